@@ -55,8 +55,8 @@ def print_explanation(
     print_signatures(screen, list(signatures.values()), whole=whole)
 
 
-MEASURED = "[n%]: how many of the responses with such a finding people call supported"
-"""The meaning of the figures in brackets."""
+MEASURED = "[n%]: of all responses with a finding like this, people judged n% supported"
+"""Explains the percentages in brackets behind the findings."""
 
 
 def _text(text: str, style: str = "") -> Text:

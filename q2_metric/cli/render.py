@@ -252,7 +252,7 @@ def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool 
         for line in unique:
             screen.print(Text(plain(line), style="dim"), soft_wrap=True)
     elif unique:
-        words = ["signatures", *map(shortened, unique), "(--signature:\xa0whole)"]
+        words = ["signatures", *map(shortened, unique), "(in\xa0full:\xa0--signature)"]
         for line in wrap("  ".join(words), 80, subsequent_indent=" " * 12,
                          break_on_hyphens=False, break_long_words=False):
             screen.print(_text(line.replace("\xa0", " ")), style="dim", soft_wrap=True)

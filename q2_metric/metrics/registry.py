@@ -32,7 +32,7 @@ METRICS: dict[str, Entry] = {
             settings="q2_metric.metrics.groundedness:GroundednessSettings",
             details="parts", runtime=RUNTIME_FIELDS, cached=True, probability=True,
             bases=("scale", "q2"), evidence=True,
-            gloss="probability that people call the response supported; 1 is best",
+            gloss="probability that people would judge the response supported; 1 is best",
         ),
         Entry(
             "q2", "Q²", "q2_metric.metrics.q2:Q2",

@@ -472,9 +472,9 @@ if (claimed || asking.length) {
     element("mark", {class: `${kind} ${state}`}, shown), ` ${words}`)));
   const every = facts.measured.every(Boolean);
   byId("legend").append(element("span", {}, facts.measured.some(Boolean)
-    ? `n %: how many of the responses with such a finding people call supported${
-      every ? "" : "; for some systems not measured"}.`
-    : "How often people agree with such findings is not measured for these models."));
+    ? `n %: of all responses with a finding like this, people judged n % supported${
+      every ? "" : ". For some systems, this was not measured"}.`
+    : "How often people agree with such findings was not measured for these models."));
 }
 if (facts.series) {
   byId("runs").append(...runs.curves((system) => {

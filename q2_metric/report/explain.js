@@ -50,7 +50,8 @@ const signed = (value) => !known(value) ? NONE
 
 // --- what a finding says ----------------------------------------------------------------------
 
-// "of such responses, people call 31 % supported", where that was measured.
+// "31 % supported": of all responses with a finding like this, people judged 31 % supported.
+// null if that was not measured.
 function agreed(row, item) {
   const share = facts.measured[row.system] && facts.findings[item.kind];
   return share ? `${percent(share[0])} supported` : null;
@@ -59,7 +60,7 @@ function agreed(row, item) {
 function chance(row, item) {
   const share = agreed(row, item);
   if (!share) return null;
-  const title = "of the responses with such a finding, people call so many supported";
+  const title = "of all responses with a finding like this, people judged so many supported";
   return element("span", {class: "chance", title}, share);
 }
 
@@ -226,7 +227,7 @@ function sentences(row) {
   return element("ol", {class: "sentences"}, ...list);
 }
 
-// What a combined score rests on, in words: a share of a logit says nothing to a reader.
+// The inputs of a combined score, and in words how much each raises or lowers the score.
 function pulls(row) {
   const list = row.parts.map((item) => element("li", {},
     div("asking", span("sign", item.contribution < 0 ? "▼" : "▲"), element("span", {},

@@ -1,7 +1,6 @@
-"""Describes a comparison in the words of a person: "Says 1991; the knowledge says 1994.".
+"""Puts results into plain sentences, such as "Says 1991; the knowledge says 1994.".
 
-Rules write the sentence from the two answers and the way in which they were compared. No model is
-used.
+Fixed rules build each sentence, without a model.
 """
 
 from __future__ import annotations
@@ -15,10 +14,11 @@ _AFTER = {
     "entailment": ", which agrees",
     "neutral": ", which leaves it open",
 }
-"""What the sentence about two different answers adds for each verdict."""
+"""By NLI label, the end of a sentence such as "Says 1991; the knowledge says the 1990s, which
+agrees."."""
 _WHOLE = {"entailment": "supports it", "neutral": "leaves it open",
           "contradiction": "contradicts it"}
-"""What each verdict says about a whole claim."""
+"""By NLI label, the end of a sentence such as "Says it sank; the knowledge contradicts it."."""
 
 
 REASONS: Mapping[Reason, str] = {
@@ -27,26 +27,28 @@ REASONS: Mapping[Reason, str] = {
     "no_knowledge": "there is no knowledge to compare with",
     "fault": "the metric failed on it",
 }
-"""Why a response has no score."""
+"""The sentence to show for each reason why a response has no score."""
 
 
 PARTS = {
-    "claims": "the claims on average",
-    "weakest": "the weakest claim",
-    "words": "content words found in the knowledge",
-    "numbers": "numbers found in the knowledge",
-    "phrases": "phrases found in the knowledge",
-    "questions": "the answers to Q²'s questions",
-    "rules": "what values and denials decide",
+    "claims": "mean support of all claims",
+    "weakest": "support of the weakest claim",
+    "words": "share of content words found in the knowledge",
+    "numbers": "share of numbers found in the knowledge",
+    "phrases": "share of phrases found in the knowledge",
+    "questions": "agreement of the answers to Q²'s questions",
+    "rules": "limit set by rules on numbers and denials",
 }
-"""Titles of the parts of a combined score, by name."""
+"""The title to show for each input of the groundedness score, by the input's name."""
 
 _SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
-"""Words for how much a part moves the score, each with the smallest change of the logit."""
+"""(least change of the score's logit, words for a change of at least this size)."""
 
 
 def contribution_words(contribution: float | None) -> str:
-    """Says in words how far a part of a combined score moves the score, and in which direction.
+    """Says in words whether an input raises or lowers a groundedness score, and how much.
+
+    ``contribution`` is the change of the score's logit. ``None`` counts as 0.
 
     >>> contribution_words(-0.9)
     'lowers the score a lot'
@@ -57,13 +59,13 @@ def contribution_words(contribution: float | None) -> str:
 
 
 def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
-    """One sentence about the result of a question.
+    """One sentence that compares the response's answer to a question with the knowledge's answer.
 
     Args:
-        said: the answer that the response gives.
-        known: the answer that the knowledge gives; ``None`` if it gives none.
+        said: the answer from the response.
+        known: the answer from the knowledge; ``None`` if the knowledge does not answer.
         how: how the answers were compared (:data:`q2_metric.types.How`).
-        verdict: the label of the entailment model, if the model was used.
+        verdict: the label of the NLI model; ``None`` if the model was not used.
 
     >>> plain("1991", "1994", "nli", "contradiction")
     'Says 1991; the knowledge says 1994.'

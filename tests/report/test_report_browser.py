@@ -411,8 +411,8 @@ def test_what_a_combined_score_rests_on(tab: Tab, tmp_path: Path) -> None:
     tab.page.goto(path.as_uri())
     items = tab.page.locator(".sentences > li")
     assert [re.sub(r"\s+", " ", item.inner_text()) for item in items.all()] == [
-        "▲ the claims on average: raises the score a lot",
-        "▼ numbers found in the knowledge: lowers the score somewhat"]
+        "▲ mean support of all claims: raises the score a lot",
+        "▼ share of numbers found in the knowledge: lowers the score somewhat"]
 
 
 def test_why_there_is_no_score(tab: Tab, tmp_path: Path) -> None:
