@@ -30,22 +30,24 @@ def tricks(found: Mapping[str, Any]) -> Iterator[str]:
             for name, row in rows.items() if row["kind"] == kind
         ]
         yield "\n".join([f"## {kind[0].upper()}{kind[1:]}", "", *table_lines(
-            ["answer", "rows", *METRICS.values(), "no claim"], lines)])
+            ["answer", "rows", *METRICS.values(), "share that claims nothing"], lines)])
 
 
 def learnt(found: Mapping[str, Any]) -> str:
     """A table of the trained models: what they say, and their mean score on rows outside the
     training."""
     lines = [
-        [f"{METRICS[run.split(':')[0]]}, {run.split(':')[1]}", str(trained["steps"]),
+        [METRICS[run.split(":")[0]], run.split(":")[1], str(trained["steps"]),
          f"{trained['mean_of_first_20_steps']:.2f}", f"{trained['mean_of_last_20_steps']:.2f}",
          "; ".join(f"{said.replace('<', '‹').replace('>', '›')} ({value:.2f})"
                    for said, value in trained["favourites_on_other_rows"].items())]
         for run, trained in found.get("learnt", {}).items()
     ]
-    return "\n".join(["## Models trained against a score", "", *table_lines(
-        ["rewarded by", "steps", "mean at first", "at last",
-         "says most (mean on other rows)"], lines)])
+    return "\n".join(["## Models that were trained with a score as the reward", "", *table_lines(
+        ["reward", "model", "steps of training", "mean reward of the first 20 steps",
+         "mean reward of the last 20 steps",
+         "what the model says most at the end (mean score on rows outside the training)",
+         ], lines)])
 
 
 def page() -> str:
@@ -54,8 +56,9 @@ def page() -> str:
     note = OUT.with_name("gaming.note.md").read_text(encoding="utf-8").strip()
     made = (
         f"`{found['command']}` on {found['date']}, {found['made']['rows']} rows of "
-        f"{found['made']['set']}. The trained models are older (date above): "
-        "`python -m tools.benchmarks gaming_grpo`.\n\n"
+        f"{found['made']['set']}. The trained models are from an earlier run of "
+        "`python -m tools.benchmarks gaming_grpo` (its date is given above). The signatures of the "
+        "metrics:\n\n"
         + "\n".join(f"- `{signature}`" for signature in found["made"]["metrics"]))
     parts = ["# What fools the scores", note, *tricks(found), learnt(found), "## Made with", made]
     return "\n\n".join(parts) + "\n"
