@@ -38,12 +38,12 @@ class Budget:
     """The maximum size of a batch, as a number of rows or of padded tokens.
 
     Args:
-        tokens: maximum padded tokens of a batch, copies and extra included. Ignored if ``rows`` is
-            given.
+        tokens: maximum padded tokens of a batch, as :meth:`cost` counts them. Ignored if ``rows``
+            is given.
         rows: maximum rows of a batch, at least 1; ``None`` limits the batch by tokens.
         copies: number of rows that the model makes of each row (beams).
-        extra: number of tokens that each copy needs besides the row's tokens (the generated ones).
-        most: the number of tokens up to which the budget can grow; ``None`` for no growth.
+        extra: number of tokens that the model generates for each copy.
+        most: upper limit of ``tokens`` when the budget grows; ``None`` for no growth.
         step: row lengths are rounded up to a multiple of ``step``, and only rows of equal rounded
             length share a batch. So a row's padding does not depend on the other rows. ``None``
             allows any lengths in a batch.
@@ -64,13 +64,17 @@ class Budget:
             raise InputError(f"batch_size must be at least 1, not {self.rows}")
 
     def cost(self, rows: int, width: int) -> int:
-        """The number of padded tokens of ``rows`` rows of ``width`` tokens, copies and extra
-        included."""
+        """The padded tokens of a batch of ``rows`` rows, padded to ``width`` tokens each.
+
+        The model's copies of each row and its generated tokens are counted too.
+        """
         return rows * self.copies * (width + self.extra)
 
     def take(self, lengths: Iterable[int]) -> int:
-        """The number of rows, from the front of ``lengths``, that form the next batch. It is at
-        least one.
+        """The number of rows in the next batch, at least one.
+
+        Args:
+            lengths: tokens of each waiting row. The batch takes rows from the front.
 
         >>> Budget(tokens=24).take([12, 7, 7])
         2
@@ -87,12 +91,19 @@ class Budget:
         return size
 
     def grow(self, tokens: int) -> None:
-        """Sets the budget to ``tokens``, but not above its limit."""
+        """Changes the maximum padded tokens of a batch to ``tokens``, but not above ``most``.
+
+        Without ``most``, the maximum can only shrink.
+        """
         self.tokens = max(1, min(tokens, self.tokens if self.most is None else self.most))
 
     def halve(self, rows: int, width: int) -> None:
-        """Reduces the budget after a batch of ``rows`` rows of ``width`` tokens did not fit into
-        memory."""
+        """Halves the budget after a batch ran out of memory.
+
+        Args:
+            rows: number of rows in that batch.
+            width: number of tokens to which its rows were padded.
+        """
         if self.rows is not None:
             self.rows = rows // 2
         else:
@@ -116,12 +127,12 @@ def in_batches(
 
     Args:
         lengths: number of tokens of each row.
-        run: computes the results of the rows with these indices.
+        run: takes the indices of a batch's rows in ``lengths``, and returns their results.
         budget: the limit of a batch; it shrinks if memory runs out.
         longest_first: if true, start with the longest rows, so that a batch that is too large fails
             at once. If false, start with the shortest rows.
-        too_large: makes the error message for a single row that does not fit, from its number of
-            tokens.
+        too_large: takes the number of tokens of a single row that does not fit into memory, and
+            returns the error message.
         ran_out: called after memory ran out, when nothing refers to the batch any more.
         at_once: number of batches that run at the same time, each in a thread.
 
@@ -147,7 +158,14 @@ def in_batches(
 def _parts(
     order: Sequence[int], lengths: Sequence[int], budget: Budget
 ) -> Iterator[Sequence[int]]:
-    """The indices of the rows of each batch. The budget is read when a batch is taken."""
+    """Yields the row indices of each batch.
+
+    The budget is read again for each batch, because it can change between batches.
+
+    Args:
+        order: indices of all rows, in the order in which they run.
+        lengths: tokens of each row.
+    """
     at = 0
     while at < len(order):
         size = budget.take(lengths[order[place]] for place in range(at, len(order)))
@@ -158,8 +176,10 @@ def _parts(
 def _run(
     parts: Iterable[Sequence[int]], run: Callable[[Sequence[int]], Sequence[T]], at_once: int
 ) -> Iterator[tuple[Sequence[int], Sequence[T] | None]]:
-    """The indices of each batch with the batch's results, in order. The results are ``None`` if
-    memory ran out."""
+    """Runs the batches. Yields each batch's row indices and results, in order.
+
+    The results are ``None`` if memory ran out.
+    """
 
     def tried(part: Sequence[int]) -> tuple[Sequence[int], Sequence[T] | None]:
         try:

@@ -39,7 +39,8 @@ class LruCache(Generic[K, V]):
             self._empty()
 
     def __reduce__(self) -> tuple[type[LruCache[K, V]], tuple[int, int]]:
-        """Makes copies, also those for another process, empty."""
+        """Pickles the cache without its values. A copy, for example in another process, is empty.
+        """
         return type(self), (self.most, self.characters)
 
     def get(self, key: K) -> V | None:
@@ -52,7 +53,7 @@ class LruCache(Generic[K, V]):
             return entry[0]
 
     def put(self, key: K, value: V, characters: int) -> None:
-        """Keeps a value; ``characters`` is the length of the text that it was computed from."""
+        """Stores a value. ``characters`` is the length of the text it was computed from."""
         with self._lock:
             self._held += characters - self._values.get(key, (None, 0))[1]
             self._values[key] = value, characters

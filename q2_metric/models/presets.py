@@ -55,7 +55,7 @@ class Preset:
 
     Args:
         name: the preset's key in :data:`PRESETS`.
-        description: one line for people.
+        description: one line that describes the preset to users.
         questions, reader, nli: Q²'s stages.
         scale: SCALE's backbone.
         scale_settings: settings of SCALE that differ from the paper's.
@@ -200,7 +200,7 @@ def published() -> frozenset[str]:
 
 
 def published_stage(model: str) -> Stage | None:
-    """The stage that uses this model in some preset; ``None`` if no preset uses the model."""
+    """The stage of a preset that uses this Hub model; ``None`` if no preset uses it."""
     stages = (stage for one in PRESETS.values() for stage in one.on_the_hub())
     return next((stage for stage in stages if stage.model == model), None)
 

@@ -1,4 +1,4 @@
-"""Chooses the best answer span from a reader's logits; start and end are chosen together."""
+"""Chooses the best answer span from a reader's logits. Start and end are chosen together."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ class Best(NamedTuple):
 def best_span(
     start: NDArray[Any], end: NDArray[Any], longest: int, allowed: Sequence[bool] | None = None
 ) -> Best:
-    """The span with the highest ``start[first] + end[last]``. The sum has the number type of the
-    logits.
+    """The answer span of tokens ``first`` to ``last`` with the highest score.
 
-    The span meets ``first <= last < first + longest``, and both tokens are ``allowed``. Of spans
-    with equal scores the shortest is chosen, and of these the earliest. If no span is possible, the
-    score is -inf.
+    The score is ``start[first] + end[last]``, computed in the number type of the logits. If several
+    spans have the highest score, the shortest is chosen, and of equally short ones the earliest. If
+    no span is possible, the score is -inf.
 
     Args:
         start, end: logits of the tokens, (tokens,). There must be at least one token.
         longest: maximum tokens of a span.
-        allowed: (tokens,), whether a span may begin and end at each token; ``None`` allows all
-            tokens.
+        allowed: (tokens,). It is true for the tokens at which a span may begin or end; ``None``
+            allows all tokens.
 
     >>> import numpy as np
     >>> best_span(np.array([9.0, 0, 2]), np.array([0.0, 5, 1]), 30, [False, True, True])

@@ -52,15 +52,15 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
     """Checks that the models of several stages can be used, before any weights are downloaded.
 
     Args:
-        chosen: the preset.
-        replaced: the model of each stage, by its keyword (a key of ``presets.STAGES``); ``None``
-            for the preset's model.
+        chosen: the preset, or its name.
+        replaced: maps the keyword of a stage, such as "nli_model" (a key of ``presets.STAGES``), to
+            the model that replaces the preset's; ``None`` keeps the preset's model.
 
     Raises:
-        MissingExtra, ModelError: as ``hub.loading.check_models``.
+        MissingExtra: torch or transformers is needed and not installed.
+        ModelError: a model does not exist, or its only weights are a pickle that may not be read.
     """
-    models = [_name(model) or preset(chosen).model(keyword)
-              for keyword, model in replaced.items()]
+    models = [_name(model) or preset(chosen).model(keyword) for keyword, model in replaced.items()]
     if any(models):
         from q2_metric.models.hub.loading import check_models
 
@@ -70,11 +70,13 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
 def load_spans(
     chosen: str | Preset = DEFAULT, question_model: str | None = None, *, authors: bool = False
 ) -> SpanFinder:
-    """Loads the finder of entities, noun chunks and, for syntactic questions, comparatives (spaCy).
+    """Loads the finder of the spans that Q² asks about: entities and noun chunks (spaCy).
+
+    It also finds comparatives ("taller") if the package's own rules write the questions.
 
     Args:
-        chosen, question_model: as for :func:`load_questions`.
-        authors: if true, find the spans that the authors' program finds.
+        chosen, question_model: as ``chosen`` and ``model`` of :func:`load_questions`.
+        authors: if true, find the spans that the program of Q²'s authors finds.
 
     Raises:
         InputError: see :func:`preset`.
@@ -108,7 +110,9 @@ def load_claims() -> ClaimFinder:
 
 
 def load_personal(*, authors: bool = False) -> PersonalFilter:
-    """Loads the filter of personal questions (spaCy): that of every preset, or the authors'.
+    """Loads the filter that recognises questions about the speakers, such as "What do I like?".
+
+    ``authors`` chooses the rule of the Q² authors' program instead of the package's (both: spaCy).
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -131,7 +135,7 @@ def load_answers() -> Stated:
 
 
 def load_stances() -> Stances:
-    """Loads the rules that compare the stances of two sentences, the same for every preset (spaCy).
+    """Loads the rules that tell whether a sentence states, denies or leaves open a claim (spaCy).
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -174,13 +178,13 @@ def load_questions(
     """Loads the question generator of a preset.
 
     Args:
-        chosen: the preset.
+        chosen: the preset, or its name.
         model: Hub name or folder of an encoder-decoder model that replaces the preset's.
         config: where and how the model runs.
         template: input format of the model (a key of ``hub.templates.TEMPLATES``). The default is
             the preset's template. If ``model`` is given, the tokenizer decides.
-        decoding, seed, reading: see ``Seq2SeqQuestions``; syntactic questions ignore them.
-        authors: if true, decode questions as the authors' program does.
+        decoding, seed, reading: see ``Seq2SeqQuestions``; the package's own rules ignore them.
+        authors: if true, decode questions as the program of Q²'s authors does.
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
@@ -219,10 +223,9 @@ def load_reader(
         chosen, config: as for :func:`load_questions`.
         model: Hub name or folder of an extractive question answering model.
         threshold: for torch models, an answer is returned if its score exceeds the score of "no
-            answer" by more than this, in logits. The bundled reader has a tuned threshold of its
-            own.
+            answer" by more than this, in logits. The bundled reader ignores it.
         runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
-        authors: if true, read as the authors' program does (torch models only).
+        authors: if true, read as the program of Q²'s authors does (torch models only).
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
@@ -250,10 +253,12 @@ def load_nli(
     config: RuntimeConfig = DEFAULT_RUNTIME,
     **options: Any,
 ) -> Entailment:
-    """Loads the NLI model of a preset. Arguments are those of :func:`load_backbone`.
+    """Loads the NLI model of a preset, which judges whether one text entails another.
+
+    The arguments are those of :func:`load_backbone`.
 
     Raises:
-        InputError: as for :func:`load_backbone`, and for ``labels`` of a bundled model.
+        InputError: as for :func:`load_backbone`; also for ``labels`` of a bundled model.
         MissingExtra, ModelError: as for :func:`load_backbone`.
     """
     stage = preset(chosen).nli
@@ -268,7 +273,7 @@ def load_backbone(
     config: RuntimeConfig = DEFAULT_RUNTIME,
     **options: Any,
 ) -> Backbone:
-    """Loads the SCALE backbone of a preset.
+    """Loads a preset's SCALE backbone: the model that judges if a chunk supports a sentence.
 
     Args:
         chosen, config: as for :func:`load_questions`.
@@ -309,8 +314,7 @@ def _entailment(
     if prompt is not None and stage.kind != "yes-no":
         raise InputError(
             f"{stage.model or 'the bundled model'} is an NLI classifier and takes no prompt; "
-            "prompts are for encoder-decoder models"
-        )
+            "prompts are for encoder-decoder models")
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledEntailment
 
@@ -335,21 +339,20 @@ def _transformers_only(config: RuntimeConfig) -> None:
     if config.attn_implementation is not None or config.compile:
         raise InputError(
             "attn_implementation and compile are for transformers models, but a stage of this run "
-            "is bundled (choose another preset, or replace the stage's model)"
-        )
+            "is bundled (choose another preset, or replace the stage's model)")
 
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
-    """The stage itself or, if ``model`` is given, a stage of this kind with that model."""
+    """``stage`` unchanged, or a stage of kind ``kind`` if ``model`` names another model."""
     name = _name(model)
     return stage if name in (None, stage.model) else Stage(kind, name or "")
 
 
 def _name(model: object) -> str | None:
-    """The name of a model as a string. ``model`` can also be a path.
+    """Converts a model's name or path to a string. ``None`` stays ``None``.
 
     Raises:
-        InputError: ``model`` has another type.
+        InputError: ``model`` is neither a string, a path nor ``None``.
     """
     if model is None or isinstance(model, str):
         return model
@@ -371,8 +374,8 @@ def _weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> Loaded
 
 
 LARGE = 8.0
-"""From this size of the weights on, in gigabytes, a warning states the size before they are loaded.
-"""
+"""Size in gigabytes. Before a preset's model of this size or more is loaded in float32, a warning
+says how much memory the model needs."""
 
 
 def _say_size(model: str, dtype: str) -> None:
@@ -388,10 +391,8 @@ def _cached_weights(auto_class: AutoClass, model: str, config: RuntimeConfig) ->
     from q2_metric.models.hub.loading import load_pretrained
 
     _say_size(model, config.dtype)
-    return load_pretrained(
-        auto_class, model, config.device, config.dtype, config.attn_implementation,
-        config.compile,
-    )
+    return load_pretrained(auto_class, model, config.device, config.dtype,
+                           config.attn_implementation, config.compile)
 
 
 def clear_cache() -> None:

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from q2_metric.types import Verdict
 
 OVERLAP = 0.25
-"""Share of a window that the next window repeats, if a premise needs several."""
+"""Share of a window that the next window repeats, if a premise is too long for one window."""
 
 
 def best_verdicts(items: Sequence[int], verdicts: Sequence[Verdict], count: int) -> list[Verdict]:
-    """The verdict with the highest P(entailment), for each of ``count`` items.
+    """For each premise, the verdict of the window with the highest P(entailment).
 
-    ``items[i]`` is the item to which ``verdicts[i]`` belongs. An item without a verdict is left
-    out.
+    Args:
+        items: for each window, the index of the premise that it was cut from.
+        verdicts: the verdict on each window.
+        count: number of premises. A premise without a window has no verdict in the result.
     """
     best: list[Verdict | None] = [None] * count
     for item, verdict in zip(items, verdicts, strict=True):

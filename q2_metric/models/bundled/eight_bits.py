@@ -3,7 +3,7 @@
 Each input channel of a product is multiplied by a factor, rounded and clipped to 0…255. These
 factors were fixed on training texts (``ranges.safetensors``), so a row's scores do not depend on
 the other rows of its batch. The sums of the products are exact, because they are sums of integers.
-A few channels (in the second half of a layer) are far larger than the others. These channels are
+A few channels of the feed-forward block have far larger values than the others. These channels are
 left out of the 8-bit product and multiplied in float32 (Dettmers et al. 2022, "LLM.int8()", section
 3.2).
 
@@ -25,15 +25,16 @@ from numpy.typing import NDArray
 from q2_metric.errors import ModelError
 
 LARGEST_PAIR = 128
-"""Maximum sum of two neighbouring weights of the same sign, as integers. Processors without VNNI
-add two products in 16 bits, where 255 * 129 would not fit."""
+"""Maximum absolute sum of two neighbouring 8-bit weights. Processors without VNNI add two products
+in 16 bits, where 255 * 129 would not fit."""
 RANGES = "ranges.safetensors"
 LAYER = ("qkv", "out", "up", "down")
-"""The products of a layer that are computed in 8 bits. The products of the heads are not."""
+"""The linear maps of a transformer layer that are computed in 8 bits. The task heads after the last
+layer are computed in float32."""
 APART = {"down": 8}
-"""How many input channels of a product are left out of the 8 bits and multiplied in float32. This
-reduces the errors of the reader's logits to 0.6 times their size. For the other products, the gain
-would be smaller than the cost."""
+"""How many input channels of a linear map are multiplied in float32 instead of 8 bits. With the 8
+channels of "down", the errors of the reader's logits are 0.6 times as large. For the other linear
+maps, the gain would be smaller than the cost."""
 AT_ONCE = 1 << 16
 """How many elements of a matrix are rounded at once, so that they stay in the processor's cache."""
 Floats = NDArray[np.float32]
@@ -47,7 +48,8 @@ def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Flo
         multiplier: (in,), the factor of each input channel. Channels with factor 0 are left out.
 
     Returns:
-        The integers (in, out), which keep to :data:`LARGEST_PAIR`, and their scales (out,).
+        The 8-bit integers (in, out), within :data:`LARGEST_PAIR`, and the scale of each output
+        (out,).
     """
     left_out = multiplier == 0
     divided_by = np.where(left_out, 1, multiplier)
@@ -69,13 +71,14 @@ def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Flo
 def initializers(
     name: str, weight: Floats, ranges: dict[str, NDArray[Any]]
 ) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The initializers of a product in a network's 8-bit graph.
+    """The names and values of the ONNX initializers that a linear map needs in an 8-bit graph.
 
     Args:
-        name: the name of the product's weight; see :func:`is_product`.
-        weight: (out, in).
-        ranges: for each product ``NAME.multiplier`` (in,) and ``NAME.zero`` (). Products in
-            :data:`APART` also have ``NAME.apart``, the indexes of the channels that are left out.
+        name: the name of the linear map's weight, ending in ".weight"; see :func:`is_product`.
+        weight: the matrix (out, in).
+        ranges: for each linear map, ``NAME.multiplier`` (in,), the factors of its input channels,
+            and ``NAME.zero`` (), the 8-bit value that stands for 0. Linear maps in :data:`APART`
+            also have ``NAME.apart``, the indexes of the channels that are multiplied in float32.
     """
     product = name.removesuffix(".weight")
     multiplier = ranges[f"{product}.multiplier"]
@@ -91,19 +94,25 @@ def initializers(
 
 
 def is_product(name: str) -> bool:
-    """Whether a weight is the matrix of a product that is computed in 8 bits."""
+    """Whether the weight ``name`` is the matrix of a linear map that is computed in 8 bits."""
     product, _, kind = name.rpartition(".")
     return ".layers." in name and kind == "weight" and product.rpartition(".")[2] in LAYER
 
 
 def apart_of(product: str) -> int:
-    """The number of input channels that are left out of a product. ``product`` is a name without
-    ".weight"."""
+    """The number of input channels of a linear map that are multiplied in float32, not 8 bits.
+
+    ``product`` is the linear map's name: the name of its weight without ".weight".
+    """
     return APART.get(product.rpartition(".")[2], 0)
 
 
 def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
-    """Reads the input ranges of a network's products from the folder of the network's weights.
+    """Reads the factors that convert the inputs of a network's linear maps to 8 bits.
+
+    Args:
+        weights: the file of the network's weights. The factors are in :data:`RANGES` beside it.
+        prefix: the network's name.
 
     Raises:
         ModelError: the file is missing or belongs to other weights.
@@ -112,7 +121,7 @@ def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
 
     path = weights.parent / RANGES
     if not path.exists():
-        raise ModelError(f"the ranges of 8 bits are missing ({path}): reinstall q2-metric")
+        raise ModelError(f"the ranges for 8 bits are missing ({path}): reinstall q2-metric")
     with safe_open(path, framework="numpy") as file:
         if (file.metadata() or {}).get(prefix) != fingerprint(weights, prefix):
             raise ModelError(f"{path} was made for other weights of the {prefix} network: "
@@ -122,7 +131,10 @@ def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
 
 
 def fingerprint(weights: Path, prefix: str) -> str:
-    """A digest of a network's vectors. It differs between training runs."""
+    """A digest of a network's biases and normalisation weights, as 16 hexadecimal digits.
+
+    Two training runs give different digests. ``prefix`` is the network's name.
+    """
     from safetensors import safe_open
 
     digest = hashlib.sha256()

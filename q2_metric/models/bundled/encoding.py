@@ -1,7 +1,7 @@
 """Encodes pairs of texts as the bundled networks read them: ``[CLS] query [SEP] text [SEP]``.
 
-The query is the hypothesis or the question. The text is the premise or the passage. Long texts are
-cut into overlapping windows. Long queries lose their end.
+The query is the hypothesis or the question. The text is the premise or the passage. A long text is
+cut into overlapping windows. The end of a long query is cut off.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ CLS, SEP, PAD = 101, 102, 0
 MAX_QUERY = 192
 """Maximum tokens of a query (half a window). The rest of a longer query is cut."""
 MULTIPLE = 8
-"""The length of rows is padded to a multiple of this number, so that the shapes of batches recur.
-"""
+"""Rows are padded to a multiple of this number of tokens, so that the shapes of batches recur."""
 CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
 """Maximum number and maximum total characters of the texts whose tokens are cached. The cache takes
 about 60 bytes a character."""
@@ -30,7 +29,11 @@ about 60 bytes a character."""
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenised text: the ids of its word pieces, their character ranges, and their words."""
+    """A tokenised text.
+
+    ``ids`` has the id of each word piece, and ``offsets`` its character range in the text.
+    ``words[word_of[i]]`` is the word to which piece ``i`` belongs.
+    """
 
     ids: list[int]
     offsets: list[tuple[int, int]]
@@ -38,7 +41,7 @@ class Tokens:
     words: list[str]
 
     def cut(self, start: int, end: int) -> Tokens:
-        """The tokens in [start, end). Their words are renumbered from 0."""
+        """The word pieces from ``start`` to before ``end``. Their words are renumbered from 0."""
         end = min(end, len(self.ids))
         if start == 0 and end == len(self.ids):
             return self
@@ -55,10 +58,12 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class QueryWindow:
-    """One row of a batch: a query with a window of its text.
+    """One row of a batch: a query with a window of the text that belongs to the query.
 
-    ``text_start`` is the position of the text's first token in ``ids``. ``offsets[i]`` is the
-    character range of token ``text_start + i`` in the whole text.
+    ``types`` says for each token which words match (:mod:`q2_metric.text.alignment`).
+    ``query_length`` is the number of the query's tokens. ``text_start`` is the position of the
+    window's first token in ``ids``. ``offsets[i]`` is the character range of token
+    ``text_start + i`` in the whole text.
     """
 
     ids: list[int]
@@ -69,7 +74,7 @@ class QueryWindow:
 
 
 class Tokenizer:
-    """The uncased word-piece tokenizer, with a bounded cache."""
+    """The uncased word-piece tokenizer, which caches the tokens of recent texts."""
 
     def __init__(self, path: Path) -> None:
         import tokenizers
@@ -103,7 +108,7 @@ class Tokenizer:
 
 
 def pair(query: Tokens, text: Tokens) -> QueryWindow:
-    """The row for a query and a text, which must fit into one window."""
+    """The row for a query and a text that fit into one window together."""
     query_words, text_words = align(query.words, text.words)
     types = (
         [TEXT]
@@ -117,10 +122,10 @@ def pair(query: Tokens, text: Tokens) -> QueryWindow:
 
 
 def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[QueryWindow]:
-    """The rows that together cover the text. Each has at most ``length`` tokens.
+    """The rows of a query and a text: one row for each window of the text.
 
-    Neighbouring windows share ``stride`` tokens. The last window ends with the text and never lies
-    inside the window before.
+    A row has at most ``length`` tokens. Neighbouring windows share ``stride`` tokens. The last
+    window reaches the end of the text, and it always adds tokens that no earlier window has.
     """
     query = query.cut(0, MAX_QUERY)
     room = length - len(query.ids) - 3
@@ -130,7 +135,8 @@ def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[Q
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded rows: ``ids`` and ``types`` have the shape (batch, length), ``lengths`` (batch,)."""
+    """Padded rows. ``lengths`` (batch,) has the tokens of each row; the other arrays have the shape
+    (batch, length). ``query`` is 1.0 on the tokens of the query and 0.0 elsewhere."""
 
     ids: NDArray[np.int64]
     types: NDArray[np.int64]

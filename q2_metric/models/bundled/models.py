@@ -30,13 +30,15 @@ from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
 
 WINDOW = 384
-"""Number of tokens of a row. Longer texts are read in windows that share ``STRIDE`` tokens."""
+"""Maximum tokens of a row: query, text and special tokens. A longer text is read in windows that
+share ``STRIDE`` tokens."""
 STRIDE = 128
 LONGEST_ANSWER = 30
 """Maximum tokens of an answer, as in SQuAD's evaluations."""
 TIE = 0.5
-"""Minimum lead of an 8-bit answer over the next one, in logits. An answer with a smaller lead is
-recomputed in float32, because 8 bits change only answers near a tie (docs/results/speed.md)."""
+"""Minimum lead of an answer from 8-bit logits over the second-best answer, in logits. If the lead
+is smaller, the question is answered again in float32, because 8 bits change only answers near a tie
+(docs/results/speed.md)."""
 BATCH_TOKENS = 512
 """Padded tokens of a batch on a CPU if no batch size is given. A batch should fit in the CPU's
 caches: batches of 4096 tokens took 1.5 to 2 times as long per row as batches of 256 to 1024 tokens.
@@ -57,14 +59,14 @@ def tokenizer() -> Tokenizer:
 
 
 def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The pairs in order, in slices whose rows fit in memory."""
+    """Splits the pairs, in order, into slices small enough that their token rows fit in memory."""
     for at in range(0, len(pairs), SLAB):
         yield pairs[at : at + SLAB]
 
 
 class _Bundled:
-    """The base class of the bundled models: it tokenises, makes batches by length, and runs the
-    networks.
+    """The base class of the bundled models. It tokenises, forms batches of rows of similar length,
+    and runs the networks.
 
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``.
@@ -79,7 +81,7 @@ class _Bundled:
 
     networks: tuple[str, ...]
     settles_ties = False
-    """Whether the model recomputes near ties of 8-bit results in float32 (by ``_exact``)."""
+    """Whether the model reads again in float32 if its 8-bit logits are near a tie (:data:`TIE`)."""
 
     def __init__(
         self,
@@ -113,8 +115,8 @@ class _Bundled:
             self.name += f"-{dtype}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Makes copies for other processes: an unpickled copy opens the networks itself if its
-        process has not opened them."""
+        """Pickles the arguments instead of the networks. An unpickled copy opens the networks
+        itself if its process has not opened them yet."""
         return type(self), self._asked
 
     def _rows(self, query: str, text: str) -> list[QueryWindow]:
@@ -123,8 +125,11 @@ class _Bundled:
     def _run(
         self, rows: Sequence[QueryWindow], forward: Forward | None = None
     ) -> list[NDArray[np.float32]]:
-        """The logits of each row, in order. ``forward`` computes them; the default is the model's
-        network."""
+        """The logits of each row, in order.
+
+        ``forward`` is the function that computes the logits; by default, it runs this model's
+        networks.
+        """
         return in_batches(
             [len(row.ids) for row in rows],
             lambda places: self._logits(
@@ -146,7 +151,10 @@ class _Bundled:
 
 
 def _mean(forwards: Sequence[Forward]) -> Forward:
-    """A function that returns the logarithm of the mean of several networks' probabilities."""
+    """Combines several networks into one: its logits are the logarithm of the mean probability.
+
+    ``forwards`` are the functions that compute each network's logits.
+    """
     if len(forwards) == 1:
         return forwards[0]
 
@@ -167,18 +175,19 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """An answer (or ``None``), and its lead over the next answer in logits."""
+    """An answer (``None`` for "no answer"), and its lead over the second-best answer, in logits."""
 
     answer: Answer | None = None
     lead: float = math.inf
 
 
 class BundledReader(_Bundled):
-    """Extractive question answering that may give no answer.
+    """Answers questions with a span of the context, or with "no answer".
 
-    The best span has the highest sum of start logit and end logit. Of several windows, the best
-    span of all is compared with the lowest score of "no answer". With 8 bits, answers whose lead is
-    below :data:`TIE` are read again in float32.
+    The best span has the highest sum of start logit and end logit. If a context needs several
+    windows, the best span of all windows is compared with the lowest score of "no answer" in any
+    window. With 8 bits, a question whose best answer leads by less than :data:`TIE` is answered
+    again in float32.
     """
 
     networks = ("reader",)
@@ -227,14 +236,19 @@ class BundledReader(_Bundled):
 
 
 def answer_span(logits: NDArray[np.float32], row: QueryWindow) -> tuple[Best, int, int]:
-    """The best span of a row that contains text, and the span's start and end in characters."""
+    """The best answer span of a row, and the span's start and end as character offsets.
+
+    Args:
+        logits: start and end logit of each token, (tokens, 2).
+        row: a question with at least one token of the context.
+    """
     part = logits[row.text_start : row.text_start + len(row.offsets)]
     best = best_span(part[:, 0], part[:, 1], LONGEST_ANSWER)
     return best, row.offsets[best.first][0], row.offsets[best.last][1]
 
 
 class BundledEntailment(_Bundled):
-    """A three-way entailment model. SCALE uses it as backbone.
+    """A three-way entailment model, for Q²'s NLI and as SCALE's backbone.
 
     A premise longer than a window gets the verdict of the window with the highest P(entailment).
     """

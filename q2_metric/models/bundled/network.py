@@ -1,8 +1,9 @@
 """The bundled encoder in PyTorch. The training recipe and the GPU runtime use it.
 
 The encoder is a six-layer BERT: MiniLM-L6-H384, or the lower half of MPNet, whose attention uses
-the distance between two tokens. Token types say which words match
-(:mod:`q2_metric.text.alignment`). After the encoder comes one of two heads: entailment or reader.
+the distance between two tokens. In place of segment ids, the encoder reads token types that say
+which words occur in both texts (:mod:`q2_metric.text.alignment`). After the encoder comes one of
+two heads: entailment or reader.
 The same weights run on ONNX Runtime (``tools/training/graph.py``); a test checks that PyTorch and
 ONNX Runtime agree to 1e-3.
 """
@@ -20,14 +21,18 @@ from q2_metric.text.alignment import N_TYPES
 
 VOCABULARY, POSITIONS = 30522, 512
 FARTHEST = 128
-"""Maximum distance between tokens that MPNet's attention distinguishes. Larger distances count as
-equal."""
+"""A distance between two tokens. MPNet's attention treats all distances from here on as equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The sizes of an encoder. ``distances`` is the number of distance classes in the encoder's
-    attention (MPNet: Song et al. 2020, as in T5), or 0 without them."""
+    """The sizes of an encoder.
+
+    ``hidden`` is the width of its states, ``heads`` the number of attention heads per layer, and
+    ``eps`` the epsilon of layer normalisation. ``distances`` is the number of classes of token
+    distances that the attention distinguishes (MPNet: Song et al. 2020, as in T5). It is 0 if the
+    attention does not use distances.
+    """
 
     layers: int
     hidden: int
@@ -62,8 +67,11 @@ class Layer(nn.Module):
         self.norm2 = nn.LayerNorm(shape.hidden, eps=shape.eps)
 
     def forward(self, x: Tensor, bias: Tensor, wanted: int) -> Tensor:
-        """Maps (batch, length, hidden) to (batch, ``wanted``, hidden). Only the first ``wanted``
-        positions are computed; they attend to all positions."""
+        """Maps (batch, length, hidden) to (batch, ``wanted``, hidden).
+
+        Only the states of the first ``wanted`` positions are computed; they attend to all
+        positions. ``bias`` is added to the attention's logits. It masks the padding.
+        """
         batch, length, hidden = x.shape
         q, k, v = (
             part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
@@ -84,10 +92,10 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings and layers. Maps ids and types (batch, length) to states (batch, length, hidden).
+    """Maps token ids and token types (batch, length) to states (batch, length, hidden).
 
-    With ``wanted``, only the states of the first ``wanted`` positions are returned. The last layer
-    then skips all other positions, which saves most of its work.
+    If ``wanted`` is given, only the states of the first ``wanted`` positions are returned. The last
+    layer then skips all other positions, which saves most of the last layer's work.
     """
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
@@ -119,11 +127,11 @@ class Encoder(nn.Module):
 
 
 def distance_classes(places: Tensor, classes: int) -> Tensor:
-    """The distance class of each pair of positions: (length, length), in [0, ``classes``).
+    """The class of the distance between each two positions: (length, length), in [0, ``classes``).
 
-    Half of the classes are for positions before, and half for positions after. In each half, every
-    small distance has a class of its own. Larger distances share logarithmic classes up to
-    :data:`FARTHEST`.
+    Half of the classes are for tokens before a position, and half for tokens after it. In each
+    half, every small distance has a class of its own. Larger distances share logarithmic classes up
+    to :data:`FARTHEST`. ``places`` contains the positions 0, 1, 2, …
     """
     distance = places[None, :] - places[:, None]
     half = classes // 2
@@ -180,6 +188,6 @@ class ReaderNetwork(nn.Module):
 
 
 def made(network: str) -> ReaderNetwork | EntailmentNetwork:
-    """Makes the bundled network with this name, with newly initialised weights."""
+    """Builds the bundled network with this name, with randomly initialised weights."""
     kind = ReaderNetwork if network == "reader" else EntailmentNetwork
     return kind(shape=SHAPES[network])

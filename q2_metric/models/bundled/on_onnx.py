@@ -1,4 +1,4 @@
-"""Runs the networks on ONNX Runtime, on a CPU, in float32 or in 8 bits, without torch."""
+"""Runs the bundled networks on ONNX Runtime, on a CPU, in float32 or in 8 bits, without torch."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ from q2_metric.models.bundled.stored import (
 )
 
 LOOKED_UP = ("types.weight", "positions.weight", "distances.weight")
-"""Embedding tables. Their rows are looked up; other matrices are multiplied."""
+"""Ends of the names of embedding tables. The rows of these matrices are looked up; other matrices
+are multiplied."""
 
 
 class _Opener:
-    """Opens networks one after the other, because opening two at a time needs twice the memory."""
+    """Opens networks in a thread, one after the other: opening two at once needs more memory."""
 
     def __init__(self) -> None:
         self.in_child()
@@ -44,7 +45,10 @@ class _Opener:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="q2-open")
 
     def open(self, prefix: str, threads: int, dtype: str) -> Future[Forward]:
-        """Requests that a network is opened. The returned future holds the opened network."""
+        """Requests that a network is opened. The future's result is the function that runs it.
+
+        The arguments are those of :func:`open_network`.
+        """
         return self._thread.submit(lambda: open_network(prefix, threads, dtype))
 
     def wait(self) -> None:
@@ -59,12 +63,12 @@ _opener = _Opener()
 def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
     """Opens a network like :func:`open_network`, but once per process and in the background.
 
-    The first batch waits until the network is open. Meanwhile, the caller can load other models
-    (spaCy takes as long).
+    The caller can load other models meanwhile (spaCy takes as long). The first batch waits until
+    the network is open. It raises :class:`BrokenModel` if a file is damaged or memory runs out. The
+    next call of this function then tries to open the network again.
 
     Raises:
-        ModelError: a file is missing. The first batch raises :class:`BrokenModel` if a file is
-            damaged or memory runs out. The next request then tries to open the network again.
+        ModelError: a file is missing.
     """
     for file in (FILES[prefix], SHARED, _graph(prefix, dtype)):
         shipped(file)
@@ -72,8 +76,10 @@ def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
 
 
 class _InBackground:
-    """A network that is being opened. A batch waits until the network is open. A forked process
-    opens a network of its own with its first batch."""
+    """A network that is being opened. Its first batch waits until the network is open.
+
+    A forked process opens a network of its own when it runs its first batch.
+    """
 
     def __init__(self, prefix: str, threads: int, dtype: str) -> None:
         self._prefix, self._asked = prefix, (prefix, threads, dtype)
@@ -81,7 +87,7 @@ class _InBackground:
         forks.tell(self)
 
     def in_child(self) -> None:
-        """Discards the parent's network, which a forked process cannot use."""
+        """Discards the parent process's network, which a forked process cannot use."""
         self._opened = None
 
     def __call__(self, batch: Batch) -> NDArray[np.float32]:
@@ -102,7 +108,13 @@ def wait_until_open() -> None:
 
 
 def open_network(prefix: str, threads: int, dtype: str) -> Forward:
-    """Opens a network on ONNX Runtime, on the CPU, for this process alone."""
+    """Opens a network on ONNX Runtime, and returns the function that computes its logits.
+
+    Args:
+        prefix: the network's name, a key of :data:`VERSIONS`.
+        threads: number of threads for one batch.
+        dtype: "float32" or "int8".
+    """
     with forks.held_off():
         session = forks.keep_in_child(_session(prefix, threads, dtype))
     inputs = {node.name for node in session.get_inputs()}
@@ -150,7 +162,8 @@ def _graph(prefix: str, dtype: str) -> str:
 
 
 def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The initializers of a network's graph. They are yielded one at a time to save memory."""
+    """Yields the name and value of each ONNX initializer of a network, one at a time to save
+    memory."""
     ranges = None
     if dtype == "int8":
         intact(eight_bits.RANGES)

@@ -1,4 +1,4 @@
-"""Runs the networks in PyTorch, on any device."""
+"""Runs the bundled networks in PyTorch, on any device."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def load(module: nn.Module, prefix: str) -> None:
-    """Loads the weights into a network of :mod:`q2_metric.models.bundled.network`.
+    """Copies the bundled weights into a network of :mod:`q2_metric.models.bundled.network`.
 
     Args:
+        module: the network; it is changed in place.
         prefix: the network's name, a key of :data:`VERSIONS`.
 
     Raises:
@@ -42,7 +43,12 @@ def load(module: nn.Module, prefix: str) -> None:
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, device: str, dtype: str) -> Forward:
-    """A function that computes a network's logits in PyTorch, on any device.
+    """A function that computes a network's logits for a batch in PyTorch, on any device.
+
+    Args:
+        prefix: the network's name, a key of :data:`VERSIONS`.
+        device: torch's name of the device, such as "cpu" or "cuda:1".
+        dtype: "float32", "bfloat16" or "float16".
 
     Raises:
         MissingExtra: torch is not installed.

@@ -22,9 +22,9 @@ from q2_metric.models.bundled.encoding import Batch, Forward
 DTYPES = ("float32", "int8", "bfloat16", "float16")
 ON_ONNX = ("float32", "int8")
 FASTER = 1.15
-"""Minimum speed-up by 8 bits for which "auto" chooses 8 bits."""
+"""The dtype "auto" chooses 8 bits if they are at least this many times as fast as float32."""
 TURNS = 3
-"""Number of rounds in which "auto" measures the speed of both number formats."""
+"""Number of rounds in which the dtype "auto" measures the speed of float32 and of 8 bits."""
 
 MOST_AT_ONCE = 8
 """Maximum number of batches that run at the same time. Each of them needs its own memory."""
@@ -62,12 +62,14 @@ def forward_of(
 
 
 def batches_at_once(runtime: Runtime, device: str, dtype: str, threads: int | None) -> int:
-    """The number of batches to run at the same time. Arguments are those of :func:`forward_of`."""
+    """The number of batches to run at the same time. The arguments are those of ``forward_of``."""
     return shared(threads)[0] if _checked(runtime, device, dtype) == "onnx" else 1
 
 
 def shared(threads: int | None) -> tuple[int, int]:
-    """The number of batches that run at the same time, and the number of threads of each batch.
+    """The number of batches that run at the same time, and the number of threads for each batch.
+
+    ``threads`` is the number of threads for all batches; ``None`` means all processors.
 
     A batch on one thread never waits for other threads. So two batches on one thread each are 1.6
     times as fast as one batch on two threads. The scores are equal.
@@ -81,7 +83,7 @@ def shared(threads: int | None) -> tuple[int, int]:
 
 
 def _checked(runtime: Runtime, device: str, dtype: str) -> Runtime:
-    """The runtime that these arguments mean: "onnx" or "torch".
+    """Checks the arguments, and returns the runtime that runs the network: "onnx" or "torch".
 
     Raises:
         InputError: the combination of arguments does not exist.
@@ -99,9 +101,10 @@ def _checked(runtime: Runtime, device: str, dtype: str) -> Runtime:
 
 
 def settled(dtype: str, device: str = "auto", threads: int | None = None) -> str:
-    """The number format for ``dtype``. Only "auto" is replaced; other names are returned unchanged.
+    """Replaces the dtype "auto" by "int8" or "float32"; other names are returned unchanged.
 
-    On a CPU, "auto" becomes "int8" if a short measurement finds it faster, and "float32" otherwise.
+    On a CPU, "auto" becomes "int8" if a short measurement finds it faster. Otherwise it becomes
+    "float32". The measurement uses ``threads`` threads (``None``: all processors).
 
     Raises:
         ModelError: the weights are missing.
@@ -114,7 +117,8 @@ def settled(dtype: str, device: str = "auto", threads: int | None = None) -> str
 
 @lru_cache(maxsize=2)
 def _faster(threads: int) -> str:
-    """The number format in which the entailment network is faster with this number of threads."""
+    """Measures the entailment network with this number of threads: "int8" if that is clearly faster
+    (:data:`FASTER`), else "float32"."""
     rows, width = 4, 64
     batch = Batch(
         np.ones((rows, width), np.int64), np.zeros((rows, width), np.int64),
@@ -134,7 +138,7 @@ def _faster(threads: int) -> str:
 
 
 def processors() -> int:
-    """The number of processors that this process may use, at most OMP_NUM_THREADS if that is set.
+    """The number of processors that this process may use. OMP_NUM_THREADS, if set, is its maximum.
     """
     may = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]

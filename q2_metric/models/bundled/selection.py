@@ -2,8 +2,8 @@
 torch.
 
 A text's vector is a projected, weighted mean of the bundled encoder's word-piece vectors.
-``selection.safetensors`` has the learned parts: the projection, the direction that weighs pieces,
-and the weights of the evidence (recipe: :mod:`tools.training.selection`).
+``selection.safetensors`` contains what was learned for this (:func:`learned`). The training recipe
+is :mod:`tools.training.selection`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 VERSION = "1"
-"""Version of ``selection.safetensors``. It is part of the ranker's name."""
+"""Version of ``selection.safetensors``. It is part of the name of the ranker that uses the file."""
 
 CUT = 96
-"""Maximum number of word pieces of a text that are used. Questions are far shorter."""
+"""Number of word pieces after which a text is cut. Questions are far shorter."""
 
 
 class TextVectors:
-    """Computes unit vectors of texts. The dot product of two vectors is their similarity in [-1,
-    1].
+    """Computes unit vectors of texts. The dot product of two vectors is their similarity.
 
     Args:
         pieces: the word-piece vectors, (vocabulary, width).
         projection: the matrix that maps word-piece vectors to text vectors, (width, size).
-        weigh: (width,). The weight of a word piece is sigmoid(piece @ weigh).
+        weigh: (width,). A word piece with the vector ``v`` has the weight sigmoid(v @ weigh).
     """
 
     def __init__(self, pieces: Floats, projection: Floats, weigh: Floats) -> None:
@@ -72,7 +71,11 @@ def piece_vectors() -> Floats:
 
 @lru_cache(maxsize=1)
 def learned() -> dict[str, Floats]:
-    """The learned weights: ``projection``, ``weigh``, and the weights of the evidence.
+    """The learned arrays of ``selection.safetensors``, by name.
+
+    ``projection`` and ``weigh`` compute text vectors (see :class:`TextVectors`). ``text``,
+    ``mention`` and ``domain`` weigh the features that rank knowledge snippets. ``detection`` weighs
+    the features that tell whether a turn needs knowledge at all.
 
     Raises:
         ModelError: the file is missing.
@@ -87,5 +90,5 @@ def learned() -> dict[str, Floats]:
 
 @lru_cache(maxsize=1)
 def text_vectors() -> TextVectors:
-    """The bundled sentence vectors."""
+    """The function that computes the bundled sentence vectors, loaded once per process."""
     return TextVectors(piece_vectors(), learned()["projection"], learned()["weigh"])

@@ -16,13 +16,13 @@ from q2_metric.errors import ModelError
 
 WEIGHTS = Path(__file__).parent / "weights"
 VERSIONS = {"reader": "2", "entailment": "4", "wide": "3"}
-"""Version of each network's weights. It is part of every signature and grows with each retraining.
-There is one reader, and there are two entailment networks. "wide" is twice as wide as "entailment".
-"""
+"""The version of each bundled network's weights. Signatures contain it, and it grows with each
+retraining. "reader" answers questions. "entailment" and "wide" judge entailment; "wide" has twice
+the width."""
 SHARED = "bundled.safetensors"
 FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
-"""The file of each network's weights. The shared file also has the word vectors that two networks
-use."""
+"""The file of each network's weights. :data:`SHARED` also contains the word vectors that the reader
+and the entailment network share."""
 HASHES = "sha256.json"
 """Name of the file with the sha256 of each file in the same folder. ``tools.training.hashes``
 writes it."""
@@ -56,7 +56,7 @@ def intact(file: str) -> Path:
 
 
 def files() -> list[str]:
-    """The names of the files that have a hash.
+    """The names of the bundled files whose sha256 is recorded in :data:`HASHES`, sorted.
 
     Raises:
         ModelError: :data:`HASHES` is missing or damaged.
@@ -82,8 +82,9 @@ def _hashes(path: Path) -> dict[str, str]:
 
 
 def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The weights of a network by name, one at a time and converted from 8 bits. ``owner`` is the
-    network's name, or "words" for the shared word vectors.
+    """Yields the name and the value of each weight, one at a time and converted from 8 bits.
+
+    ``owner`` is the network's name, or "words" for the shared word vectors.
 
     Raises:
         ModelError: the weights are missing.
@@ -93,13 +94,19 @@ def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def whole(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[Any]:
-    """A weight as float32. A weight in 8 bits is multiplied by its scale."""
+    """A weight in floating point. 8-bit values are multiplied by their scale.
+
+    ``scale`` is ``None`` for a weight that is not stored in 8 bits.
+    """
     return value if scale is None else value * scale
 
 
 def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.float32] | None]]:
-    """Like :func:`each_weight`, but 8-bit weights are not converted and come with a scale for each
-    row."""
+    """Yields the name, the stored value and the scale of each weight.
+
+    A weight that is stored in 8 bits has a scale for each row. Other weights have ``None``.
+    ``owner`` is the network's name, or "words" for the shared word vectors.
+    """
     from safetensors import safe_open
 
     with safe_open(intact(FILES.get(owner, SHARED)), framework="numpy") as file:
@@ -112,14 +119,19 @@ def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.floa
 
 @lru_cache(maxsize=1)
 def words() -> NDArray[np.float16]:
-    """The shared word vectors, in 16 bits to halve the memory. Rows are converted after they are
-    looked up."""
+    """The word vectors that two networks share, in 16 bits to halve the memory.
+
+    A network converts a vector to 32 bits after it has looked it up.
+    """
     [(_, value, scale)] = each_stored("words")
     return halved(value, scale)
 
 
 def halved(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[np.float16]:
-    """Converts a weight from 8 to 16 bits, without a 32-bit copy in between."""
+    """Converts a weight to 16 bits, without a 32-bit copy in between.
+
+    ``scale`` is the scale of an 8-bit weight, or ``None`` for another weight.
+    """
     half = np.empty(value.shape, np.float16)
     np.multiply(value, np.float32(1) if scale is None else scale, out=half, casting="unsafe")
     return half
