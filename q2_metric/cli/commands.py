@@ -131,7 +131,10 @@ class Command(click.Command):
         if any(isinstance(param.type, Written) and param.type.guard for param in self.params):
             self.params.append(_overwrite_option(overwrites))
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if ctx.resilient_parsing:  # the shell asks for completions
+            return rest
         read: list[Any] = []
         written: list[Any] = []
         guards: list[Callable[[], None]] = []
@@ -146,10 +149,11 @@ class Command(click.Command):
         check_written(written, [*read, *_data_sets(written)])
         for guard in [] if ctx.meta.get(_OVERWRITE) else guards:
             guard()
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise OneLineError(f"stopped{kept(ctx.params)}", STOPPED) from error
+        ctx.meta[_KEPT] = kept(ctx.params)
+        return rest
+
+
+_KEPT = "q2_metric.kept"
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -204,8 +208,8 @@ class Group(click.Group):
             return super().invoke(ctx)
         except Q2Error as error:
             raise OneLineError.of(error) from error
-        except KeyboardInterrupt as error:  # raised while a command is imported
-            raise OneLineError("stopped", STOPPED) from error
+        except KeyboardInterrupt as error:
+            raise OneLineError(f"stopped{ctx.meta.get(_KEPT, '')}", STOPPED) from error
         except OSError as error:
             if error.filename is None:  # the error of a stream that is closed or full
                 raise

@@ -6,7 +6,7 @@ All commands share the cache, so no score is computed twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from q2_metric.engine.blocks import characters, cut
@@ -14,8 +14,8 @@ from q2_metric.engine.cache import Cache
 from q2_metric.engine.identity import digest, identity
 from q2_metric.errors import Q2Error
 from q2_metric.metrics.registry import entry
-from q2_metric.scoring import score_with
 from q2_metric.scoring.codec import from_json, readable, to_json
+from q2_metric.scoring.scores import as_scores
 from q2_metric.types import Example, Metric, Score
 
 BLOCK = 256
@@ -100,49 +100,51 @@ class CachedMetric:
         their own cache entries.
         """
 
-        def find(block: Sequence[Example]) -> list[Any]:
-            return [to_json(score) for score in score_with(self.metric, block, evidence=evidence)]
+        keywords = {"evidence": True} if evidence and entry(self.name).evidence else {}
+        keys = self.keys(WITH_EVIDENCE if keywords else "score", examples)
+        values = dict[str, Any]()
+        for block in self.missing(keys, examples, values, progress, readable):
+            missing = list(block.values())
+            scores = as_scores(self.name, self.metric.score(missing, **keywords), missing)
+            values.update(zip(block, map(to_json, scores), strict=True))
+        return [from_json(e, values[key]) for e, key in zip(examples, keys, strict=True)]
 
-        kind = WITH_EVIDENCE if evidence and entry(self.name).evidence else "score"
-        encoded = self.cached(kind, examples, find, progress or (lambda _rows: None), readable)
-        return [from_json(example, item) for example, item in zip(examples, encoded, strict=True)]
-
-    def cached(
+    def missing(
         self,
-        kind: str,
+        keys: Sequence[str],
         examples: Sequence[Example],
-        find: Callable[[Sequence[Example]], list[Any]],
-        progress: Progress,
+        values: dict[str, Any],
+        progress: Progress | None = None,
         usable: Callable[[Any], bool] = lambda _value: True,
-    ) -> list[Any]:
-        """The result of ``find`` for each example, taken from the cache if possible.
+    ) -> Iterator[dict[str, Example]]:
+        """Adds the values in the cache to ``values``. Then yields the examples without a value, by
+        key and block by block.
 
-        Results go into the cache block by block, so that an interrupted run resumes where it
-        stopped.
+        The caller adds the values of each block to ``values``, before it asks for the next block.
+        These values then go into the cache, so that an interrupted run resumes where it stopped.
+        They are JSON values; values that JSON cannot hold (NaN) are not cached.
 
         Args:
-            kind: the kind of result, which is part of the cache key.
-            find: computes the results of distinct examples and is called block by block. Results
-                are JSON values; values that JSON cannot hold (NaN) are not cached.
+            keys: the key of each example.
+            examples: the examples. Each distinct example is yielded once.
+            values: values by key.
             progress: receives the number of examples that were just finished.
             usable: says whether a cached value is valid; an invalid value is computed again.
         """
-        keys = self._keys(kind, examples)
+        progress = progress or (lambda _rows: None)
         kept = self._store.get(dict.fromkeys(keys))
-        values = {key: value for key, value in kept.items() if usable(value)}
+        values |= {key: value for key, value in kept.items() if usable(value)}
         n_known = sum(key in values for key in keys)
         self.looked_up += n_known
         progress(n_known)
         missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in values}
         for block in cut(missing.items(), BLOCK, size=lambda item: characters(item[1])):
-            results = find([example for _, example in block])
-            new = {key: result for (key, _), result in zip(block, results, strict=True)}
-            self._store.put({key: result for key, result in new.items() if _finite(result)})
-            values.update(new)
+            yield dict(block)
+            self._store.put({key: values[key] for key, _ in block if _finite(values[key])})
             progress(len(block))
-        return [values[key] for key in keys]
 
-    def _keys(self, kind: str, examples: Sequence[Example]) -> list[str]:
+    def keys(self, kind: str, examples: Sequence[Example]) -> list[str]:
+        """The cache key of each example, for a kind of value."""
         # The key includes the history: a response that only repeats the history claims nothing.
         return [
             digest(kind, self._made_by, self.signature, e.response, e.knowledge, e.history,
@@ -161,7 +163,7 @@ class _Shared(CachedMetric):
         self, examples: Sequence[Example], *, evidence: bool = False,
         progress: Progress | None = None,
     ) -> list[Score]:
-        keys = self._keys(WITH_EVIDENCE, examples)
+        keys = self.keys(WITH_EVIDENCE, examples)
         kept = {key: value for key, value in self._store.get(dict.fromkeys(keys)).items()
                 if readable(value)}
         missing = [example for key, example in zip(keys, examples, strict=True) if key not in kept]

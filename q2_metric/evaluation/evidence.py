@@ -23,7 +23,7 @@ from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import token_f1
-from q2_metric.types import Example, Judgement
+from q2_metric.types import Example, Judgement, Score
 
 UNITS = "utterance"
 
@@ -98,23 +98,22 @@ def search(
     """The number of the line at which SCALE's tree search ends, for each example. Results are
     cached."""
 
-    def find(block: Sequence[Example]) -> list[int | None]:
+    keys = scale.keys(f"evidence by {UNITS}", examples)
+    lines = dict[str, int | None]()
+    for block in scale.missing(keys, examples, lines, progress):
         metric = cast(Scale, scale.metric)
         settings = replace(metric.settings, unit="sentence")  # the sentence counts as one claim
         own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser,
                     stances=metric.stances)
-        scores = own.score(block, evidence=True)
-        return [
-            _line(score.example.knowledge, cast("tuple[Judgement, ...]", score.evidence))
-            for score in scores
-        ]
-
-    return scale.cached(f"evidence by {UNITS}", examples, find, progress)
+        scores = own.score(list(block.values()), evidence=True)
+        lines.update(zip(block, map(_line, scores), strict=True))
+    return [lines[key] for key in keys]
 
 
-def _line(knowledge: str, evidence: Sequence[Judgement]) -> int | None:
-    start = evidence[0].passage_start if evidence else None
-    return None if start is None else knowledge.count("\n", 0, start)
+def _line(score: Score) -> int | None:
+    judged = cast("tuple[Judgement, ...]", score.evidence)
+    start = judged[0].passage_start if judged else None
+    return None if start is None else score.example.knowledge.count("\n", 0, start)
 
 
 def _most_overlap(row: Supported) -> int:

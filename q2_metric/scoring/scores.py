@@ -30,10 +30,6 @@ OnBreak = Callable[[str, Exception], None]
 """Called with (name, error) for a metric that fails on all rows."""
 
 
-class _WithEvidence(Protocol):
-    def score(self, examples: Sequence[Example], *, evidence: bool) -> list[Score]: ...
-
-
 @runtime_checkable
 class _Computed(Protocol):
     """A metric that can be computed from the scores of other metrics.
@@ -116,14 +112,11 @@ def score_with(
         evidence: if true and the metric supports it, also find the sentence that decides each
             claim.
     """
-    if evidence and entry(metric.name).evidence:
-        scores = cast(_WithEvidence, metric).score(examples, evidence=True)
-    else:
-        scores = metric.score(examples)
-    return _as_scores(metric.name, scores, examples)
+    keywords = {"evidence": True} if evidence and entry(metric.name).evidence else {}
+    return as_scores(metric.name, metric.score(examples, **keywords), examples)
 
 
-def _as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Score]:
+def as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Score]:
     """Checks the results of a metric, and converts their values to ``float``.
 
     Raises:
