@@ -1,4 +1,4 @@
-"""Answers questions as the authors' program q-squared does."""
+"""Answers questions as q-squared, the program of Q²'s authors, does."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from q2_metric.types import Answer
 
 
 class AuthorsReader(TorchReader):
-    """Takes the best start and the best end independently, and rebuilds the answer from tokens.
+    """Answers questions as the program of Q²'s authors does.
 
-    Question and passage form one row, and the answer may begin in the question. The answer is empty
-    if the end is before the start. If the answer is only the row's first token, there is no answer.
-    The authors' program fails on rows that are too long for the model; such rows are read as by
-    :class:`TorchReader`.
+    It takes the tokens with the highest start logit and the highest end logit independently, and
+    rebuilds the answer from the tokens in between. The row consists of question and context, so the
+    answer may begin in the question. The answer is empty if the end is before the start. There is
+    no answer if only the row's first token is chosen. The authors' program fails on pairs that are
+    too long for the model; such pairs are read as by :class:`TorchReader`.
     """
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:

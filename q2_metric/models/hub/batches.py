@@ -1,4 +1,4 @@
-"""Runs a torch model on batches: decides how large a batch can be on a device, and pads its rows.
+"""Runs a torch model on batches: decides how large a batch can be on the device, and pads the rows.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ if TYPE_CHECKING:
     from q2_metric.models.hub.loading import LoadedModel
 
 CPU_TOKENS = 1024
-"""Padded tokens of a batch on a CPU, so that the batch fits in the caches. 512 to 2048 took about
-the same time and 4096 a fifth more. Single short rows took up to half more (a RoBERTa-base, a
-T5-small)."""
+"""Padded tokens of a batch on a CPU, so that the batch fits in the caches. With a RoBERTa-base and
+a T5-small, batches of 512 to 2048 tokens took about the same time. Batches of 4096 tokens took a
+fifth more, and single short rows up to half more."""
 FIRST_TOKENS = 16_384
 """Padded tokens of the first batch on a GPU, before the memory per token is known."""
 MOST_TOKENS = 262_144
 """Maximum padded tokens of a batch. This is enough to keep any single device busy."""
 MEMORY_SHARE = 0.8
-"""Share of the free memory that a batch can take."""
+"""Share of the free memory that a batch may take."""
 GROWTH = 4
-"""How many times larger than the largest measured batch a new batch can be."""
+"""After each measured batch, the budget of tokens can grow to at most this many times its size."""
 
 Row = dict[str, list[int]]
-"""The model's inputs for one text or pair: names mapped to lists of tokens, all of one length."""
+"""The model's inputs for one text or pair of texts. It maps the name of an input, such as
+"input_ids", to a list with one number per token."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """The work done so far: numbers of model calls, rows, tokens, and tokens with padding."""
+    """The work done so far: the numbers of batches (``calls``), of rows, of tokens without padding,
+    and of tokens with padding (``padded``)."""
 
     calls: int = 0
     rows: int = 0
@@ -57,11 +59,11 @@ class DeviceMemory(Protocol):
         ...
 
     def used(self) -> int:
-        """The peak memory use since :meth:`start`."""
+        """The largest amount of memory that was taken since :meth:`start`, in bytes."""
         ...
 
     def free(self) -> int:
-        """The memory that is still free."""
+        """The memory that is still free, in bytes."""
         ...
 
 
@@ -93,7 +95,7 @@ class CudaMemory:
 
 
 def memory_of(device: Any) -> DeviceMemory | None:
-    """The memory measure for a device; ``None`` if torch cannot measure the device (CPU, MPS)."""
+    """The object that measures a device's memory; ``None`` for devices other than CUDA."""
     name = str(device)
     return CudaMemory(name) if name.startswith("cuda") else None
 
@@ -108,7 +110,8 @@ class Batches:
     Args:
         loaded: the model whose padding ids and device are used.
         batch_size: rows of a batch, at least 1, or ``None``.
-        copies, extra: the model's beams and generated tokens; see ``Budget``.
+        copies: number of beams for each row.
+        extra: maximum number of tokens that the model generates for each beam.
         cpu_tokens: the budget on a CPU, in padded tokens with copies and extra.
 
     Raises:
@@ -137,8 +140,9 @@ class Batches:
         """The results of all rows, in the order of the rows.
 
         Args:
-            rows: model inputs.
-            call: takes padded tensors of shape (batch, tokens) and returns one result for each row.
+            rows: the model inputs of each row.
+            call: runs the model. It takes the padded tensors of a batch by name, each of shape
+                (batch, tokens), and returns one result for each row.
 
         Raises:
             ModelError: a single row does not fit into memory.
@@ -176,8 +180,11 @@ class Batches:
         return results
 
     def _learn(self, memory: DeviceMemory, cost: int) -> None:
-        """Sets the budget from the memory that a batch took. Small batches are ignored, because
-        they say little."""
+        """Sets the budget of tokens from the memory that a batch took.
+
+        ``cost`` is the number of the batch's padded tokens. A batch of less than half the budget is
+        ignored, because it says little about the memory of large batches.
+        """
         if 2 * cost < self.budget.tokens:
             return
         room = int(MEMORY_SHARE * memory.free() * cost / max(1, memory.used()))
@@ -198,8 +205,10 @@ class Batches:
 
 
 def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
-    """Pads rows to the length of the longest, on the tokenizer's side. The attention mask is 0 on
-    padding."""
+    """The arrays of a batch by name, with an attention mask that is 0 on the padding.
+
+    Rows are padded to the length of the longest row, on the side that the tokenizer prefers.
+    """
     lengths = [len(row["input_ids"]) for row in rows]
     fill = {
         "input_ids": tokenizer.pad_token_id or 0,

@@ -25,11 +25,15 @@ Kind = Literal["nli", "yes-no"]
 
 
 def entailment_kind(model: str) -> Kind:
-    """Finds out whether a model is a sequence classifier or an encoder-decoder model.
+    """How a model judges entailment, according to its config.
+
+    "nli" is a sequence classifier. "yes-no" is an encoder-decoder model, which is asked a Yes/No
+    question.
 
     Raises:
         MissingExtra: torch or transformers is not installed.
-        ModelError: the model is neither, or cannot be loaded. The message says what kind it is.
+        ModelError: the model cannot judge entailment (the message says what kind of model it is),
+            or its config cannot be loaded.
     """
     base = Path(parted(model)[0]).name.lower()
     config = load_config(model)

@@ -1,4 +1,4 @@
-"""Finds the NLI class of each output of a model."""
+"""Finds out which output of a model is which NLI class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _OPTION = "nli_labels (--nli-labels entailment,neutral,contradiction)"
 
 
 def given_labels(text: str) -> tuple[str, ...]:
-    """Reads a text with the names of a model's classes, in the order of the model's outputs.
+    """Reads the value of ``--nli-labels``: class names, separated by commas.
+
+    Returns:
+        The NLI classes in the same order, which is the order of the model's outputs.
 
     Raises:
         InputError: the text does not name two or three different classes, one of them entailment.
@@ -48,7 +51,8 @@ def label_order(
     Args:
         name: the model's name, for messages.
         config: the model's config, with ``id2label`` and ``num_labels``.
-        labels: class names in the order of the logits. They replace the config's names.
+        labels: class names in the order of the logits, given by the user; ``None`` uses the
+            config's names.
         known: class names that are used if the config does not name the classes.
 
     Raises:
@@ -81,8 +85,10 @@ def label_order(
 
 
 def _classes(names: Sequence[str]) -> list[Label] | None:
-    """The classes with these names; ``None`` if a name is unknown or repeated, or if entailment is
-    missing."""
+    """The NLI classes with these names, in the same order.
+
+    ``None`` if a name is unknown, if two names mean the same class, or if entailment is missing.
+    """
     labels = [NAMES.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
               for name in names]
     known = [label for label in labels if label is not None]

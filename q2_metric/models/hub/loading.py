@@ -1,7 +1,7 @@
 """Loads torch models: chooses device and precision, and turns failures into clear errors.
 
-torch and transformers are imported inside the functions, so this module can be imported without
-them.
+The functions import torch and transformers themselves. So this module can be imported if the two
+are not installed.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ AutoClass = Literal[
 ]
 
 COMMIT = 8
-"""Number of digits of a commit that are shown."""
+"""Number of digits of a commit in a model's name."""
 
 DEVICE_FAULTS = ("not compiled with cuda", "cuda error", "nvidia driver", "cuda driver",
                  "linked with support for mps", "mps backend")
 """Parts of torch's error messages about a missing device, in lower case."""
 OLDEST = (5, 1)
-"""Minimum version of transformers."""
+"""Oldest version of transformers that is allowed (major, minor)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class LoadedModel:
 
 
 def require(feature: str) -> None:
-    """Checks that torch and transformers can be imported.
+    """Checks that torch and transformers can be imported. ``feature`` says what needs them.
 
     Raises:
         MissingExtra: one of them is not installed.
@@ -89,8 +89,8 @@ def require(feature: str) -> None:
 
 
 def limit_threads() -> None:
-    """Limits torch to one thread in a forked child. The threads of the parent's OpenMP pool do not
-    exist in the child, and torch would wait for them. DataLoader's workers have the same limit."""
+    """Limits torch to one thread if this process is a forked child. The threads of the parent's
+    OpenMP pool do not exist there, and torch would wait for them."""
     if forks.is_child():
         import torch
 
@@ -99,9 +99,10 @@ def limit_threads() -> None:
 
 
 def resolve_device(device: str = "auto") -> str:
-    """The name of the device to run on: "cpu", "cuda", "cuda:1", "mps".
+    """The name of the device to run on, such as "cpu", "cuda", "cuda:1" or "mps".
 
-    ``"auto"`` takes the first that exists of CUDA, Apple's MPS and the CPU.
+    ``"auto"`` becomes "cuda" if this machine has a CUDA device, otherwise "mps" if it has Apple's
+    MPS, otherwise "cpu".
 
     Raises:
         InputError: the device is unknown, or this machine lacks it.
@@ -135,7 +136,7 @@ def resolve_dtype(dtype: str = "float32") -> torch.dtype:
     """The torch dtype named "float32", "bfloat16" or "float16".
 
     Raises:
-        InputError: the name is none of these.
+        InputError: ``dtype`` is another name.
     """
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}: use {', '.join(DTYPES)}")
@@ -201,7 +202,7 @@ def load_pretrained(
         name: Hub name ("google/flan-t5-base", "google/flan-t5-base@main") or local folder.
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
         dtype: "float32", "bfloat16" or "float16".
-        attn_implementation: transformers' name for the attention kernels ("eager", "sdpa",
+        attn_implementation: transformers' name of the attention kernel ("eager", "sdpa",
             "flash_attention_2", …); ``None`` lets transformers choose.
         compile: if true, the model is compiled with ``torch.compile``. The first batches then take
             long.
@@ -244,7 +245,7 @@ def load_pretrained(
 
 
 def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
-    """Loads a model's tokenizer, which must give the character offsets of its tokens."""
+    """Loads a model's tokenizer, and checks that it can give the character offsets of tokens."""
     from transformers import AutoTokenizer
     from transformers.utils.hub import cached_file
 
@@ -261,14 +262,19 @@ def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
 
 
 def _label(name: str, revision: str, dtype: str) -> str:
-    """The name of a model in signatures. It contains the commit and the precision, because both can
-    change scores."""
+    """The name of a model in signatures. It contains the commit of a Hub model and any dtype other
+    than float32, because both can change scores."""
     whole = name if is_folder(name) else f"{parted(name)[0]}@{revision[:COMMIT]}"
     return whole if dtype == "float32" else f"{whole}-{dtype}"
 
 
 def _place(name: str) -> tuple[str, str]:
-    """The model's name for transformers, with ``~`` expanded, and the commit if it is a Hub name.
+    """The folder or Hub name, and the revision, that transformers needs to load a model.
+
+    In a folder's path, ``~`` is expanded. The revision of a Hub model is a commit.
+
+    Raises:
+        ModelError: the folder or the Hub model does not exist.
     """
     path = Path(name).expanduser()
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_absolute()
@@ -283,7 +289,13 @@ def _place(name: str) -> tuple[str, str]:
 
 
 def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) -> None:
-    """Raises an error if the model's task layers would be initialised at random."""
+    """Checks that the weights of the model's task head were loaded, not initialised at random.
+
+    ``info`` is transformers' report about the loading. It names the missing weights.
+
+    Raises:
+        ModelError: weights of the task head are missing.
+    """
     inside = f"{model.base_model_prefix}."
     head = sorted(key for key in info.get("missing_keys", ()) if not key.startswith(inside))
     if auto_class == "AutoModel":  # a bare encoder's pooled output is not used
@@ -296,8 +308,8 @@ def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) ->
 
 @contextlib.contextmanager
 def _errors_about(name: str) -> Iterator[None]:
-    """Turns any error that a library raises while it loads ``name`` into an error with one clear
-    line."""
+    """Inside this block, any error about the model ``name`` becomes a MissingExtra or a ModelError
+    with one clear line."""
     try:
         yield
     except ImportError as error:
@@ -314,7 +326,8 @@ def _package_named_in(message: str) -> str:
 
 
 def _reason(name: str, error: BaseException) -> str:
-    """One line that says why a model could not be loaded, and what to do."""
+    """One line for the error message: why the model ``name`` could not be loaded, and what to do.
+    """
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in chain:
@@ -327,8 +340,7 @@ def _reason(name: str, error: BaseException) -> str:
     kinds = {type(item).__name__ for item in chain}
     text = " ".join(str(item) for item in chain).lower()
     offline = (
-        "use the preset 'bundled', which needs no network, or give the folder of a saved model"
-    )
+        "use the preset 'bundled', which needs no network, or give the folder of a saved model")
     if "GatedRepoError" in kinds or "gated repo" in text:
         return "a gated model: accept its terms on the Hub and run 'hf auth login', or " + offline
     if "RevisionNotFoundError" in kinds or "not a valid git identifier" in text:
@@ -337,12 +349,9 @@ def _reason(name: str, error: BaseException) -> str:
         "is not a valid model identifier" in text
     ):
         return "no such model on the Hub and no such folder (private models need 'hf auth login')"
-    if (
-        kinds
-        & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectError", "ConnectTimeout"}
-        or "couldn't connect" in text
-        or "offline mode" in text
-    ):
+    if (kinds
+            & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectError", "ConnectTimeout"}
+            or "couldn't connect" in text or "offline mode" in text):
         return "the Hub cannot be reached and the model is not in the local cache: " + offline
     if "custom code" in text or "trust_remote_code" in text:
         return ("needs code of its own, which comes with the model and is never run here; use a "
@@ -354,8 +363,7 @@ def _reason(name: str, error: BaseException) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Turns off progress bars and advice during loading. Afterwards, the caller's settings are
-    restored."""
+    """Inside this block, transformers and huggingface_hub show no progress bars and no warnings."""
     hub: Any = import_module("huggingface_hub.utils")
     bars = not hub.are_progress_bars_disabled()
     noise: Any = sys.modules.get("transformers.utils.logging")
@@ -379,7 +387,7 @@ def _quiet() -> Iterator[None]:
 
 
 def check_finite(name: str, scores: Any) -> Any:
-    """Returns ``scores`` unchanged if all of them are finite.
+    """Returns the tensor ``scores`` unchanged if all of its values are finite.
 
     Raises:
         ModelError: a score is NaN or infinite. This happens to some models in float16.

@@ -1,7 +1,7 @@
 """Reads names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``.
 
-The commit of a Hub model in the local cache is used until another revision is requested. The loaded
-model, the signature and cached scores therefore all refer to the same commit.
+If the local cache contains a Hub model, the cached commit is used until another revision is
+requested. The loaded model, the signature and cached scores therefore refer to the same commit.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ CONFIG = "config.json"
 """The name of a file that every model has."""
 
 WAIT = 60.0
-"""Seconds for which an unreachable Hub is not tried again, for any model."""
+"""Seconds during which the Hub is not asked again after it could not be reached."""
 
 MOMENT = 4.0
 """Seconds without an answer after which the Hub counts as unreachable."""
 
 
 def parted(name: str) -> tuple[str, str | None]:
-    """Splits a model's name into folder or Hub name, and revision (branch, tag or commit; or
-    ``None``).
+    """Splits a model's name into the folder or Hub name, and the revision.
+
+    The revision is a branch, a tag or a commit. It is ``None`` if the name contains no revision.
 
     >>> parted("owner/model@v1.0")
     ('owner/model', 'v1.0')
@@ -44,12 +45,14 @@ def parted(name: str) -> tuple[str, str | None]:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a model's name is a local folder."""
+    """Whether a model's name is the path of an existing folder."""
     return Path(name).expanduser().is_dir()
 
 
 def check_packages(feature: str) -> None:
     """Checks that torch and transformers are installed, without importing them.
+
+    ``feature`` names what needs the two packages, for the error message.
 
     Raises:
         MissingExtra: one of them is not installed.
@@ -65,11 +68,12 @@ def check_packages(feature: str) -> None:
 
 @cache
 def commit(name: str) -> str:
-    """The commit of a Hub model in the local cache. If the model's config is missing, it is
-    downloaded.
+    """The commit of a Hub model that the local cache contains.
+
+    If the cache lacks the model's config, the config is downloaded first.
 
     Raises:
-        Exception: an error of huggingface_hub. There is no such model or revision, or the Hub
+        Exception: an error of huggingface_hub. The model or revision does not exist, or the Hub
             cannot be reached.
     """
     from huggingface_hub import try_to_load_from_cache
@@ -82,12 +86,11 @@ def commit(name: str) -> str:
 
 
 _unreachable: list[tuple[float, Exception]] = []
-"""Time and error of the last failure to reach the Hub. The list is empty if the Hub could be
-reached."""
+"""At most one item: time and error of the last request, if that request could not reach the Hub."""
 
 
 def _downloaded(repository: str, revision: str | None) -> str:
-    """Requests a model's config from the Hub and returns the path of the downloaded file."""
+    """Downloads a model's config from the Hub, and returns the path of the file in the cache."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -104,10 +107,10 @@ def _downloaded(repository: str, revision: str | None) -> str:
 
 
 def _answers() -> bool:
-    """Whether the Hub answers within :data:`MOMENT`, even with an error.
+    """Whether the Hub responds within :data:`MOMENT` seconds. An HTTP error is also a response.
 
-    huggingface_hub itself tries for half a minute. A failing look-up of a host name can take as
-    long and cannot be stopped, so the request runs in a thread.
+    huggingface_hub itself would try for half a minute. A failing look-up of the host name can take
+    as long and cannot be stopped, so the request runs in a thread.
     """
     from huggingface_hub import constants, get_session
 

@@ -1,6 +1,6 @@
 """Decides which models may be read from a pickle, although a pickle can contain code.
 
-The published models of the presets are trusted by name. torch's weights-only reader reads them,
+The presets' published models are trusted by name. They are read with torch's weights-only reader,
 which runs no code from a pickle. The user must allow every other model by name (:data:`PICKLES`).
 """
 
@@ -51,7 +51,7 @@ _said: set[str] = set()
 
 
 def pickle_named(name: str) -> bool:
-    """Whether :data:`PICKLES` contains the model's name, as the user wrote it."""
+    """Whether the environment variable :data:`PICKLES` contains the model's name."""
     return name in _named()
 
 
@@ -60,19 +60,20 @@ def _named() -> list[str]:
 
 
 def trusted(name: str) -> bool:
-    """Whether the model is a preset's published model, at its owner's current revision."""
+    """Whether the model is a published model of a preset, named without a revision."""
     return name in published() and not is_folder(name)
 
 
 def may_read_pickle(name: str) -> bool:
-    """Whether a model's pickle may be read."""
+    """Whether a model's pickle may be read: a preset's model, or one that the user has allowed."""
     return trusted(name) or pickle_named(name)
 
 
 def is_cached(name: str) -> bool:
-    """Whether the local cache has the complete weights of a Hub model, in a form that may be read.
+    """Whether the local cache has a Hub model's complete weights, in a format that may be read.
 
-    Weights are downloaded last. So the other files are in the cache too, and no request is needed.
+    Weights are downloaded last. So if they are in the cache, all other files are too, and the Hub
+    is not needed.
     """
     if is_folder(name):
         return False
@@ -81,7 +82,11 @@ def is_cached(name: str) -> bool:
 
 
 def _weights_here(name: str, file: str) -> bool:
-    """Whether the cache has a file of weights, or the index of its parts and all these parts."""
+    """Whether the local cache has the Hub model's complete weights in the format of ``file``.
+
+    ``file`` is "model.safetensors" or "pytorch_model.bin". Large weights are split into several
+    files; all of them must be in the cache.
+    """
     from huggingface_hub import try_to_load_from_cache
 
     repository, revision = parted(name)[0], commit(name)
@@ -98,8 +103,7 @@ def _weights_here(name: str, file: str) -> bool:
 def has_safetensors(name: str) -> bool:
     """Whether a model's weights exist as safetensors, in its folder, in the cache or on the Hub.
 
-    If the Hub cannot be reached, the answer is yes, because loading the model will report the
-    error.
+    Also true if the Hub cannot be reached: loading the model will then report the error.
     """
     if is_folder(name):
         return any((Path(name).expanduser() / file).is_file() for file in SAFE)
@@ -116,7 +120,10 @@ def has_safetensors(name: str) -> bool:
 
 @cache
 def _listed(repository: str, revision: str) -> bool:
-    """Whether the Hub lists safetensors among a model's files."""
+    """Whether the Hub lists safetensors among a model's files.
+
+    Also true if the Hub cannot be reached.
+    """
     from huggingface_hub import HfApi
 
     try:

@@ -1,4 +1,4 @@
-"""Corrects SentencePiece tokenizers, so that they cut texts as SentencePiece does.
+"""Corrects SentencePiece tokenizers, so that they split texts as SentencePiece does.
 
 transformers 5 rebuilds a tokenizer from the pieces of a SentencePiece model. Some of its tokenizer
 classes lose other settings of that model:
@@ -16,26 +16,27 @@ from pathlib import Path
 from typing import Any
 
 USER_DEFINED = 4
-"""The type of pieces that must be kept whole. They were given when the SentencePiece model was
-trained."""
+"""SentencePiece's type number of a user-defined piece, which is never split."""
 
 COMMA_CLASSES = ("AlbertTokenizer", "XLNetTokenizer")
 """Tokenizers that separate a comma from the number before it: "1994," becomes "1994" and ","."""
 COMMA_PENALTY = 100.0
-"""Number that is subtracted from the score of a piece that ends in a digit and a comma, as in
-transformers 4."""
+"""Number that is subtracted from the score of each piece that ends in a digit and a comma, so that
+the tokenizer does not choose the piece (as in transformers 4)."""
 
 State = dict[str, Any]
 """The content of a ``tokenizer.json``."""
 
 
 def restore(tokenizer: Any, saved: str | None) -> None:
-    """Restores the settings of a tokenizer's files that the tokenizer's class has lost.
+    """Restores the settings of a SentencePiece model that the tokenizer's class has lost.
+
+    Other tokenizers are not changed.
 
     Args:
         tokenizer: a loaded transformers tokenizer; it is changed in place.
-        saved: path of the tokenizer's ``tokenizer.json``, if there is one. That file already has
-            the right pieces.
+        saved: path of the tokenizer's ``tokenizer.json``, or ``None``. A tokenizer with this file
+            already has the right pieces.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or type(backend.model).__name__ != "Unigram":
@@ -79,15 +80,18 @@ def _normalizers(state: State) -> list[State]:
 
 
 def _charsmap(state: State) -> str | None:
-    """The compiled SentencePiece normaliser of a tokenizer, if it has one."""
+    """The compiled SentencePiece normaliser of a tokenizer; ``None`` if it has no normaliser."""
     maps = [normalizer["precompiled_charsmap"] for normalizer in _normalizers(state)
             if normalizer["type"] == "Precompiled"]
     return maps[0] if maps else None
 
 
 def _restore_pieces(tokenizer: Any, state: State, model: Any) -> None:
-    """Makes pieces that must be kept whole normal pieces instead of special tokens, and separates
-    commas from numbers."""
+    """Changes the pieces in ``state`` to those of the SentencePiece model ``model``.
+
+    Pieces that are kept whole become normal pieces instead of special tokens. For the tokenizers in
+    :data:`COMMA_CLASSES`, a comma is separated from the number before it.
+    """
     named = {str(special) for special in tokenizer.special_tokens_map.values()}
     kept = {piece.piece for piece in model.pieces if piece.type == USER_DEFINED} - named
     state["added_tokens"] = [

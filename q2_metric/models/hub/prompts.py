@@ -9,9 +9,10 @@ from q2_metric.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question to an encoder-decoder model, and its two answers.
+    """A Yes/No question to an encoder-decoder model.
 
-    ``text`` contains ``{chunk}`` and then ``{sentence}``, once each.
+    ``text`` is the question. It contains the placeholders ``{chunk}`` and then ``{sentence}``, once
+    each. ``yes`` and ``no`` are the two answers whose probabilities are compared.
     """
 
     text: str
@@ -19,10 +20,10 @@ class Prompt:
     no: str
 
     def parts(self) -> tuple[str, str, str]:
-        """The text before, between and after the two placeholders.
+        """The prompt's text before, between and after the two placeholders.
 
         Raises:
-            InputError: a placeholder is missing or repeated, or they are in the wrong order.
+            InputError: a placeholder is missing or repeated, or ``{sentence}`` comes first.
         """
         before, *rest = self.text.split("{chunk}")
         between, *after = "".join(rest).split("{sentence}") if len(rest) == 1 else [""]
@@ -31,7 +32,9 @@ class Prompt:
         return before, between, after[0]
 
     def fill(self, chunk: str, sentence: str) -> str:
-        """The prompt with both texts in place. Braces in the texts have no meaning.
+        """The prompt with chunk and sentence in place of the placeholders.
+
+        Braces in the two texts are kept as they are.
 
         >>> PROMPTS["minicheck"].fill("a {sentence}", "b")
         'predict: a {sentence}</s>b'

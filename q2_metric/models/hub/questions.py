@@ -19,27 +19,28 @@ Decoding = Literal["beam", "greedy", "sample"]
 Reading = Literal["neighbours", "response"]
 
 BEAMS = 5
-"""Number of beams and of returned questions (authors' code, get_questions_beam)."""
+"""Number of beams and of returned questions, as in the Q² authors' ``get_questions_beam``."""
 NO_REPEAT_NGRAM = 3
 TOP_K, TOP_P, SAMPLES = 50, 0.95, 5
-"""Settings of nucleus sampling, and number of returned questions (authors' code,
-get_questions_sample)."""
+"""Settings of nucleus sampling, and number of returned questions, as in the Q² authors'
+``get_questions_sample``."""
 MAX_QUESTION = 128
-"""Maximum tokens of a question, the decoder's start token included (authors' code)."""
+"""Maximum tokens of a question, the decoder's start token included, as in the Q² authors' code."""
 MAX_INPUT = 512
 """Maximum tokens of an input. T5 was trained with this length."""
 
 CPU_TOKENS = 32_768
-"""Maximum tokens of a batch on a CPU, over all beams, input and output together. This is about 35
-spans of short responses. (With T5-small, batches of 32 spans were faster than batches of 16 and
-64.)"""
+"""Maximum tokens of a batch on a CPU. Input and output tokens of all beams are counted, so this is
+about 35 spans of short responses. (With T5-small, batches of 32 spans were faster than batches of
+16 and 64.)"""
 
 QUESTION_PREFIX = "question:"
 """The model by mrm8488 writes this before each question."""
 
 _JOINED = {" .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'", " n't": "n't", " 'm": "'m",
            " 's": "'s", " 've": "'ve", " 're": "'re"}
-"""Replacements in decoded texts, in the order in which transformers 3 makes them."""
+"""Text that is replaced in decoded questions, and the replacement. Transformers 3 makes the
+replacements in this order."""
 
 
 class Seq2SeqQuestions:
@@ -55,8 +56,8 @@ class Seq2SeqQuestions:
             input's text. So the other inputs of a batch do not change its questions.
         reading: the text that the model reads: the span's sentence with its "neighbours", or the
             whole "response".
-        authors: if true, questions are decoded as in the authors' program, which keeps repeated and
-            empty questions.
+        authors: if true, decoded questions are cleaned as in the program of Q²'s authors, which
+            keeps repeated and empty questions.
         batch_size: number of spans in one batch; ``None`` takes as many as fit (see ``Batches``).
             "sample" always takes one span.
         max_input: maximum tokens of an input. A longer text is cut around its span.
@@ -109,10 +110,10 @@ class Seq2SeqQuestions:
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
         """The candidate questions for each span, best first and without repetitions.
 
-        If spans have equal model inputs, the model runs once for them. ``span.start`` is a position
-        in the response. A span that was found in a coreference-resolved text may not be there. Then
-        its first occurrence in the response is used. If it does not occur, the span is put before
-        the response.
+        If several spans have the same model input, the model runs once for them. A span that was
+        found in a coreference-resolved text may not stand at ``span.start`` of the response. Its
+        first occurrence in the response is then used. If the response does not contain the span,
+        the model reads the span's text followed by the response.
         """
         if self.reading == "neighbours":
             spans = in_passages(spans)
@@ -129,7 +130,7 @@ class Seq2SeqQuestions:
         whole = build(text, start, end)
         if len(whole.encode()) < self.max_input:  # each token has at least one byte
             return whole
-        # Counts the tokens of the template alone, and one for EOS, which is added later.
+        # The tokens of the template with the span alone, and one for EOS, which is added later.
         frame = len(token_ids(tokenizer, build(text[start:end], 0, end - start))) + 1
         lo, hi = around(raw_offsets(tokenizer, text), start, end, self.max_input - frame)
         if (lo, hi) != (0, 0):
@@ -137,8 +138,11 @@ class Seq2SeqQuestions:
         return build(text, start, end)
 
     def _without_marks(self, text: str, start: int, end: int) -> tuple[str, int, int]:
-        """Removes the model's special tokens from a user's text. Returns the text and the span's
-        new position."""
+        """Removes the model's special tokens, such as "</s>", where the response contains them.
+
+        ``start`` and ``end`` are the span's characters in ``text``. Returns the new text, and the
+        span's start and end in the new text.
+        """
         before, answer, after = text[:start], text[start:end], text[end:]
         for mark in {HIGHLIGHT, *self._loaded.tokenizer.all_special_tokens}:
             before, answer, after = (part.replace(mark, "") for part in (before, answer, after))
@@ -196,10 +200,10 @@ class Seq2SeqQuestions:
 
 
 class _NoNan:
-    """Raises an error if the model's outputs at the first decoding step are NaN.
+    """A logits processor that raises ModelError if a logit of the first decoding step is NaN.
 
     Otherwise the model would write noise that looks like text. NaN come from the encoder of some
-    models in half precision, so they appear at the first step.
+    models in half precision, so they already appear at the first step.
     """
 
     def __init__(self, name: str) -> None:
@@ -213,17 +217,16 @@ class _NoNan:
 
 
 def _cache_name(model: Any) -> str:
-    """The name of the keyword argument of ``generate`` for the cache, in the installed
-    transformers."""
+    """The keyword by which ``generate`` takes the key-value cache in the installed transformers."""
     known = inspect.signature(model.prepare_inputs_for_generation).parameters
     return "cache" if "cache" in known else "past_key_values"
 
 
 def _beam_cache() -> Any:
-    """A cache that does not copy the encoder's part when beams are reordered.
+    """A key-value cache that does not copy the encoder's keys and values when beams are reordered.
 
-    All beams of a span read the same input, and beams are reordered only within a span. The
-    encoder's part is large for long inputs. Copying it took a sixth of a batch's time on a CPU.
+    No copy is needed, because all beams of a span read the same input, and beams are reordered only
+    within a span. For long inputs, copying took a sixth of a batch's time on a CPU.
     """
     from transformers import DynamicCache, EncoderDecoderCache
 
@@ -246,8 +249,9 @@ def clean(texts: Sequence[str]) -> list[str]:
 
 
 def by_authors(texts: Sequence[str]) -> list[str]:
-    """Cleans decoded questions as the authors' program does, without dropping any. Marks are joined
-    to the word before them, as in transformers 3.
+    """Cleans decoded questions as the program of Q²'s authors does, without dropping any.
+
+    Punctuation and contractions are joined to the word before them, as in transformers 3.
 
     >>> by_authors(["question: Who does n't know , and why ?"])
     ["Who doesn't know, and why?"]
@@ -258,7 +262,10 @@ def by_authors(texts: Sequence[str]) -> list[str]:
 
 
 def place(span: Span) -> tuple[str, int]:
-    """The text from which the question is made, and the start of the span in this text."""
+    """The text from which the question is made, and the character offset of the span in it.
+
+    The text is the response. If the response does not contain the span, the span is put before it.
+    """
     text, start = span.example.response, span.start
     if text[start : start + len(span.text)] == span.text:
         return text, start
@@ -269,8 +276,15 @@ def place(span: Span) -> tuple[str, int]:
 
 
 def around(offsets: Sequence[tuple[int, int]], start: int, end: int, limit: int) -> tuple[int, int]:
-    """The character range of at most ``limit`` tokens around the characters [start, end). (0, 0)
-    means the whole text.
+    """The character range of the part of a text that is kept around a span.
+
+    Args:
+        offsets: the character range of each token of the text.
+        start, end: the span's characters.
+        limit: maximum tokens of the part.
+
+    Returns:
+        (start, end) of the part, or (0, 0) if the whole text is kept.
 
     >>> around([(0, 1), (2, 3), (4, 5), (6, 7)], 4, 5, 2)
     (2, 5)

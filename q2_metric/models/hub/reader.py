@@ -1,7 +1,7 @@
 """Extractive question answering with a torch model (Q², section 2.2).
 
-The authors' code chooses start and end independently, and rebuilds the answer from sub-words. This
-module chooses start and end together, and cuts the answer out of the text.
+The code of Q²'s authors chooses the answer's start and end independently, and rebuilds the answer
+from sub-words. This module chooses start and end together, and cuts the answer out of the context.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_ANSWER = 30
 """Maximum tokens of a window, of the overlap of two windows, of a question and of an answer (from
 the SQuAD scripts)."""
 MIN_WINDOW = 16
-"""Minimum tokens of a window that has room for a question, a context and the special tokens."""
+"""Minimum value of ``max_length``. It leaves room for a question, a context and special tokens."""
 
 
 class TorchReader:
@@ -43,7 +43,7 @@ class TorchReader:
         max_answer: maximum tokens of an answer.
 
     Raises:
-        InputError: a limit is too low.
+        InputError: ``max_length``, ``overlap`` or ``max_answer`` is too low.
     """
 
     def __init__(
@@ -72,9 +72,8 @@ class TorchReader:
         """An answer for each (question, context) pair; ``None`` if there is no answer.
 
         Equal pairs are read once. A question is cut to 64 tokens, or to half a window if that is
-        less. With an empty question or context, there is no answer. A long context is read in
-        windows. The answer is the best answer of all windows, and the score of "no answer" is the
-        lowest of all windows.
+        less. An empty question or context gives ``None``. A long context is read in windows. The
+        best answer of all windows is compared with the lowest score of "no answer" in any window.
         """
         asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
         limit = min(MAX_QUESTION, self.max_length // 2)
@@ -101,7 +100,10 @@ class TorchReader:
     def _read(
         self, window: EncodedPair, start: NDArray[np.float64], end: NDArray[np.float64]
     ) -> tuple[Best, float]:
-        """The best answer of a window, and the window's score of "no answer"."""
+        """The best answer span of a window, and the window's score of "no answer".
+
+        ``start`` and ``end`` are the start and end logits of the window's tokens.
+        """
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]

@@ -1,4 +1,7 @@
-"""Input formats of question generators. They differ in how the input marks the answer."""
+"""Input formats of question generators. They differ in how they mark the answer in the text.
+
+In each function, ``text[start:end]`` is the answer to the question that the model should write.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ HIGHLIGHT = "<hl>"
 
 
 def answer_context(text: str, start: int, end: int) -> str:
-    """The format of mrm8488/t5-base-finetuned-question-generation-ap, the paper's model.
+    """The input of mrm8488/t5-base-finetuned-question-generation-ap, the model of the Q² paper.
+
+    ``text[start:end]`` is the answer to the question that the model should write.
 
     >>> answer_context("A red dog.", 2, 5)
     'answer: red  context: A red dog.'
@@ -17,7 +22,9 @@ def answer_context(text: str, start: int, end: int) -> str:
 
 
 def highlight(text: str, start: int, end: int) -> str:
-    """The format of lmqg's models: the text with the answer between ``<hl>`` marks.
+    """The input of lmqg's question generators: the text with the answer between ``<hl>`` marks.
+
+    ``text[start:end]`` is the answer to the question that the model should write.
 
     >>> highlight("A red dog.", 2, 5)
     'generate question: A <hl> red <hl> dog.'
@@ -26,8 +33,9 @@ def highlight(text: str, start: int, end: int) -> str:
 
 
 def highlight_spaced(text: str, start: int, end: int) -> str:
-    """The format of valhalla's models: like :func:`highlight`, with a blank on both sides of each
-    mark.
+    """The input of valhalla's question generators.
+
+    It is that of :func:`highlight`, but with one more blank outside each ``<hl>`` mark.
 
     >>> highlight_spaced("A red dog.", 2, 5)
     'generate question: A  <hl> red <hl>  dog.'

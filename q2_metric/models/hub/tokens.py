@@ -1,5 +1,5 @@
-"""Works with the tokens of texts: their character offsets, cutting, and pairs in overlapping
-windows."""
+"""Handles the tokens of texts: finds their character offsets, cuts long texts, and encodes pairs of
+texts in overlapping windows."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ if TYPE_CHECKING:
     from q2_metric.models.hub.loading import LoadedModel
 
 NO_LIMIT = 1_000_000
-"""A tokenizer without a length limit reports a number far above this one."""
+"""A tokenizer whose ``model_max_length`` is at least this number has no length limit."""
 
 DEFAULT_WINDOW = 512
 """Number of tokens of a window if neither tokenizer nor config has a limit (T5, BERT: 512)."""
 
 SEGMENTED = frozenset({"funnel", "xlnet"})
-"""Types of models that read segments although their config does not say so."""
+"""Values of ``config.model_type`` of models that read ``token_type_ids`` although their config does
+not say so."""
 _NOT_INPUTS = frozenset({"offset_mapping", "overflow_to_sample_mapping"})
 
 
 def has_segments(config: Any) -> bool:
-    """Whether a model reads ``token_type_ids``, which say for each token to which of two texts it
-    belongs.
+    """Whether the model with this config reads ``token_type_ids``.
 
-    Some tokenizers of transformers 5 (ALBERT, XLNet, RemBERT …) do not return ``token_type_ids``
-    although the model needs them. Without the ids, the model reads both texts as one.
+    These ids say for each token to which of two texts it belongs. Some tokenizers of transformers 5
+    (ALBERT, XLNet, RemBERT …) do not return them unless they are asked to. Without the ids, the
+    model reads both texts as one.
     """
     segments = getattr(config, "type_vocab_size", None) or 0
     return segments > 1 or config.model_type in SEGMENTED
@@ -65,8 +66,9 @@ def many_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
 
 
 def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """The character range (start, end) of each token, without blanks. Tokens of only blanks are
-    left out.
+    """The character range (start, end) of each token, without blanks at its ends.
+
+    Tokens that consist of blanks are left out.
 
     >>> token_offsets(roberta, "a dog")  # its second token is " dog"  # doctest: +SKIP
     [(0, 1), (2, 5)]
@@ -76,7 +78,7 @@ def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
 
 
 def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """The character range (start, end) of each token, including tokens of only blanks."""
+    """The character range (start, end) of each token, blanks included."""
     encoded = tokenizer(
         text,
         add_special_tokens=False,
@@ -114,11 +116,12 @@ def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class EncodedPair:
-    """Model inputs for one pair of texts, or for a part of its longer text.
+    """The model inputs for a pair of texts, or for one window of a pair that is too long.
 
-    ``item`` is the pair's index. ``inputs`` maps the names of the tokenizer's outputs to lists of
-    equal length. ``offsets[i]`` is the character range of token ``i`` in the longer text, without
-    blanks. It is ``None`` if the token does not belong to that text.
+    ``item`` is the pair's index. ``inputs`` maps the names of the tokenizer's outputs, such as
+    "input_ids", to lists with one number per token. ``offsets[i]`` is the character range of token
+    ``i``, without blanks, in the text that may be cut into windows. It is ``None`` if the token
+    does not belong to that text.
     """
 
     item: int
@@ -139,9 +142,9 @@ def encode_pairs(
 
     Args:
         loaded: tokenizer and model.
-        pairs: the texts, in the model's order.
-        long: index of the text of each pair that may be cut into windows (0 or 1). The other text
-            must leave room for it.
+        pairs: the two texts of each pair, in the order in which the model reads them.
+        long: 0 if the first text of a pair may be cut into windows, 1 if the second may. The other
+            text of the pair must leave room in the window.
         max_length: maximum tokens of a window, special tokens included.
         overlap: number of tokens that neighbouring windows share, at most half of the window's
             room.

@@ -13,7 +13,9 @@ from q2_metric.models.hub.tokens import token_ids
 
 
 def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
-    """The first token of each answer that is not a special token (such as BOS).
+    """The ids of the tokens with which the prompt's answers "yes" and "no" begin.
+
+    Special tokens before the answer, such as BOS, are skipped.
 
     Raises:
         ModelError: an answer has no token that the model knows, or both answers begin with the same
@@ -35,7 +37,7 @@ def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
 
 
 def decoder_start(loaded: LoadedModel) -> int:
-    """The token that the decoder starts with.
+    """The id of the token that the decoder starts with.
 
     Raises:
         ModelError: the config does not name one.
@@ -49,11 +51,14 @@ def decoder_start(loaded: LoadedModel) -> int:
 
 
 def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
-    """A copy of ``model`` whose output head has only the given rows of the vocabulary.
+    """A copy of ``model`` whose output head computes logits only for the given tokens.
 
-    The copy shares all other weights with ``model``, which is not changed. It also keeps the
-    model's own code before the head, because T5 scales its output if the head is tied to the
-    embeddings.
+    The copy shares all other weights with ``model``, which is not changed. It also runs the model's
+    own code before the head, because T5 scales its output if the head is tied to the embeddings.
+
+    Args:
+        model: a transformers encoder-decoder model.
+        rows: ids of tokens. Each id is a row of the head's matrix.
     """
     import torch
 

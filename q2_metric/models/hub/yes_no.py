@@ -23,10 +23,10 @@ chunk."""
 
 
 class YesNoEntailment:
-    """SCALE's backbone: asks an encoder-decoder model a Yes/No question.
+    """SCALE's backbone: asks an encoder-decoder model if a chunk implies a sentence.
 
-    P(entailment) is the probability of "Yes" in the softmax over the first tokens of the two
-    answers, at the first decoder step. This takes one forward pass and two rows of the output head.
+    P(entailment) is the probability of "Yes" at the first decoder step, in a softmax over the first
+    tokens of the answers "Yes" and "No" only. One forward pass is enough.
 
     Args:
         model: tokenizer and weights. They are not changed.
@@ -64,10 +64,10 @@ class YesNoEntailment:
         self._model = with_head_rows(model.model, answer_ids(model, prompt))
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """A verdict for each (chunk, sentence) pair. Its ``neutral`` is P("No").
+        """A verdict for each (chunk, sentence) pair. The verdict's ``neutral`` is P("No").
 
         Equal pairs are judged once. A chunk that is too long is read in windows that overlap by a
-        quarter. The verdict is that of the window with the highest P(entailment). A sentence that
+        quarter. It gets the verdict of the window with the highest P(entailment). A sentence that
         would fill more than half of the prompt is cut.
         """
         asked = list(dict.fromkeys(pairs))
@@ -85,12 +85,16 @@ class YesNoEntailment:
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
     ) -> list[Verdict]:
-        """A verdict for each (document, sentence) pair: that of the best chunk. Chunks are cut as
-        in scale-score.
+        """A verdict for each (document, sentence) pair: the verdict on the best chunk.
 
-        ``chunk_size`` is the length of the whole prompt in tokens, EOS included. The windows over
-        the document's tokens are those of :func:`authors_windows`. If a sentence leaves no room for
-        the document, it is cut to half of ``chunk_size`` (scale-score fails on such a sentence).
+        The document is cut into chunks as in scale-score, the package of SCALE's authors. If a
+        sentence leaves no room for the document, it is cut to half of ``chunk_size`` (scale-score
+        fails on such a sentence).
+
+        Args:
+            pairs: (document, sentence) pairs.
+            chunk_size: maximum tokens of the whole prompt, EOS included.
+            overlap: share of a chunk that the next chunk repeats.
 
         Raises:
             InputError: the prompt's own words leave no room in ``chunk_size``.
@@ -114,8 +118,14 @@ class YesNoEntailment:
         rows: Sequence[Row],
         items: Sequence[int],
     ) -> list[Verdict]:
-        """The verdict of each pair. ``rows`` are the prompts. ``items`` has each prompt's index in
-        ``asked``, the pairs without repetitions."""
+        """Runs the prompts, and returns for each pair the verdict with the highest P(entailment).
+
+        Args:
+            pairs: all pairs, with repetitions.
+            asked: the pairs without repetitions.
+            rows: the prompts for ``asked``, as model inputs.
+            items: for each prompt, the index of its pair in ``asked``.
+        """
         best = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
         by_pair = dict(zip(asked, best, strict=True))
         return [by_pair[pair] for pair in pairs]
@@ -123,7 +133,11 @@ class YesNoEntailment:
     def _authors_rows(
         self, document: str, body: list[int], sentence: str, chunk_size: int, overlap: float
     ) -> list[Row]:
-        """The prompts for a document. ``body`` has the document's tokens."""
+        """The model inputs of the prompts for a sentence and each chunk of a document.
+
+        ``body`` has the ids of the document's tokens. The other arguments are those of
+        :meth:`judge_long`.
+        """
         sentence = self._without_specials(sentence)
         before, between, after = self._prompt.parts()
         if len(body) < chunk_size:
@@ -144,12 +158,14 @@ class YesNoEntailment:
         )
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """The character range (start, end) of each of the model's tokens, without special tokens
-        and blanks."""
+        """The character range (start, end) of each token of ``text``.
+
+        The ranges have no blanks at their ends. Special tokens are not included.
+        """
         return token_offsets(self._loaded.tokenizer, text)
 
     def _clean(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """The pairs without special tokens. Very long sentences are cut."""
+        """The (chunk, sentence) pairs without special tokens. Very long sentences are cut."""
         chunks = [self._without_specials(chunk) for chunk, _ in pairs]
         sentences = [self._without_specials(sentence) for _, sentence in pairs]
         limit = self.max_length // 2
@@ -168,14 +184,16 @@ class YesNoEntailment:
         ]
 
     def _without_specials(self, text: str) -> str:
-        """The text without the model's special tokens, which would otherwise keep their special
-        meaning."""
+        """The text, with a blank in place of each special token of the model, such as "</s>".
+
+        The model would otherwise not read them as plain text.
+        """
         for mark in self._loaded.tokenizer.all_special_tokens:
             text = text.replace(mark, " ")
         return text
 
     def _rows(self, texts: Sequence[str]) -> list[Row]:
-        """The model inputs of each text, EOS included."""
+        """The model inputs (token ids with EOS) of each text."""
         if not texts:
             return []
         encoded = self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]
