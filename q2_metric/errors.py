@@ -17,6 +17,8 @@ Each message is one line: what was wrong, where, and what to do about it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 
 class Q2Error(Exception):
@@ -61,6 +63,18 @@ class MissingExtra(Q2Error, ImportError):
         )
         self.package = package
         self.extra = extra
+
+
+def optional(module: str, feature: str, package: str, extra: str) -> Any:
+    """Imports a module of an optional package, for a feature that needs it.
+
+    Raises:
+        MissingExtra: the package is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(feature, package, extra) from error
 
 
 class ModelError(Q2Error, OSError):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,8 +127,8 @@ def columns_of(
     def ours(name: str) -> MetricSource | ByGuideline:
         if reading or not has_readings or "support" not in entry(name).keywords():
             return metric_source(name, options, kept)
-        return ByGuideline(name, lambda reading: metric_source(
-            name, options if reading == USUAL else {**options, "support": reading}, kept))
+        return ByGuideline(name, cache(lambda reading: metric_source(
+            name, options if reading == USUAL else {**options, "support": reading}, kept)))
 
     return ScoreColumns([*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
 

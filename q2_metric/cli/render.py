@@ -19,7 +19,7 @@ from rich.text import Text
 
 from q2_metric.cli.safe import plain as plain
 from q2_metric.cli.verdict import print_verdict
-from q2_metric.metrics.registry import of_column
+from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def systems_table(result: FileResult) -> Table:
     table = bare_table()
     table.add_column("metric", min_width=_longest_word(result))
     rows = [_numbers(system) for system in result.systems]
-    shown = [title for title in _TITLES if title in ("mean", "n")
-             or any(row[title] != NONE for row in rows)]
-    for title in shown:
-        table.add_column(title, justify="right", no_wrap=True, vertical="top")
+    shown = [heading for heading in _TITLES if heading in ("mean", "n")
+             or any(row[heading] != NONE for row in rows)]
+    for heading in shown:
+        table.add_column(heading, justify="right", no_wrap=True, vertical="top")
     for system, row in zip(result.systems, rows, strict=True):
-        table.add_row(_title(system.name), *(row[title] for title in shown))
+        table.add_row(_text(title(system.name)), *(row[heading] for heading in shown))
     for column in table.columns[1:]:  # numbers are not broken
         texts = [str(column.header), *map(str, column.cells)]
         column.min_width = max(len(line) for text in texts for line in text.split("\n"))
@@ -103,7 +103,7 @@ def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Ta
     names = list(dict.fromkeys(system.name for systems in groups.values() for system in systems))
     table.add_column("n", justify="right", no_wrap=True)
     for name in names:
-        table.add_column(of_column(name)[1].title, justify="right", no_wrap=True)
+        table.add_column(title(name), justify="right", no_wrap=True)
     for value_, systems in groups.items():
         scores = {system.name: system for system in systems}
         table.add_row(_text(value_), f"{max((system.n for system in systems), default=0):,}",
@@ -155,8 +155,8 @@ def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
     """Prints a line for each data set with its state, such as downloaded or missing."""
     table = bare_table()
     table.add_column("name", no_wrap=True)
-    for title in ("state", "description", "licence"):
-        table.add_column(title)
+    for heading in ("state", "description", "licence"):
+        table.add_column(heading)
     for dataset, state in sets:
         if state == "missing":
             state = "not fetched" if dataset.published else "not published"
@@ -223,11 +223,7 @@ def _text(text: str) -> Text:
 def _longest_word(result: FileResult) -> int:
     """The width of the longest word in the metric titles. Titles are wrapped only between words."""
     return max((len(word) for system in result.systems
-                for word in of_column(system.name)[1].title.split()), default=0)
-
-
-def _title(name: str) -> Text:
-    return _text(of_column(name)[1].title)
+                for word in title(system.name).split()), default=0)
 
 
 def value(number: float | None) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.errors import ModelError, optional
 
 T = TypeVar("T")
 
@@ -73,11 +73,7 @@ def connect(cluster: Cluster) -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     for name, value in _SILENT.items():
         os.environ.setdefault(name, value)
-    try:
-        ray: Any = import_module("ray")
-        import_module("ray.data")
-    except ImportError as error:
-        raise MissingExtra("--engine ray", "ray", "ray") from error
+    ray, _ = (optional(module, "--engine ray", "ray", "ray") for module in ("ray", "ray.data"))
     if not ray.is_initialized():
         arguments: dict[str, Any] = {"address": cluster.address}
         own = cluster.address is None

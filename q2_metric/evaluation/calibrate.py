@@ -12,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.evaluation.thresholds import best_threshold
-from q2_metric.evaluation.titles import title
 from q2_metric.metrics.calibration import Calibration
+from q2_metric.metrics.registry import title
 
 Kind = Literal["isotonic", "platt"]
 
@@ -67,11 +67,8 @@ def fit(
 
 
 def _isotonic(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
-    try:
-        from sklearn.isotonic import IsotonicRegression
-    except ImportError as error:
-        raise MissingExtra("q2 calibrate", "scikit-learn", "meta") from error
-    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    isotonic = optional("sklearn.isotonic", "q2 calibrate", "scikit-learn", "meta")
+    model = isotonic.IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     model.fit(values, labels.astype(float))
     return {
         "x": tuple(float(value) for value in model.X_thresholds_),
@@ -80,14 +77,11 @@ def _isotonic(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
 
 
 def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError as error:
-        raise MissingExtra("q2 calibrate", "scikit-learn", "meta") from error
+    linear_model = optional("sklearn.linear_model", "q2 calibrate", "scikit-learn", "meta")
     positive, negative = labels.sum(), (~labels).sum()
     target = np.where(labels, (positive + 1) / (positive + 2), 1 / (negative + 2))
     # Each response occurs once in each class, weighted with its target (Platt, 1999).
-    model = LogisticRegression(C=np.inf, max_iter=1000, tol=1e-8)
+    model = linear_model.LogisticRegression(C=np.inf, max_iter=1000, tol=1e-8)
     model.fit(
         np.concatenate([values, values]).reshape(-1, 1),
         np.repeat([1, 0], len(values)),

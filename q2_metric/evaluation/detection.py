@@ -12,7 +12,7 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.scores import Scores, values
 from q2_metric.evaluation.statistics import SEED, THRESHOLD
 from q2_metric.evaluation.tables import Cell, Column, Table
-from q2_metric.evaluation.titles import title
+from q2_metric.metrics.registry import title
 
 HISTOGRAM_BINS = 20
 

@@ -14,8 +14,7 @@ from q2_metric.evaluation.detection import auc_lines, average, detection_curves,
 from q2_metric.evaluation.scores import ScoreColumns, Scores, values
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
-from q2_metric.evaluation.titles import title
-from q2_metric.metrics.registry import entry
+from q2_metric.metrics.registry import entry, title
 
 COUNTS = ("knowledge_f1", "word_share")
 """Metrics that count words."""

@@ -17,7 +17,7 @@ from q2_metric.evaluation.detection import detection_curves, detection_table
 from q2_metric.evaluation.scores import ScoreColumns, Scores, values
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.evaluation.thresholds import best_threshold
-from q2_metric.evaluation.titles import title
+from q2_metric.metrics.registry import title
 from q2_metric.types import Label
 
 THRESHOLD = 0.1

@@ -17,14 +17,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from q2_metric.errors import MissingExtra, WriteError
+from q2_metric.errors import WriteError, optional
 from q2_metric.evaluation.drawings import DRAWINGS, Panels, Styles
 from q2_metric.evaluation.tables import Report
-from q2_metric.evaluation.titles import title
 from q2_metric.files import replacing
+from q2_metric.metrics.registry import title
 
 SUFFIXES = ("png", "svg")
 
@@ -94,12 +95,8 @@ def draw(report: Report, folder: str | Path) -> list[Path]:
 
 @contextmanager
 def _pyplot() -> Iterator[Any]:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingExtra("--figures", "matplotlib", "meta") from error
-    from matplotlib import pyplot as plt
-
+    matplotlib = optional("matplotlib", "--figures", "matplotlib", "meta")
+    plt = import_module("matplotlib.pyplot")
     with matplotlib.rc_context(dict(_STYLE)):
         backend = matplotlib.get_backend()
         plt.switch_backend("agg")  # no screen is needed

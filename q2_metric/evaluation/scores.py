@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -43,20 +43,10 @@ class ScoreSummary:
 
 @dataclass(frozen=True, slots=True)
 class ByGuideline:
-    """A metric with one version for each reading.
-
-    A version is created when a set needs its reading.
-    """
+    """A metric with one version for each reading, which ``under`` returns."""
 
     name: str
-    make: Callable[[Reading], ScoreSource]
-    made: dict[Reading, ScoreSource] = field(default_factory=dict)
-
-    def under(self, reading: Reading) -> ScoreSource:
-        """The version of the metric for a reading."""
-        if reading not in self.made:
-            self.made[reading] = self.make(reading)
-        return self.made[reading]
+    under: Callable[[Reading], ScoreSource]
 
 
 Scores = Mapping[str, Sequence[ScoreSummary | None]]

@@ -29,7 +29,7 @@ from q2_metric.evaluation.detection import (
 from q2_metric.evaluation.scores import ScoreColumns, ScoreSummary
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Column, Report, Table
-from q2_metric.evaluation.titles import title
+from q2_metric.metrics.registry import title
 
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
 """Sets that can be given by name."""

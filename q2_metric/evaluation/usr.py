@@ -11,7 +11,7 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.scores import ScoreColumns, values
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
-from q2_metric.evaluation.titles import title
+from q2_metric.metrics.registry import title
 
 
 def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = QUALITY) -> Report:

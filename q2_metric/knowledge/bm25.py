@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.errors import MissingExtra
+from q2_metric.errors import optional
 from q2_metric.knowledge.mentions import spoken_words
 from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked
 from q2_metric.text.alignment import FUNCTION_WORDS
@@ -34,7 +33,7 @@ class Bm25Index:
         self._index: Any = None
         terms = [stems(text) for text in texts]
         if any(terms):  # bm25s cannot index texts without words
-            self._index = _bm25s().BM25()
+            self._index = optional("bm25s", "BM25", "bm25s", "knowledge").BM25()
             self._index.index(terms, show_progress=False)
 
     def scores(self, query: str) -> NDArray[np.float32]:
@@ -92,16 +91,6 @@ def _index(pool: Pool) -> Bm25Index:
     return Bm25Index([f"{s.domain} {s.entity_name or ''} {s.text}" for s in pool])
 
 
-def _bm25s() -> Any:
-    try:
-        return import_module("bm25s")
-    except ImportError as error:
-        raise MissingExtra("BM25", "bm25s", "knowledge") from error
-
-
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    try:
-        return import_module("Stemmer").Stemmer("english")
-    except ImportError as error:
-        raise MissingExtra("BM25", "PyStemmer", "knowledge") from error
+    return optional("Stemmer", "BM25", "PyStemmer", "knowledge").Stemmer("english")

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, optional
 from q2_metric.knowledge.types import TOP, Key, Ranked
 
 ErrorKind = Literal["domain", "entity", "document"]
@@ -84,7 +83,7 @@ def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | No
 def _measure(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]]
 ) -> list[tuple[float, float, float]]:
-    ir = _ir_measures()
+    ir = optional("ir_measures", "evaluating selections", "ir_measures", "knowledge")
     measures = (ir.Success @ 1, ir.Success @ TOP, ir.RR @ TOP)
     qrels = [
         ir.Qrel(str(i), "/".join(key), 1) for i, keys in enumerate(gold) for key in set(keys)
@@ -127,10 +126,3 @@ def first_stage_recall(
         size: sum(place is not None and place < size for place in places) / len(places)
         for size in sizes
     }
-
-
-def _ir_measures() -> Any:
-    try:
-        return import_module("ir_measures")
-    except ImportError as error:
-        raise MissingExtra("evaluating selections", "ir_measures", "knowledge") from error

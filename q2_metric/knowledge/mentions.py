@@ -9,10 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, optional
 from q2_metric.knowledge.types import Dialogue, Pool, Turn
 from q2_metric.text.alignment import FUNCTION_WORDS
 
@@ -127,7 +126,9 @@ class MentionFinder:
                 self._exact[words].append(entity)
         self._longest = max((len(words) for words in self._exact), default=0)
         if matching == "fuzzy":
-            self._process, self._fuzz = _rapidfuzz()
+            self._process, self._fuzz = (
+                optional(f"rapidfuzz.{module}", "fuzzy matching of names", "rapidfuzz",
+                         "knowledge") for module in ("process", "fuzz"))
             self._common = _common_words(pool)
             self._variants, self._rare = _variants(named, self._common)
             self._names = list(self._variants)
@@ -257,10 +258,3 @@ def _variants(
             variants[short].append((entity, (len(rare) + 1) / (len(words) + 1)))
             rare_of[short] = short
     return dict(variants), rare_of
-
-
-def _rapidfuzz() -> tuple[Any, Any]:
-    try:
-        return import_module("rapidfuzz.process"), import_module("rapidfuzz.fuzz")
-    except ImportError as error:
-        raise MissingExtra("fuzzy matching of names", "rapidfuzz", "knowledge") from error

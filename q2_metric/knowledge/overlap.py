@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, optional
 from q2_metric.metrics.overlap import corpus_bleu
 
 
@@ -37,7 +36,8 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> R
     if not responses or len(responses) != len(references):
         raise InputError(f"there are {len(responses)} responses for {len(references)} references")
     n = len(responses)
-    scorer = _rouge().RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
+    rouge_scorer = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
+    scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
     rouge = [scorer.score(gold, said) for said, gold in zip(responses, references, strict=True)]
     means = [sum(r[kind].fmeasure for r in rouge) / n for kind in
              ("rouge1", "rouge2", "rougeL")]
@@ -65,10 +65,3 @@ def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float 
     except LookupError:
         return None, "METEOR needs WordNet: python -m nltk.downloader wordnet"
     return sum(scores) / len(scores), ""
-
-
-def _rouge() -> Any:
-    try:
-        return import_module("rouge_score.rouge_scorer")
-    except ImportError as error:
-        raise MissingExtra("ROUGE", "rouge-score", "knowledge") from error

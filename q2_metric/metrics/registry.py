@@ -124,6 +124,11 @@ def of_column(name: str) -> tuple[Entry, MetricColumn]:
     return one, one.columns[0]
 
 
+def title(column: str) -> str:
+    """A column's title for people. A metric that is not registered keeps its own name."""
+    return of_column(column)[1].title
+
+
 def signatures(signed: Mapping[str, str]) -> dict[str, str]:
     """The signature of each column, by column name. ``signed`` has the signature of each metric, by
     name."""

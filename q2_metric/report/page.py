@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
 from q2_metric.files import has_mark, replacing
-from q2_metric.metrics.registry import columns, of_column
+from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
 from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
@@ -188,7 +188,7 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
         described = metrics.setdefault(metric.name, {"columns": [], "details": metric.details})
         described["columns"].append(name)
     return {
-        "titles": {name: of_column(name)[1].title for name in names},
+        "titles": {name: title(name) for name in names},
         "metrics": list(metrics.values()),
     }
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import IO, Any
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, optional
 from q2_metric.rows.record import LONGEST_LINE, Record
 
 _BATCHES = (256, 16_384)
@@ -203,7 +203,6 @@ def pyarrow(feature: str = "parquet") -> tuple[Any, Any]:
     Args:
         feature: the feature that needs pyarrow, for the error.
     """
-    try:
-        return import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise MissingExtra(feature, "pyarrow", "parquet") from error
+    modules = ("pyarrow", "pyarrow.parquet")
+    pa, parquet = (optional(module, feature, "pyarrow", "parquet") for module in modules)
+    return pa, parquet

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from q2_metric.evaluation.statistics.intervals import Interval, around
+from q2_metric.evaluation.statistics.intervals import Interval, Tested, around
 from q2_metric.evaluation.statistics.values import (
     Bools,
     Floats,
@@ -50,21 +49,11 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
     return around(roc_auc(labels, values), drawn)
 
 
-@dataclass(frozen=True, slots=True)
-class AucDifference:
-    """The AUC of one metric minus the AUC of another metric on the same responses.
+def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Tested:
+    """The AUC of ``first`` minus the AUC of ``second``, with the interval of a paired bootstrap and
+    the p-value of a two-sided permutation test.
 
-    ``interval`` comes from a paired bootstrap, ``p`` from a two-sided permutation test.
-    """
-
-    interval: Interval
-    p: float
-
-
-def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> AucDifference:
-    """The AUC of ``first`` minus the AUC of ``second``, with an interval and a p-value.
-
-    The permutation test swaps the ranks of the two metrics for random responses (Bandos, Rockette
+    The test swaps the ranks of the two metrics for random responses (Bandos, Rockette
     and Gur, 2005). The lowest possible ``p`` is ``2 / (N_BOOTSTRAP + 1)``.
     """
     labels, one = checked(truth, first)
@@ -75,7 +64,7 @@ def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Auc
         usable=_both_classes(labels),
     )
     value = roc_auc(labels, one) - roc_auc(labels, other)
-    return AucDifference(around(value, drawn), _exchanged(labels, one, other))
+    return Tested(around(value, drawn), _exchanged(labels, one, other))
 
 
 def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:

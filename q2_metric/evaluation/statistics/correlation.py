@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from q2_metric.errors import InputError
-from q2_metric.evaluation.statistics.intervals import Interval, around
+from q2_metric.evaluation.statistics.intervals import Tested, around
 from q2_metric.evaluation.statistics.values import Bools, Floats, Places, scipy_stats
 from q2_metric.metrics.bootstrap import resampled
 
 
-@dataclass(frozen=True, slots=True)
-class Correlation:
-    """A correlation coefficient, its bootstrap interval over pairs of values, and its p-value."""
-
-    interval: Interval
-    p: float
-
-
-def spearman(first: ArrayLike, second: ArrayLike) -> Correlation:
+def spearman(first: ArrayLike, second: ArrayLike) -> Tested:
     """Spearman's rank correlation of two series."""
     return _correlation(scipy_stats().spearmanr, first, second)
 
 
-def pearson(first: ArrayLike, second: ArrayLike) -> Correlation:
+def pearson(first: ArrayLike, second: ArrayLike) -> Tested:
     """Pearson's correlation of two series."""
     return _correlation(scipy_stats().pearsonr, first, second)
 
 
 def _correlation(
     measure: Callable[..., Any], first: ArrayLike, second: ArrayLike
-) -> Correlation:
+) -> Tested:
     x, y = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if len(x) != len(y) or len(x) < 3:
         raise InputError(f"a correlation needs at least 3 pairs; there are {len(x)} and {len(y)} "
@@ -52,4 +43,4 @@ def _correlation(
 
     result = measure(x, y)
     drawn = resampled(len(x), each, usable=varied)
-    return Correlation(around(float(result.statistic), drawn), float(result.pvalue))
+    return Tested(around(float(result.statistic), drawn), float(result.pvalue))

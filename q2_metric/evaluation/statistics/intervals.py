@@ -21,6 +21,14 @@ class Interval:
     high: float
 
 
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A statistic with its bootstrap interval, and the p-value of a test against 0."""
+
+    interval: Interval
+    p: float
+
+
 def around(value: float, drawn: Floats) -> Interval:
     """A value with the interval that holds the middle 95 % of the drawn values.
 

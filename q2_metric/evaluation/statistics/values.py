@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, optional
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -15,29 +15,13 @@ Places = NDArray[np.int64]
 
 
 def scipy_stats() -> Any:
-    """``scipy.stats``, which has no types.
-
-    Raises:
-        MissingExtra: scipy is not installed.
-    """
-    try:
-        import scipy.stats
-    except ImportError as error:
-        raise MissingExtra("agreement with people", "scipy", "meta") from error
-    return scipy.stats
+    """``scipy.stats``, which has no types."""
+    return optional("scipy.stats", "agreement with people", "scipy", "meta")
 
 
 def sklearn_metrics() -> Any:
-    """``sklearn.metrics``, which has no types.
-
-    Raises:
-        MissingExtra: scikit-learn is not installed.
-    """
-    try:
-        import sklearn.metrics
-    except ImportError as error:
-        raise MissingExtra("agreement with people", "scikit-learn", "meta") from error
-    return sklearn.metrics
+    """``sklearn.metrics``, which has no types."""
+    return optional("sklearn.metrics", "agreement with people", "scikit-learn", "meta")
 
 
 def checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:

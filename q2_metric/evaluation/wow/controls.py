@@ -17,8 +17,8 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.scores import ScoreColumns, values
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Table
-from q2_metric.evaluation.titles import title
 from q2_metric.evaluation.wow.responses import SYSTEM_NAMES, asked, mean, sample, truths
+from q2_metric.metrics.registry import title
 from q2_metric.types import Example
 
 

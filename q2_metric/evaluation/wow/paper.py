@@ -11,7 +11,6 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.scores import Scores, ScoreSummary, values
 from q2_metric.evaluation.statistics import SEED, Interval
 from q2_metric.evaluation.tables import Cell, Column, Table
-from q2_metric.evaluation.titles import title
 from q2_metric.evaluation.wow.responses import (
     RANDOM_SAMPLE,
     SYSTEM_NAMES,
@@ -20,7 +19,7 @@ from q2_metric.evaluation.wow.responses import (
     pairs,
     sample,
 )
-from q2_metric.metrics.registry import METRICS, entry
+from q2_metric.metrics.registry import METRICS, entry, title
 
 _MEASURES = (
     ("detection_selected", "ROC-AUC", "AUC, selected"),

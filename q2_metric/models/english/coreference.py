@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from q2_metric import forks
-from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.errors import ModelError, optional
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -184,10 +184,7 @@ def load_pipeline(model: str | None = None) -> Language:
 
 
 def _load_pipeline(model: str | None) -> Language:
-    try:
-        import coreferee  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("coreference resolution", "coreferee", EXTRA) from error
+    optional("coreferee", "coreference resolution", "coreferee", EXTRA)
     nlp = _own_pipeline() if model is None else _named_pipeline(model)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # coreferee prints its errors too
