@@ -1,10 +1,11 @@
-"""``python -m q2_metric`` is the command ``q2``."""
+"""Runs the command line ``q2`` when Python is started with ``python -m q2_metric``."""
 
 import sys
 
 
 def main() -> None:
-    """Runs the command. Ctrl-C, even during imports, prints one line and gives exit code 130."""
+    """Runs the command ``q2``. After Ctrl-C, even during imports, it prints one line and exits with
+    code 130."""
     try:
         from q2_metric.cli.main import main as command
     except KeyboardInterrupt:

@@ -1,8 +1,7 @@
-"""The fields of settings dataclasses: allowed values, descriptions, and checks.
+"""Reads the fields of a settings dataclass such as ``RuntimeConfig``, and checks their values.
 
-The type of a field is bool, int, float, str or ``Literal``, each also with ``| None``. Options of
-the command line and of the frameworks are derived from these fields. Values are checked against the
-same fields.
+The type of a field is bool, int, float, str or a ``Literal`` of strings, optionally with
+``| None``. The options of the command line and of the frameworks are derived from these fields.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ _WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A field of a settings dataclass.
+    """One field of a settings dataclass: its type, its default and its description.
 
     Attributes:
         name: name of the field.
-        kind: bool, int, float or str.
-        choices: the values of a ``Literal``; empty if any value of the kind is allowed.
-        optional: whether the value may be ``None``.
-        default: the value if none is given.
-        words: the description of the field: its first sentence in the dataclass's docstring,
-            without the full stop.
+        kind: type of the value: bool, int, float or str.
+        choices: the allowed strings, if the field is a ``Literal``; otherwise empty.
+        optional: true if the value may also be ``None``.
+        default: value of the field if the user gives no value.
+        words: description of the field, without a full stop. It is the first sentence about the
+            field in the dataclass's docstring.
         metadata: the ``metadata`` of the dataclass field.
     """
 
@@ -45,14 +44,14 @@ class Setting:
 
     @property
     def sentence(self) -> str:
-        """The field's description as a sentence with a full stop."""
+        """The description in ``words``, with a capital letter and a full stop."""
         return f"{self.words[:1].upper()}{self.words[1:]}."
 
     def check(self, value: object) -> None:
-        """Checks that a value is allowed for the field.
+        """Checks that this field may have the given value.
 
         Raises:
-            InputError: the value is not allowed; the message says which values are.
+            InputError: the value is not allowed; the message says which values are allowed.
         """
         if value is None and self.optional:
             return
@@ -66,7 +65,8 @@ class Setting:
 
 @cache
 def settings_of(kind: type) -> tuple[Setting, ...]:
-    """A :class:`Setting` for each field of a settings dataclass, in order."""
+    """Returns a :class:`Setting` for each field of the settings dataclass ``kind``, in the order of
+    the fields."""
     hints, words = get_type_hints(kind), _described(kind)
     return tuple(
         _setting(field, hints[field.name], words.get(field.name, ""))
@@ -75,7 +75,10 @@ def settings_of(kind: type) -> tuple[Setting, ...]:
 
 
 def check_fields(settings: Any) -> None:
-    """Checks that every field of a settings dataclass has a value of its type.
+    """Checks that every field of a settings dataclass has a value of the field's type.
+
+    Args:
+        settings: an instance of the dataclass.
 
     Raises:
         InputError: a field has a wrong value; the message says which values are allowed.
@@ -94,7 +97,10 @@ def _setting(field: dataclasses.Field[Any], hint: Any, words: str) -> Setting:
 
 
 def _described(kind: type) -> dict[str, str]:
-    """The description of each field: its first sentence in the dataclass's docstring."""
+    """The description of each field, by the field's name.
+
+    The description is the first sentence about the field in the docstring of the dataclass.
+    """
     _, _, section = (kind.__doc__ or "").partition("Attributes:\n")
     described: dict[str, str] = {}
     for names, text in re.findall(
@@ -107,9 +113,9 @@ def _described(kind: type) -> dict[str, str]:
 
 
 def _is(value: object, kind: type) -> bool:
-    """Whether a value has a type.
+    """Whether ``value`` is of type ``kind``.
 
-    True and False do not count as numbers. An int counts as a float.
+    Unlike in ``isinstance``, True and False are not numbers, and an int also counts as a float.
     """
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)

@@ -3,9 +3,9 @@
     Q2Error
     |-- InputError        a row, file or argument is wrong (also ValueError)
     |   |-- BadRowError   a row that cannot be scored (only with q2 score --strict)
-    |   `-- WriteError    a file cannot be written now, under any name (a full disk)
+    |   `-- WriteError    a file cannot be written, for example because the disk is full
     |-- MissingExtra      an optional package is not installed (also ImportError)
-    |-- ModelError        a model cannot be loaded or does not fit its role (also OSError)
+    |-- ModelError        a model cannot be loaded or cannot do its task (also OSError)
     |   |-- BrokenModel   the model cannot be opened: damaged files, too little memory
     |   `-- PicklesRefused  the weights exist only as a pickle, which was not allowed
     `-- DataError         a data set cannot be found or read (also OSError)
@@ -25,7 +25,8 @@ class Q2Error(Exception):
     """Base class of all errors that this package raises on purpose.
 
     Attributes:
-        fails_every_row: whether every other row would fail with the same error.
+        fails_every_row: true if all rows would fail with this error, so that a command stops at
+            once instead of trying the next row.
     """
 
     fails_every_row = False
@@ -40,19 +41,18 @@ class BadRowError(InputError):
 
 
 class WriteError(InputError):
-    """A file cannot be written now.
-
-    The disk is full, the folder belongs to somebody else, or another process uses the file.
-    """
+    """A file cannot be written. For example, the disk is full, the user may not write to the
+    folder, or another process uses the file."""
 
 
 class MissingExtra(Q2Error, ImportError):
-    """An optional package is needed.
+    """An optional package is needed but not installed.
 
     Args:
-        feature: the feature that needs the package ("the preset 'paper'").
-        package: name of the missing package ("torch").
-        extra: the extra of q2-metric that installs it ("torch").
+        feature: the feature that needs the package, such as "the preset 'paper'".
+        package: name of the missing package, such as "torch".
+        extra: name of the optional dependency group ("extra") of q2-metric that installs the
+            package, such as "torch".
     """
 
     fails_every_row = True
@@ -78,7 +78,8 @@ def optional(module: str, feature: str, package: str, extra: str) -> Any:
 
 
 class ModelError(Q2Error, OSError):
-    """A model cannot be loaded, or it does not fit the role it was given."""
+    """A model cannot be loaded, or it cannot do the task it was chosen for. For example, a
+    question-answering model cannot classify entailment."""
 
 
 class BrokenModel(ModelError):
@@ -88,11 +89,11 @@ class BrokenModel(ModelError):
 
 
 class PicklesRefused(ModelError):
-    """Models whose weights exist only as pickles, which the user did not allow.
+    """The weights of some models exist only as pickle files, and the user did not allow pickles.
 
     Args:
-        models: names of all such models.
-        allow: the environment setting that allows these pickles: "Q2_ALLOW_PICKLES=owner/model".
+        models: names of these models.
+        allow: the environment setting that allows them, such as "Q2_ALLOW_PICKLES=owner/model".
     """
 
     fails_every_row = True

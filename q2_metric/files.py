@@ -1,8 +1,8 @@
 """Reads JSON and text files, writes outputs atomically, and protects files from being overwritten.
 
 A command never overwrites its inputs, and each output needs its own path (:func:`check_written`).
-Two names of the same file count as one path. An existing file is kept (:func:`check_free`), unless
-the command knows that it wrote the file itself.
+Two names of the same file count as one path. A command also does not overwrite an existing file
+(:func:`check_free`), unless it recognises the file as its own earlier output.
 """
 
 from __future__ import annotations
@@ -21,16 +21,21 @@ from typing import Any
 from q2_metric.errors import InputError, Q2Error, WriteError
 
 STDIN = "-"
-"""The path that means standard input."""
+"""On the command line, this path stands for standard input."""
 
 # --- reading ---------------------------------------------------------------------------
 
 
 def read_json(path: str | Path, wrong: type[Q2Error] = InputError) -> Any:
-    """The value in a JSON file, in UTF-8 with or without a byte order mark.
+    """Reads a JSON file and returns its value. The file is UTF-8, with or without a byte order
+    mark.
+
+    Args:
+        path: path of the file.
+        wrong: class of the error to raise.
 
     Raises:
-        Q2Error: of the class ``wrong``: the file is missing, cannot be read, or is not JSON.
+        Q2Error: the file is missing, cannot be read, or is not JSON.
     """
     text = read_text(path, wrong)
     try:
@@ -40,14 +45,16 @@ def read_json(path: str | Path, wrong: type[Q2Error] = InputError) -> Any:
 
 
 def parse_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """The value of a JSON text. Whole numbers must fit into a float.
+    """Parses a JSON text. Whole numbers with more than 300 digits are refused, because they do not
+    fit into a float.
 
     Args:
-        text: any text from outside.
-        pairs: builds the value of an object from its names and values; the default is ``dict``.
+        text: the JSON text.
+        pairs: builds the value of a JSON object from its list of (name, value) pairs; the default
+            is ``dict``.
 
     Raises:
-        ValueError: the text is not JSON, or contains a larger number.
+        ValueError: the text is not JSON, or contains a number with too many digits.
         RecursionError: the text is nested too deeply.
     """
     return json.loads(text, parse_int=_whole, object_pairs_hook=pairs)
@@ -64,10 +71,14 @@ _DIGITS = 300
 
 
 def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
-    """The text of a UTF-8 file.
+    """Reads a UTF-8 file.
+
+    Args:
+        path: path of the file.
+        wrong: class of the error to raise.
 
     Raises:
-        Q2Error: of the class ``wrong``: the file is missing or cannot be read.
+        Q2Error: the file is missing or cannot be read.
     """
     try:
         return Path(path).read_text(encoding="utf-8-sig")
@@ -80,16 +91,17 @@ def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
 
 
 def json_problem(error: Exception) -> str:
-    """Says in a few words why a text is not JSON."""
+    """A short phrase that says why a text is not JSON. ``error`` is what :func:`parse_json` raised.
+    """
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} at character {error.colno}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def fingerprint(path: str | Path) -> str:
-    """The SHA-256 of a file or folder, in hexadecimal digits.
+    """The SHA-256 digest of a file or folder, in hexadecimal digits.
 
-    The digest of a folder covers the names and contents of all its files.
+    The digest of a folder covers the names and contents of all files in it.
 
     Raises:
         InputError: the path cannot be read.
@@ -105,9 +117,10 @@ def fingerprint(path: str | Path) -> str:
 
 
 def state(path: str | Path) -> tuple[int, ...]:
-    """Numbers that change if a file, or a file of a folder, is written or replaced.
+    """A fingerprint that changes when a file, or any file in a folder, is written or replaced.
 
-    They are device, inode, size, and time in ns.
+    It consists of device, inode, size and modification time (in ns) of the path. For a folder, the
+    same numbers of every file in the folder follow.
 
     Raises:
         InputError: the path does not exist.
@@ -122,12 +135,12 @@ def state(path: str | Path) -> tuple[int, ...]:
 
 
 def _inside(folder: str | Path) -> list[Path]:
-    """All files of a folder and of its subfolders."""
+    """The sorted paths of all files in a folder and its subfolders."""
     return sorted(file for file in Path(folder).rglob("*") if file.is_file())
 
 
 def rereadable(path: str | Path) -> bool:
-    """Whether a path can be read again later.
+    """Whether the contents at a path can be read more than once.
 
     True for files and folders, false for standard input and pipes.
     """
@@ -140,12 +153,12 @@ def rereadable(path: str | Path) -> bool:
 def check_written(
     outputs: Iterable[str | Path], inputs: Iterable[str | Path | None] = ()
 ) -> None:
-    """Checks that outputs overwrite neither an input nor each other, and that they are regular
-    files.
+    """Checks that no output overwrites an input or another output, and that no output is a special
+    file such as a pipe.
 
     Links are followed, and existing files are compared by device and inode. So a link counts as its
-    target. If an input is a folder, no output may be a file in the folder, not even a new one: the
-    files of a model folder determine which model it is.
+    target. If an input is a folder, outputs must be outside of it. A new file in a model folder
+    would change the fingerprint of the model.
 
     Args:
         outputs: files and folders that will be written.
@@ -175,10 +188,10 @@ def check_written(
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path names an open file of a process, such as ``/dev/stdout``.
+    """Whether a path leads to an open file of a process, as ``/dev/stdout`` does.
 
-    If the output is redirected to a file, such a link looks like this file. Writing atomically
-    would replace the link itself.
+    If the shell redirects the output to a file, such a path looks like an ordinary link to that
+    file. But a replacement of the file would not reach the file that the shell has open.
     """
     with suppress(OSError, RuntimeError):
         for _ in range(_LINKS):
@@ -192,7 +205,7 @@ def _is_stream(path: Path) -> bool:
 
 _PROCESSES = Path("/proc")
 _LINKS = 40
-"""Maximum number of links that are followed, as in the kernel."""
+"""Maximum number of symbolic links that are followed from a path, as in the Linux kernel."""
 
 
 def _is_there(path: Path) -> bool:
@@ -213,10 +226,10 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _followed(path: Path) -> Path:
-    """The target of a link. A path that is not a link is returned unchanged.
+    """The target of a symbolic link. A path that is not a link is returned unchanged.
 
     Raises:
-        InputError: the link is dangling.
+        InputError: the target of the link does not exist.
     """
     if not path.is_symlink():
         return path
@@ -228,8 +241,8 @@ def _followed(path: Path) -> Path:
 
 
 def is_taken(path: str | Path) -> bool:
-    """Whether a path is a file with contents. An empty file, as ``mktemp`` creates it, may be
-    replaced."""
+    """Whether a non-empty file exists at a path. An empty file, such as ``mktemp`` creates, may be
+    overwritten."""
     try:
         return os.path.isfile(path) and os.path.getsize(path) > 0
     except OSError:
@@ -237,22 +250,25 @@ def is_taken(path: str | Path) -> bool:
 
 
 def check_free(path: str | Path, what: str = "") -> None:
-    """Checks that no file with contents exists at a path.
+    """Checks that no non-empty file exists at a path.
 
     Args:
-        path: path of the file.
-        what: the kind of file that the command may replace, in words. The error says that the
-            existing file is not of this kind.
+        path: the path to which a command will write.
+        what: the kind of file that the command may replace, such as "a report page of q2". The
+            error message then says that the existing file is not of this kind.
 
     Raises:
-        InputError: the file exists.
+        InputError: a non-empty file exists at the path.
     """
     if is_taken(path):
         raise InputError(f"{path}: already exists{what and f' and is not {what}'}; {CHOOSE}")
 
 
 def has_mark(path: str | Path, mark: bytes) -> bool:
-    """Whether ``mark``, which we write into a kind of file, occurs at the beginning of a file."""
+    """Whether the first bytes of a file contain ``mark``.
+
+    Our commands write such a mark into their outputs, so that they recognise them later.
+    """
     try:
         with open(path, "rb") as file:
             return mark in file.read(_HEAD)
@@ -261,10 +277,10 @@ def has_mark(path: str | Path, mark: bytes) -> bool:
 
 
 _HEAD = 4096
-"""Number of bytes at the beginning of a file that may contain a mark."""
+"""Number of bytes at the beginning of a file in which :func:`has_mark` looks."""
 
 CHOOSE = "choose another name, or replace it with --overwrite"
-"""Advice in the error about an output that already exists."""
+"""The advice in error messages about an output file that already exists."""
 
 
 def within(path: str | Path, folder: str | Path) -> bool:
@@ -277,7 +293,7 @@ def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
 
     Args:
         path: path of the file.
-        suffixes: the allowed suffixes; empty for any.
+        suffixes: the allowed file suffixes, such as ".json"; if empty, any suffix is allowed.
 
     Raises:
         InputError: the suffix is not allowed, the folder does not exist, or the path is a folder.
@@ -301,19 +317,19 @@ def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
 def replacing(path: Path, folder: Path | None = None, *, private: bool = False) -> Iterator[Path]:
     """Yields a temporary path to write to, and moves the file to ``path`` when the block ends.
 
-    If the block fails, ``path`` is unchanged. The temporary file is new, has a random name and is
-    created without following links. It is in the folder of ``path``, unless another folder on the
-    same disk is given. If ``path`` is a link, the target of the link is replaced. An existing file
-    keeps its mode.
+    If the block fails, the file at ``path`` is unchanged. The temporary file has a random name and
+    is created without following links. If ``path`` is a link, the target of the link is replaced.
+    The permissions of an existing file are kept.
 
     Args:
         path: path of the file.
-        folder: folder of the temporary file.
-        private: make a new file readable only by its owner, as users' texts should be.
+        folder: folder of the temporary file, on the same disk as ``path``; the default is the
+            folder of ``path``.
+        private: if true, only the owner may read a new file. Use it for files with users' texts.
 
     Raises:
-        InputError: ``path`` is a stream or a dangling link.
-        WriteError: the file cannot be written; ``path`` is unchanged.
+        InputError: ``path`` is an open stream such as ``/dev/stdout``, or a link to nothing.
+        WriteError: the file cannot be written; the file at ``path`` is unchanged.
     """
     if _is_stream(path):
         raise InputError(f"{path}: cannot be written: it is not a regular file")
@@ -344,11 +360,12 @@ def replacing(path: Path, folder: Path | None = None, *, private: bool = False) 
 
 
 PRIVATE = 0o600
-"""The mode of a new file with users' texts: only its owner can read and write it."""
+"""The permissions of a new file with users' texts: only its owner can read and write it."""
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Writes a UTF-8 file atomically. Lone surrogates become escapes.
+    """Writes a UTF-8 file atomically. A lone surrogate, which UTF-8 cannot encode, is written as a
+    backslash escape.
 
     Raises:
         WriteError: the file cannot be written; an existing file is unchanged.

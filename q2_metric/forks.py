@@ -1,11 +1,12 @@
-"""Forked processes: what a child must not use, destroy or wait for.
+"""Makes forked processes safe. A child must not use, destroy or wait for some of the parent's
+objects.
 
 A forked child has a copy of its parent's memory, but only the thread that forked. So the child can
 neither run nor destroy an ONNX Runtime session of its parent: both wait for the session's threads.
 If another thread held a lock, the lock is never released in the child. If another thread was
 loading an object, the object is never ready in the child. Code that keeps such objects registers
-them here. Forks come from ``DataLoader`` workers, ``datasets.map``, ``joblib``, lm-eval's bootstrap
-and ``multiprocessing.Pool``.
+them in this module. ``DataLoader``, ``datasets.map``, ``joblib``, ``multiprocessing.Pool`` and
+lm-eval's bootstrap fork processes.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ T = TypeVar("T")
 
 
 class Inherited(Protocol):
-    """An object that must be changed in each forked child."""
+    """An object that must drop a part of its state in each forked child process."""
 
     def in_child(self) -> None:
-        """Drops what belongs to the parent. At this time, the child has only one thread."""
+        """Drops the state that only the parent process can use.
+
+        It is called in the child, right after the fork. The child has only one thread then.
+        """
         ...
 
 
@@ -36,32 +40,34 @@ _child = False
 
 
 def keep_in_child(value: T) -> T:
-    """Returns the value, and prevents every forked child from destroying it."""
+    """Returns ``value`` unchanged. In every forked child process, it will never be destroyed."""
     _kept.add(value)
     return value
 
 
 def never_destroy(value: object) -> None:
-    """Adds a reference that is never released, so that the object is not destroyed even at exit."""
+    """Prevents Python from destroying an object, even at exit, by a reference that is never
+    released."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
 def tell(one: Inherited) -> None:
-    """Registers an object. While it is alive, each forked child calls ``one.in_child()``."""
+    """Registers an object, so that each forked child process calls its method ``in_child``. The
+    registration ends when the object is destroyed."""
     _inherited.add(one)
 
 
 def is_child() -> bool:
-    """Whether this process was forked after the import of this module."""
+    """Whether this process is a forked child of the process that imported this module."""
     return _child
 
 
 @contextmanager
 def held_off() -> Iterator[None]:
-    """Prevents other threads from forking until the block ends.
+    """Prevents other threads from forking until the ``with`` block ends.
 
-    Code that imports a module or sets up a native library runs in this block. If another thread
-    forked meanwhile, the child could never finish the import or the set-up.
+    Use it around the import of a module or the set-up of a native library. If another thread forked
+    during the import, the child process could never finish it.
     """
     lock = _loading
     with lock:

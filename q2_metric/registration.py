@@ -1,9 +1,9 @@
-"""Makes ``evaluate.load("q2")`` find the module of this package.
+"""Makes ``evaluate.load("q2")`` (Hugging Face) find the metric of this package.
 
-``evaluate`` looks on the Hub, then in its cache of modules, and uses the newest script with the
-name. We put a script into the cache: one line that imports our class. If the name already belongs
-to another metric, the script of the other metric stays, and a warning says so. Only this module
-depends on the layout of the cache. This module imports no heavy package.
+``evaluate`` looks for a metric's script on the Hub, then in a cache folder. Of several scripts with
+the same name, it uses the newest. We write a script into this cache folder. The script is one line
+that imports our class. If another metric already has the name, we keep its script and give a
+warning. Only this module depends on the layout of the cache. This module imports no heavy package.
 """
 
 from __future__ import annotations
@@ -20,23 +20,26 @@ from pathlib import Path
 from q2_metric.errors import InputError, MissingExtra
 
 NAMES = ("q2", "scale")
-"""The names of the modules."""
+"""The names under which ``evaluate.load`` finds metrics of this package."""
 
 OPT_OUT = "Q2_NO_REGISTER"
 """If this environment variable is set, ``import q2_metric`` writes no script."""
 
 _OURS = re.compile(rb"^from (?:q2_metric|hf_plugin)\.", re.MULTILINE)
-"""A line of all our scripts. Scripts of older checkouts import from ``hf_plugin``."""
+"""Matches a line that occurs in every script of this package. Scripts of older checkouts import
+from ``hf_plugin``."""
 
 
 def path(name: str) -> str:
-    """The folder of a module: ``evaluate.load(q2_metric.path("q2"))`` needs no registration.
+    """The folder with the script of a metric for ``evaluate``.
+
+    ``evaluate.load(q2_metric.path("q2"))`` also works if the script is not in the cache.
 
     Args:
         name: "q2" or "scale".
 
     Raises:
-        InputError: the name is neither.
+        InputError: there is no script for this name.
     """
     if name not in NAMES:
         raise InputError(f"there is no evaluate module {name!r}; the modules are "
@@ -45,7 +48,7 @@ def path(name: str) -> str:
 
 
 def cache_folder() -> Path:
-    """The folder in which ``evaluate`` keeps modules that it has loaded."""
+    """The cache folder in which ``evaluate`` keeps the scripts of metrics."""
     config = sys.modules.get("evaluate.config")
     if config is not None:
         modules = config.HF_MODULES_CACHE
@@ -57,19 +60,19 @@ def cache_folder() -> Path:
 
 
 class TakenError(InputError):
-    """A script of another metric already has the name in the cache of ``evaluate``."""
+    """The cache of ``evaluate`` already contains another metric with one of our names."""
 
 
 def register() -> list[Path]:
-    """Writes our scripts into the cache, unless they are already the newest with their names.
+    """Writes our scripts into the cache of ``evaluate``, unless they are already the newest there.
 
     Returns:
-        The scripts, one for each of :data:`NAMES`.
+        The paths of the scripts, one for each of :data:`NAMES`.
 
     Raises:
         MissingExtra: evaluate is not installed.
-        TakenError: another metric has one of the names; the script of the free name is still
-            written.
+        TakenError: another metric already has one of the names. A script whose name is free has
+            still been written.
         InputError: the cache cannot be written.
     """
     if find_spec("evaluate") is None:
@@ -90,10 +93,10 @@ def register() -> list[Path]:
 
 
 def register_quietly() -> None:
-    """Calls :func:`register` for ``import q2_metric`` without raising an error.
+    """Calls :func:`register` during ``import q2_metric``, and raises no error.
 
-    A warning is given only if another metric has one of our names. The command ``q2`` does not
-    warn, because it loads nothing by these names.
+    If another metric already has one of our names, a warning says so. The command ``q2`` gives no
+    warning, because it does not use ``evaluate``.
     """
     if OPT_OUT in os.environ:
         return
@@ -109,7 +112,7 @@ def register_quietly() -> None:
 
 
 def _is_command() -> bool:
-    """Whether this process is the command ``q2``, or ``python -m q2_metric``."""
+    """Whether this process was started as the command ``q2`` or with ``python -m q2_metric``."""
     program = sys.argv[0] if sys.argv else ""
     if program == "-m":  # python sets "-m" while it imports the package
         return sys.orig_argv[sys.orig_argv.index("-m") + 1] == "q2_metric"
@@ -131,7 +134,7 @@ def _folder(name: str) -> Path:
 
 
 def _of_others(name: str) -> Path | None:
-    """A script of this name that does not come from this package; ``None`` without one."""
+    """The path of another package's script with this name in the cache, or ``None``."""
     for script in sorted(_folder(name).glob(f"*/{name}.py")):
         with contextlib.suppress(OSError):
             text = script.read_bytes()
@@ -147,9 +150,10 @@ def _script(name: str) -> bytes:
 
 
 def _target(name: str) -> Path:
-    """The path of our script.
+    """The path in the cache to which our script is written.
 
-    The name of its folder is a digest of the script's content, so that a damaged script is noticed.
+    The name of its folder is a digest of the script's content. So a file with this path is ours,
+    even if its content is damaged.
     """
     return _folder(name) / hashlib.sha256(_script(name)).hexdigest() / f"{name}.py"
 

@@ -1,4 +1,5 @@
-"""Settings that say where and how models run. Only ``dtype`` changes the results of the models."""
+"""Settings for running the models: device, number format, batch size. Only the number format
+(``dtype``) changes scores."""
 
 from __future__ import annotations
 
@@ -41,12 +42,13 @@ class RuntimeConfig:
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> RuntimeConfig:
-        """Takes the fields from keywords. A missing or ``None`` keyword means the default."""
+        """Creates the settings from keyword arguments. A missing field, or ``None``, gets its
+        default. Other keywords are ignored."""
         given = {name: keywords.get(name) for name in RUNTIME_FIELDS}
         return cls(**{name: value for name, value in given.items() if value is not None})
 
     def keywords(self) -> dict[str, Any]:
-        """The fields by name."""
+        """The settings as a dictionary from field names to values."""
         return {name: getattr(self, name) for name in RUNTIME_FIELDS}
 
 

@@ -1,12 +1,12 @@
-"""The nouns (frozen dataclasses) and the verbs (protocols) of the package.
+"""The data of the package (frozen dataclasses) and the interfaces of its models (protocols).
 
 From a response, each metric builds these objects in turn::
 
     Example -> Span -> Question -> Comparison -> Score      (Q²)
     Example -> Claim -> Judgement -> Score                  (SCALE)
 
-Each object holds the object before it. So a stage may put the objects of many responses into one
-batch and group them by response afterwards. This module imports no model.
+A Span contains its Example, a Question its Span, and a Comparison its Question. So Q² can process
+the objects of many responses in one batch, and group them by response afterwards.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Label = Literal["entailment", "neutral", "contradiction"]
 """The three classes of natural language inference."""
 
 How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
-"""How two answers were compared (Q², section 2.3). "contradicted" means that the knowledge has
-another value or denies the claim."""
+"""How the answers of response and knowledge were compared (Q², section 2.3). "contradicted" means
+that the knowledge has another value, or that it denies the claim or leaves it open."""
 
 Reason = Literal["no_claim", "empty", "no_knowledge", "fault"]
-"""Why a response has no score. "empty" means that it is blank, "fault" that the metric failed."""
+"""Why a response has no score: "empty" means a blank response, "fault" an error in the metric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of the knowledge: its characters [start, end), and its id, if it has one."""
+    """A passage of the knowledge, from character ``start`` to ``end`` (exclusive)."""
 
     start: int
     end: int
@@ -41,9 +41,9 @@ class Example:
 
     ``history`` holds the turns before the response, oldest first; a list becomes a tuple.
     ``question`` is the question that the response answers. ``id`` names the row. ``label`` is the
-    human label (supported or not). If the knowledge was a list, ``passages`` gives the characters
-    of each item. ``other`` holds the other columns. Examples that differ only in ``id``, ``label``,
-    ``passages`` and ``other`` are equal, because these change no score: equal work is done once.
+    human label (true: supported). If the knowledge was a list, ``passages`` has a passage for each
+    item. ``other`` holds the row's other columns. ``id``, ``label``, ``passages`` and ``other`` do
+    not affect the score. Examples that differ only in these are equal, and are scored once.
     """
 
     response: str
@@ -61,17 +61,17 @@ class Example:
             object.__setattr__(self, "history", tuple(turns))
 
     def passage_at(self, start: int) -> tuple[int, Passage] | None:
-        """The passage that contains character ``start`` of the knowledge, and its number from 1."""
+        """The number (from 1) of the passage that contains character ``start``, and the passage."""
         return next(((number, one) for number, one in enumerate(self.passages, start=1)
                      if one.start <= start < one.end), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """An informative span of a response: ``response[start:start + len(text)] == text``.
+    """An informative span of a response, such as a name or a noun phrase.
 
-    ``start`` counts characters of the text that was searched: the response, or the response after
-    coreference resolution. ``label`` is the entity type, or "" for a noun chunk.
+    ``response[start:start + len(text)] == text``, where ``response`` is that of ``example``, with
+    its pronouns resolved if Q² does so. ``label`` is the entity type, or "" for a noun chunk.
     """
 
     example: Example
@@ -82,7 +82,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a response. Its answer in the response is ``span``."""
+    """A question about a response. ``span`` is the part of the response that answers it."""
 
     span: Span
     text: str
@@ -90,10 +90,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A question that was not asked of the knowledge; its span has no other question.
+    """A question that Q² rejected before reading the knowledge. Its span has no valid question.
 
-    ``reason`` is "personal" if the question is about the speakers. It is "round_trip" if the
-    response answers the question with ``answer`` (``None``: not at all) instead of the span.
+    ``reason`` is "personal" if the question is about the speakers. It is "round_trip" if the reader
+    found another answer than the span in the response: ``answer``, or none (``None``).
     """
 
     question: Question
@@ -103,10 +103,10 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reader's answer, cut out of the context at character offsets.
+    """A reader's answer to a question, cut out of the text that it read (the context).
 
     ``context[start:start + len(text)] == text``. ``start`` is ``None`` if the text was built from
-    tokens. ``score`` is the logit sum of the best span minus the logit sum of "no answer"; a higher
+    tokens. ``score`` is the answer's start and end logits minus those of "no answer". A higher
     score means a more certain answer.
     """
 
@@ -117,9 +117,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An entailment model's judgement: probabilities in [0, 1] that sum to 1.
+    """An entailment model's probabilities of the three classes. They are in [0, 1] and sum to 1.
 
-    A two-way model (Yes/No) leaves ``contradiction`` at 0 and puts "No" in ``neutral``.
+    For a Yes/No model, ``neutral`` is the probability of "No", and ``contradiction`` is 0.
     """
 
     entailment: float
@@ -128,7 +128,7 @@ class Verdict:
 
     @property
     def label(self) -> Label:
-        """The most probable class. If classes are equally probable, the first field wins."""
+        """The most probable class. Of equally probable classes, the class with the first field."""
         best = max(self.entailment, self.neutral, self.contradiction)
         if self.entailment == best:
             return "entailment"
@@ -137,12 +137,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One question of a response, answered from both texts and compared.
+    """A question with its answers from the response and from the knowledge, and its score.
 
     ``knowledge_answer`` is ``None`` if the knowledge has no answer. ``knowledge_start`` is the
     answer's first character in the knowledge (``None`` if unknown). ``f1`` is the token F1 of the
-    two answers, which is the question's score in "Q² without NLI". ``verdict`` is ``None`` if no
-    NLI model was asked.
+    two answers, which is the question's score in "Q² without NLI". ``verdict`` is the NLI model's,
+    or ``None`` if it was not needed. ``how`` says what the score in [0, 1] is based on.
     """
 
     question: Question
@@ -156,15 +156,15 @@ class Comparison:
 
 
 ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell", "answer"]
-"""Which part of a response a claim is. "relative" is a relative clause, "cell" a cell of a
-table, and "answer" a short answer that is read with its question."""
+"""Which part of a response a claim is. "relative" is a relative clause, "item" an item of a list,
+"cell" a cell of a table, and "answer" a short answer that is read with its question."""
 
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
-"""Whether the knowledge supports a claim, contradicts it, does not mention it, or was not read."""
+"""The verdict on a claim. "not checked" means that the knowledge was not searched for it."""
 
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
-"""A cited passage supports the claim, only other passages do, no passage does, or the claim cites
-nothing."""
+"""Whether a passage that the claim cites supports it ("right"), only other passages do ("wrong
+passage"), no passage does ("unsupported"), or the claim cites nothing ("none")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +172,8 @@ class Claim:
     """A part of a response that is true or false by itself.
 
     ``text`` is what the judge reads: with the subject ("The inn allows pets." from "The inn has 12
-    rooms and allows pets.") and without the frame ("I know that ..."). ``start`` and ``end`` are
-    characters of the response as written. Claims are ordered by their ends and may be nested.
+    rooms and allows pets.") and without a frame such as "I know that". The claim stands in the
+    characters [start, end) of the response. Claims are ordered by their ends and may be nested.
     """
 
     text: str
@@ -186,12 +186,12 @@ class Claim:
 class Judgement:
     """How far the knowledge supports a claim.
 
-    ``support`` is in [0, 1]. ``passage`` is the sentence of the knowledge that decides (``None``
-    before the search). ``passage_start`` is the first character of ``passage`` in the knowledge,
-    ``passage_number`` is its line (from 1, without blank lines), and ``passage_support`` says how
-    far it alone supports the claim. ``questions`` are Q²'s questions about the claim. ``cites``
-    names the passages that the claim cites. ``citation`` is ``None`` if the response cites nothing.
-    ``rule`` is the rule that decided, or ``None``.
+    ``support`` is in [0, 1]. ``passage`` is the sentence of the knowledge that best explains the
+    verdict (``None`` if not searched). ``passage_start`` is its first character in the knowledge,
+    ``passage_number`` its line (from 1, without blank lines), and ``passage_support`` says how far
+    it alone supports the claim. ``questions`` are Q²'s questions about the claim. ``cites`` names
+    the passages that the claim cites. ``citation`` is ``None`` if the response cites nothing.
+    ``rule`` is the rule that set the verdict; with ``None``, the model did.
     """
 
     claim: Claim
@@ -209,10 +209,10 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the parts that a combined score is computed from.
+    """One of the input numbers from which a combined score is computed.
 
-    ``contribution`` says how far the part moved the logit of the score, up (positive) or down,
-    compared with an average value.
+    ``contribution`` says how much this number raised (or, if negative, lowered) the logit of the
+    score, compared with an average number.
     """
 
     name: str
@@ -226,10 +226,10 @@ class Score:
 
     ``value`` is in [0, 1]. It is ``None`` if the metric does not apply or failed; ``reason`` says
     why. ``evidence`` holds Q²'s questions, SCALE's judged claims, or the parts and claims of a
-    combined score. ``fallback`` is true if the value is end-to-end NLI, because Q² had no question.
-    ``no_nli`` is "Q² without NLI" (token F1 only), ``None`` for other metrics. ``consistent`` is
-    the decision of a calibration's threshold, ``None`` without a calibration. ``dropped`` holds
-    Q²'s rejected questions, at most one for each span.
+    combined score. ``fallback`` is true if Q² had no question, so that NLI judged the response as a
+    whole; ``verdict`` is then NLI's. ``no_nli`` is "Q² without NLI" (token F1 only). ``consistent``
+    is true if the score is above a calibration's threshold. Both are ``None`` where they do not
+    apply. ``dropped`` holds Q²'s rejected questions, at most one for each span.
     """
 
     example: Example
@@ -245,13 +245,13 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class SystemScore:
-    """A system's score: the mean of its responses' scores.
+    """A system's score: the mean of the scores of ``n`` responses.
 
     ``interval`` is the 95 % bootstrap percentile interval of the mean. ``coverage`` is the share of
-    responses with a valid question, and ``fallback`` the share scored by end-to-end NLI instead.
-    ``no_claim`` is the share of responses that claim nothing or are blank. ``no_answer_rate`` is
-    the share of questions that the knowledge does not answer. A share is ``None`` for metrics that
-    do not have it. ``signature`` names the models and settings, and how the mean was computed.
+    responses with a valid question, and ``fallback`` the share (``n_fallback``: number) judged by
+    end-to-end NLI instead. ``no_claim`` is the share of responses that claim nothing or are blank.
+    ``no_answer_rate`` is the share of the questions that the knowledge does not answer. A share is
+    ``None`` for metrics without it. ``signature`` says how scores and mean were computed.
     """
 
     name: str
@@ -272,7 +272,7 @@ class SystemScore:
 
 @runtime_checkable
 class SpanFinder(Protocol):
-    """Finds the informative spans of texts."""
+    """Finds the informative spans (names, noun phrases) of responses."""
 
     name: str
 
@@ -299,7 +299,7 @@ class Reader(Protocol):
     name: str
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context); ``None`` if the context has no answer."""
+        """The answer to each (question, text) pair; ``None`` if the text does not answer it."""
         ...
 
 
@@ -316,10 +316,10 @@ class Entailment(Protocol):
 
 @runtime_checkable
 class Backbone(Entailment, Protocol):
-    """An entailment model whose tokens SCALE can count, to cut chunks of equal length."""
+    """An entailment model whose tokens SCALE can count, to cut the knowledge into equal chunks."""
 
     prompt: str
-    """The prompt into which chunk and sentence are written; "" for a cross-encoder."""
+    """The template into which chunk and sentence are written; "" for a cross-encoder."""
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the model's tokens in ``text``, without special tokens."""
@@ -328,7 +328,7 @@ class Backbone(Entailment, Protocol):
 
 @runtime_checkable
 class PromptBackbone(Backbone, Protocol):
-    """A backbone that can also cut a document into chunks itself, by the length of its prompts."""
+    """A backbone that can also cut a document into chunks so that each prompt has one length."""
 
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
@@ -358,22 +358,22 @@ class ClaimFinder(Protocol):
 @runtime_checkable
 class PersonalFilter(Protocol):
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """For each question, whether its subject is "I", "you" or something that is theirs."""
+        """True for each question whose subject is "I", "you" or something of theirs ("my dog")."""
         ...
 
 
 @runtime_checkable
 class Stances(Protocol):
-    """Recognises sentences that state a claim, deny it or leave it open."""
+    """Recognises sentences of the knowledge that state a claim, deny it or leave it open."""
 
     name: str
 
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each pair, whether the claim and the sentence of the knowledge disagree."""
+        """True for each (claim, sentence) whose sentence denies the claim or leaves it open."""
         ...
 
     def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each pair, whether the sentence states the claim."""
+        """True for each (claim, sentence) whose sentence states the claim."""
         ...
 
 
@@ -384,7 +384,7 @@ class CoreferenceResolver(Protocol):
     name: str
 
     def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
-        """The last turn of each dialogue. Its mentions are resolved with the turns before it."""
+        """The last turn of each dialogue, with mentions such as pronouns replaced."""
         ...
 
 
