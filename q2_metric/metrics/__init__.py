@@ -18,8 +18,8 @@ def load_metrics(
     """Loads the metrics with these names.
 
     Args:
-        names: names in :data:`q2_metric.metrics.registry.METRICS`, or "package.module:Class" for a
-            metric class of your own.
+        names: names of metrics in :data:`q2_metric.metrics.registry.METRICS`, such as "q2", or
+            "package.module:Class" for a metric class of your own.
         preset: name of a set of models and settings: "bundled", "bundled-small", "paper",
             "paper-exact", "paper-small" or "modern".
         keywords: fields of :class:`~q2_metric.runtime_config.RuntimeConfig`, settings of the
@@ -57,9 +57,10 @@ def default_names(preset: str = "bundled") -> tuple[str, ...]:
 
 
 def check_models(names: Sequence[str], preset: str, keywords: Mapping[str, Any]) -> None:
-    """Checks that the models of these metrics can be used, before any weights are downloaded.
+    """Checks that the models of these metrics can be used. It does so before any weights are
+    downloaded.
 
-    Arguments and errors are those of :func:`load_metrics`.
+    The arguments and the errors are those of :func:`load_metrics`.
     """
     from q2_metric.metrics.registry import METRICS
     from q2_metric.models import presets, stages

@@ -1,4 +1,8 @@
-"""Q²'s rules about answers: the round trip, and the comparison of two answers (section 2.3)."""
+"""Q²'s rules about answers (section 2.3).
+
+The round trip rejects a question if the response does not answer it with the span that the question
+asks about. For the other questions, the knowledge's answer is compared with this span.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,12 @@ _BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and |or )?|\s+(?:and|or|&)\s+")
 
 
 def agrees(answer: Answer, span: Span, lists: bool) -> bool:
-    """Whether a question passes the round trip: the response answers it with the span that it asks
-    about. With ``lists``, an answer that is a list containing the span passes too."""
+    """Whether a question passes the round trip: its ``answer`` in the response equals the span that
+    it asks about, after normalisation.
+
+    If ``lists`` is true, the answer may also be a list such as "red, green and blue" in which the
+    span is an item.
+    """
     wanted = normalise(span.text)
     items = [answer.text, *(_BETWEEN_ITEMS.split(answer.text) if lists else ())]
     return any(normalise(item) == wanted for item in items)
@@ -30,12 +38,12 @@ def answer_sentence(question: str, answer: str) -> str:
 
 
 def decided(span: Span, answer: str, values: bool) -> bool | None:
-    """Whether the response's span and the knowledge's answer are equal; ``None`` if NLI must
-    decide.
+    """Whether a span of the response and the knowledge's answer agree: true, false, or ``None`` if
+    only NLI can tell.
 
-    Texts are compared after normalisation. With ``values``, their numbers, dates and other values
-    are compared too. If these differ but the knowledge states the response's value elsewhere, the
-    result is ``None``, because the reader may have missed that place.
+    Texts that are equal after normalisation agree. If ``values`` is true, numbers, dates and other
+    values are compared too. If the values differ but the knowledge states the response's value
+    elsewhere, the result is ``None``, because the reader may have read the wrong sentence.
     """
     if normalise(answer) == normalise(span.text):
         return True
@@ -46,9 +54,10 @@ def decided(span: Span, answer: str, values: bool) -> bool | None:
 def to_judge(
     question: Question, answer: Answer | None, values: bool = False
 ) -> tuple[str, str] | None:
-    """The premise and the hypothesis with which NLI compares the two answers (section 2.3).
+    """The (premise, hypothesis) pair with which NLI compares the two answers to a question.
 
-    ``None`` if the knowledge has no answer, or if the two answers can be compared without NLI.
+    The premise contains the knowledge's ``answer``, the hypothesis the response's. The result is
+    ``None`` if the knowledge has no answer, or if the answers can be compared without NLI.
     """
     if answer is None or decided(question.span, answer.text, values) is not None:
         return None
@@ -66,10 +75,11 @@ def compare(
     """Scores one question by comparing the response's answer with the knowledge's (section 2.3).
 
     If the knowledge has no answer, the score is 0. If the answers are equal after normalisation, it
-    is 1. Otherwise entailment scores 1, contradiction 0, and neutral (or no verdict) token F1.
-    ``comparison="expected"`` takes the mean of these three scores, weighted by the class
-    probabilities. With ``values``, answers with equal values score 1, and answers with different
-    values of one kind score 0.
+    is 1. Otherwise NLI's verdict counts: entailment scores 1, contradiction 0, and neutral the
+    token F1 of the answers. Without a verdict, token F1 is the score. ``comparison="expected"``
+    takes the mean of the three scores, weighted by NLI's probabilities of the classes. If
+    ``values`` is true, answers with equal values score 1, and answers with different values of one
+    kind (such as two dates) score 0.
     """
     span = question.span.text
     if answer is None:

@@ -13,8 +13,8 @@ from collections import Counter
 from q2_metric.types import Answer, Comparison, How, Question, Span, Verdict
 
 NO_ANSWER = "[CLS]"
-"""The text that the authors' reader returns if the passage has no answer. A longer answer that
-contains this text is compared by its words only."""
+"""The answer of the authors' reader if the passage has no answer. If a longer answer contains this
+text, the answer is compared by its words only, without NLI."""
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _DROPPED = re.compile(r"\b(a|an|the|in|our)\b")
@@ -31,8 +31,7 @@ def normalise(text: str) -> str:
 
 
 def token_f1(span: str, answer: str) -> float:
-    """F1 of the words that span and answer share after :func:`normalise`. Word order has no effect.
-    """
+    """Token F1 of span and answer after :func:`normalise`, in [0, 1]. Word order has no effect."""
     left, right = normalise(span).split(), normalise(answer).split()
     common = sum((Counter(left) & Counter(right)).values())
     if common == 0:
@@ -42,14 +41,14 @@ def token_f1(span: str, answer: str) -> float:
 
 
 def agrees(answer: Answer, span: Span) -> bool:
-    """Whether a question passes the round trip: the response's answer equals the span after
-    :func:`normalise`. So an empty answer equals a span that consists only of articles."""
+    """Whether a question passes the round trip: its ``answer`` in the response equals the span that
+    it asks about, after :func:`normalise`. So an empty answer equals a span of articles only."""
     return normalise(answer.text) == normalise(span.text)
 
 
 def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | None:
-    """The premise and the hypothesis with which NLI compares the two answers. ``None`` if the
-    knowledge has no answer or both answers have the same words."""
+    """The (premise, hypothesis) pair with which NLI compares the knowledge's ``answer`` and the
+    response's. ``None`` if the knowledge has no answer or both answers have the same words."""
     if answer is None or not answer.text or NO_ANSWER in answer.text:
         return None
     if token_f1(question.span.text, answer.text) == 1:
@@ -58,8 +57,12 @@ def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | Non
 
 
 def compare(question: Question, answer: Answer | None, verdict: Verdict | None) -> Comparison:
-    """Scores one question. The same words score 1. For other words, entailment scores 1,
-    contradiction 0, and neutral (or no verdict) the F1 of the words. No answer scores 0."""
+    """Scores one question by comparing the response's span with the knowledge's ``answer``.
+
+    Without an answer, the score is 0. If both have the same words, it is 1. Otherwise NLI's
+    ``verdict`` counts: entailment scores 1, contradiction 0, and neutral the token F1 of the two.
+    Without a verdict, token F1 is the score.
+    """
     span = question.span.text
     if answer is None or not answer.text:
         return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)

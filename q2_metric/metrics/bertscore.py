@@ -1,4 +1,4 @@
-"""BERTScore of the response with the knowledge (Zhang et al., ICLR 2020)."""
+"""BERTScore between response and knowledge (Zhang et al., ICLR 2020)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ DEFAULT_MODEL = "roberta-large"
 """The encoder that bert-score uses for English by default."""
 
 _POSITIONS = 512
-"""Number of tokens that an encoder is assumed to read if its configuration does not say."""
+"""Maximum number of input tokens that is assumed if an encoder's configuration states none."""
 
 
 class BertScore:
-    """BERTScore F1 of the response with the knowledge (Zhang et al., ICLR 2020).
+    """BERTScore F1 between response and knowledge (Zhang et al., ICLR 2020).
 
     Scores are not rescaled. They are clipped to [0, 1], because a cosine can be below 0 and
-    rounding can exceed 1. A text longer than the encoder's input is cut.
+    rounding can exceed 1. A text that is longer than the encoder's input is truncated.
 
     Args:
         model: a Hub name or a local folder of an encoder.
@@ -33,7 +33,7 @@ class BertScore:
 
     Raises:
         MissingExtra: bert-score is not installed.
-        ModelError: the encoder cannot be loaded, or has no safetensors
+        ModelError: the encoder cannot be loaded, or its weights exist only as pickles
             (:func:`q2_metric.models.hub.pickles.check_weights`).
     """
 
@@ -98,8 +98,8 @@ class BertScore:
         device: str | None = None,
         batch_size: int = 64,
     ) -> BertScore:
-        """Makes the metric. It uses its own encoder, whatever the preset. Arguments are those of
-        the class."""
+        """Creates the metric. The preset is ignored, because BERTScore has its own encoder. The
+        other arguments are those of the class."""
         return cls(bertscore_model, device=device, batch_size=batch_size)
 
     @texts_only

@@ -21,14 +21,17 @@ SEED = 12345
 LEVEL = 0.95
 
 _DRAWS_AT_ONCE = 1 << 20
-"""Number of item indices drawn at once (8 MB). Each round draws at least one resample."""
+"""Maximum number of random item indices in memory at a time (8 MB). A resample with more items than
+this is drawn alone."""
 
 
 def bootstrap_interval(
     values: Sequence[float], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
 ) -> tuple[float, float] | None:
-    """95 % percentile interval of the mean of the values; ``None`` if there are no values or no
-    resamples."""
+    """The 95 % bootstrap percentile interval of the mean of the values.
+
+    ``None`` if there are no values, or if ``n_bootstrap`` (the number of resamples) is 0.
+    """
     if not len(values) or n_bootstrap <= 0:
         return None
     import numpy as np
@@ -48,17 +51,20 @@ def resampled(
     n_bootstrap: int = N_BOOTSTRAP,
     seed: int = SEED,
 ) -> Floats:
-    """The values of a statistic over resamples (Efron and Tibshirani, 1993, §13.3).
+    """Draws bootstrap resamples and computes a statistic of each (Efron and Tibshirani, 1993,
+    §13.3).
 
     Args:
         size: number of items. Each resample draws this number of items, with replacement.
-        measure: computes the statistic of each resample from the drawn item indices, of shape
-            (resamples, size).
-        usable: says for which resamples the statistic is defined. All other resamples are drawn
-            again.
+        measure: computes the statistic of each resample. Its argument contains the indices of the
+            drawn items, in the shape (resamples, size).
+        usable: takes the same argument, and returns true for each resample for which the statistic
+            is defined. The other resamples are drawn again.
+        n_bootstrap: number of resamples.
+        seed: seed of the random numbers.
 
     Returns:
-        ``n_bootstrap`` statistics.
+        The statistic of each resample: ``n_bootstrap`` numbers.
     """
     import numpy as np
 
@@ -77,8 +83,8 @@ def resampled(
 
 
 def percentiles(drawn: Floats) -> tuple[float, float]:
-    """The 2.5th and the 97.5th percentile of the drawn statistics; there must be at least one
-    statistic."""
+    """The 2.5th and the 97.5th percentile of ``drawn``, which must contain at least one statistic.
+    """
     import numpy as np
 
     tail = 100 * (1 - LEVEL) / 2

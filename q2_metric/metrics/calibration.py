@@ -1,4 +1,4 @@
-"""A calibration turns a metric's score into a probability and a decision.
+"""A calibration turns a metric's score into a probability and a decision (consistent or not).
 
 ``q2 calibrate`` (:mod:`q2_metric.evaluation.calibrate`) fits a calibration and stores it as a small
 JSON file. This module applies it without scipy or scikit-learn.
@@ -24,10 +24,10 @@ from q2_metric.text import given
 from q2_metric.types import Example, Metric, Score
 
 FORMAT = "q2-calibration-1"
-"""Value of the file's first field. A file with another value has another format."""
+"""The value of the field ``format`` in a calibration file. Files with another value are refused."""
 
 SETTING = "calibration"
-"""The key in a signature whose value is the calibration's name."""
+"""The key that stands before the calibration's name in the signature of calibrated scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +37,22 @@ class Calibration:
     Attributes:
         name: the calibration's name in the signature of calibrated scores.
         metric: the metric whose scores the calibration was fitted on ("q2", "scale", …).
-        kind: "isotonic" has the knots ``x``, ``y`` (Zadrozny and Elkan, KDD 2002); "platt" has
-            ``slope`` and ``intercept`` of a logistic curve (Platt, 1999).
+        kind: the form of the map. "isotonic" interpolates between the points ``x``, ``y``
+            (Zadrozny and Elkan, KDD 2002). "platt" is a logistic curve with ``slope`` and
+            ``intercept`` (Platt, 1999).
         threshold: threshold on the score itself, not on the probability. A response is consistent
             if its score is above the threshold, and inconsistent if its score is equal or below
             (Q², section 4.2).
         signature: signature of the scores that the calibration was fitted on.
         x: scores, strictly rising. The map is linear between neighbouring scores, and constant
             below the first and above the last.
-        y: probabilities in [0, 1] at ``x``, never falling.
+        y: the probability in [0, 1] at each score in ``x``, never falling.
         slope, intercept: P = 1 / (1 + exp(-(slope * score + intercept))), slope >= 0.
-        rule: how the threshold was chosen, in words.
+        rule: how the threshold was chosen, such as "balanced accuracy".
         n: number of labelled responses that the calibration was fitted on.
 
     Raises:
-        InputError: the fields do not make a monotone map.
+        InputError: a field is missing or wrong, or the map is not monotone.
 
     >>> half = Calibration("c", "q2", "isotonic", 0.5, "q2|version:1", x=(0, 1), y=(0.2, 0.4))
     >>> half.apply(0.5), half.apply(7.0), half.consistent(0.5)
@@ -76,7 +77,7 @@ class Calibration:
             raise InputError(f"calibration {self.name!r}: {problem}")
 
     def apply(self, value: float) -> float:
-        """P(consistent) for a score, in [0, 1].
+        """Turns an uncalibrated score into P(consistent), in [0, 1].
 
         Raises:
             InputError: the score is not a finite number.
@@ -99,9 +100,10 @@ class Calibration:
         return value > self.threshold
 
     def check(self, scores: str) -> None:
-        """Checks that the calibration was fitted on scores of this metric with these settings.
+        """Checks that the calibration may be applied to scores with this signature.
 
-        Metric, models and settings must be the same. The package's version may differ.
+        It must have been fitted on scores of the same metric with the same models and settings. The
+        version of the package may differ.
 
         Args:
             scores: signature of the scores.
@@ -129,8 +131,8 @@ class Calibration:
                 )
 
     def sign(self, scores: str) -> str:
-        """The signature of calibrated scores: the given signature with the calibration's name
-        added."""
+        """The signature of calibrated scores. ``scores`` is the signature of the uncalibrated
+        scores, to which the calibration's name is added."""
         name, settings = parse(scores)
         version = settings.pop("version", None)
         settings[SETTING] = self.name
@@ -266,7 +268,8 @@ _KNOTS = ("x", "y")
 
 
 def _typed(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Checks the fields of a JSON file and converts them to the types of :class:`Calibration`."""
+    """Checks the fields of a JSON file and converts them to the types of :class:`Calibration`.
+    ``where`` is the file's path, for error messages."""
     known = {field.name: field for field in dataclasses.fields(Calibration)}
     for name, field in known.items():
         if name not in fields and field.default is dataclasses.MISSING:

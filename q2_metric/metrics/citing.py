@@ -1,4 +1,4 @@
-"""Checks whether the passage that a claim cites supports it."""
+"""Checks citations in responses: does the passage that a claim cites support the claim?"""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from q2_metric.text.citations import cited, passages, texts
 from q2_metric.types import Citation, Example, Judgement, Score
 
 Support = Callable[[Sequence[tuple[str, str]]], list[float]]
-"""Computes the support of each claim by its passage, from (passage, claim) pairs."""
+"""A function that takes (passage, claim) pairs and returns how far each passage supports its claim,
+in [0, 1]."""
 
 
 def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
-    """Adds a citation verdict to each claim of every response that cites something.
+    """For responses that cite passages, says for each claim whether a cited passage supports it.
 
-    Score values do not change. All pairs of a cited passage and its claim are judged in one call.
+    The result is in ``Judgement.citation``, and the cited passages are in ``Judgement.cites``.
+    The values of the scores do not change. All claims and passages are judged in one call.
 
     Args:
         scores: scores of the original examples, with judged claims in ``evidence``.
-        support: computes the support of each claim from (passage, claim) pairs.
+        support: computes how far each passage supports its claim, from (passage, claim) pairs.
     """
     asked: dict[tuple[int, int], list[tuple[str, str]]] = {}
     cites: dict[int, list[list[str]]] = {}
@@ -48,8 +50,11 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
 
 
 def _places(example: Example) -> dict[str, tuple[int, int]]:
-    """The character range of each passage of the knowledge, keyed by the passage's number. A
-    passage whose id is a number can also be found by this id."""
+    """The character range of each passage of the knowledge, keyed by the number that cites it.
+
+    The number of a passage is its position, from "1". If the id of a passage is a number, the
+    passage is also found by this id.
+    """
     listed = example.passages
     if not listed:
         return passages(example.knowledge)

@@ -1,4 +1,4 @@
-"""Leaves out what metrics do not score: blank texts, and responses that claim nothing.
+"""Keeps back the examples that metrics do not score: blank texts, and responses without a claim.
 
 The rules are :func:`q2_metric.text.given.is_blank` and :func:`q2_metric.text.claims.has_claim`.
 :mod:`q2_metric.scoring.scores` applies these rules to every metric. The decorators in this module
@@ -22,16 +22,17 @@ from q2_metric.text.markup import laid_out, unmarked
 from q2_metric.types import Claim, ClaimFinder, Example, Reason, Score
 
 Stated = Callable[[Sequence[Example]], list[str | None]]
-"""Turns each short answer and its question into one statement; gives ``None`` for other responses.
-"""
+"""A function that turns each response that is a short answer ("In 1903.") into a statement, with
+the help of its question. It returns ``None`` for other responses."""
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
 
 def texts_only(score: Scoring) -> Scoring:
-    """Decorates a metric's ``score``, so that it gets only examples whose two texts are not blank.
+    """A decorator for a metric's method ``score``. Examples with a blank text do not reach it.
 
-    An example with a blank text gets the value ``None`` and the reason "no_knowledge" or "empty".
+    If the knowledge or the response of an example is blank, the example's score has the value
+    ``None`` and the reason "no_knowledge" or "empty".
 
     Raises:
         InputError: an item is not an :class:`~q2_metric.types.Example`.
@@ -40,11 +41,13 @@ def texts_only(score: Scoring) -> Scoring:
 
 
 def claims_only(score: Scoring) -> Scoring:
-    """Like :func:`texts_only`, but the metric also gets only responses that claim something.
+    """A decorator like :func:`texts_only`. Responses that claim nothing do not reach ``score``
+    either.
 
-    A response that claims nothing has no value and the reason "no_claim". A metric whose
-    ``scores_all`` is true still gets such responses. A metric whose ``reads_question`` is true also
-    gets responses that answer yes or no to their question.
+    The score of such a response has no value and the reason "no_claim". If the metric's attribute
+    ``scores_all`` is true, the metric gets these responses after all. If its attribute
+    ``reads_question`` is true, it also gets a bare "yes" or "no" that answers the question of its
+    example.
     """
     return _given_only(score, _left_out)
 
@@ -57,8 +60,9 @@ def without_marks(example: Example) -> Example:
 
 
 def as_read(example: Example) -> tuple[Example, Excerpt]:
-    """The example as metrics read it: without marks, and with tables and JSON as sentences. The
-    second result maps character offsets in this knowledge back to the original knowledge."""
+    """The example as metrics read it: without citation marks and markup, and with the tables and
+    JSON of the knowledge as sentences. The second result maps character offsets of this rewritten
+    knowledge back to the original knowledge."""
     bare = without_marks(example)
     known = with_tables(bare.knowledge)
     return replace(bare, knowledge=known.text), known
@@ -87,7 +91,7 @@ def _given_only(score: Scoring, why_not: Callable[[object, Example], Reason | No
 
 
 def check_examples(examples: Any) -> None:
-    """Checks that these are examples whose texts are strings.
+    """Checks that ``examples`` is a sequence of :class:`~q2_metric.types.Example` with valid texts.
 
     Raises:
         InputError: an item is not an :class:`~q2_metric.types.Example`, or a text is not a string.
@@ -114,22 +118,27 @@ def _kind(value: object) -> str:
 
 
 def blank(example: Example) -> Reason | None:
-    """The reason "no_knowledge" or "empty" if a text of the example is blank; ``None`` if no text
-    is."""
+    """The reason for no score if a text is blank: "no_knowledge" if it is the knowledge, "empty" if
+    it is the response. ``None`` if neither is blank."""
     if is_blank(example.knowledge):
         return "no_knowledge"
     return "empty" if is_blank(example.response) else None
 
 
 def is_verdict(example: Example) -> bool:
-    """Whether the response only answers a yes/no question with yes or no. Such a response claims
-    what the question asks."""
+    """Whether the response is a bare "yes" or "no", and the example's question asks for it.
+
+    Such a response makes a claim: for "Is it open?", "Yes." claims that it is open.
+    """
     return decides(unmarked(example.response), example.question)
 
 
 def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Example, list[Claim]]:
-    """The claims of responses that are short answers, read together with their questions. An answer
-    yes or no has no claims if no rule can turn its question into a statement."""
+    """The claims of the responses that are short answers, such as "In 1903.", by example.
+
+    ``finder`` reads each answer together with the example's question. The list is empty if the
+    answer is "yes" or "no" and no rule can turn the question into a statement.
+    """
     asked = [example for example in examples if example.question and is_short(example.response)]
     claimed = finder.find(asked) if asked else []
     return {example: claims for example, claims in zip(asked, claimed, strict=True)
@@ -139,8 +148,8 @@ def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Exam
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
     """The reason why an example has no claim to judge; ``None`` if it has claims.
 
-    With ``with_question``, an answer yes or no counts as a claim, because it claims what its
-    question asks.
+    If ``with_question`` is true, "yes" or "no" as the answer to a yes/no question also counts as a
+    claim.
     """
     reason = blank(example)
     if reason is None and not has_claim(unmarked(example.response), example.history):

@@ -1,12 +1,12 @@
-"""Checks whether the knowledge agrees with a whole claim, and weights Q²'s questions accordingly.
+"""Lowers the scores of Q²'s questions about claims that the knowledge contradicts as a whole.
 
-A claim is here a sentence of the response. Q²'s reader can find the right answer in a sentence that
-does not support the claim. It finds "Bluetooth" in "it does not support Bluetooth". For a question
-that says "24 km", it finds the trail in "the trail is 42 km long". So an answer counts for less if
-entailment finds its claim contradicted. The answer counts for nothing if the knowledge's sentence
-with the answer denies the claim. A claim without an answered question is judged by entailment and
-counts like one question. If values or arithmetic decide about a claim
-(:mod:`q2_metric.metrics.ruled`), this decision also applies to the claim's questions.
+In this module, a claim is a sentence of the response. Q²'s reader can find the right answer in a
+sentence that does not support the claim. It finds "Bluetooth" in "it does not support Bluetooth".
+For a question that says "24 km", it finds the trail in "the trail is 42 km long". So a question's
+score is lowered if NLI finds its claim contradicted. The score is 0 if the knowledge's sentence
+with the answer denies the claim. A claim without an answered question is judged by NLI and counts
+like one question. If rules on values or arithmetic decide a claim
+(:mod:`q2_metric.metrics.ruled`), their decision also sets the scores of the claim's questions.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from q2_metric.types import (
 )
 
 ASKED_AS_A_WHOLE = "Is it so?"
-"""The question that is shown for a claim judged as a whole."""
+"""The text that is shown instead of a question if NLI judges a claim as a whole."""
 Near = Callable[[str, str], Excerpt]
-"""Chooses the part of a text (first argument) that is read for a question or claim (second one)."""
+"""A function that chooses which part of a long text is read. Its arguments are the text, and the
+question or claim for which the text is read."""
 _Claim = tuple[Example, int, int]
 """A claim: the example, and the start and end of the claim's sentence in the response."""
 
@@ -45,12 +46,20 @@ def in_context(
     examples: Sequence[Example], comparisons: Sequence[Comparison], stances: Stances,
     entailment: Entailment, personal: PersonalFilter | None, near: Near,
 ) -> list[Comparison]:
-    """Weights each comparison by its claim, and adds one comparison for each claim without an
-    answer.
+    """Adjusts the score of each question to the verdict on its claim, and adds one comparison for
+    each claim without an answered question.
 
-    ``near`` chooses the parts of a long text that are read. Nothing is added for a response without
-    any question, because that response is judged as a whole. With ``personal``, nothing is added
-    for a claim about the speakers.
+    Nothing is added for a response without any question, because Q² judges that response as a
+    whole.
+
+    Args:
+        examples: the responses with their knowledge.
+        comparisons: the scored questions about these responses.
+        stances: finds sentences of the knowledge that deny a claim or leave it open.
+        entailment: the NLI model that judges the claims.
+        personal: finds claims about the speakers, for which nothing is added. ``None`` treats them
+            like other claims.
+        near: chooses the part of a long knowledge that is read for a claim.
     """
     asked_about = {comparison.question.span.example for comparison in comparisons}
     claims = [claim for example in examples if example in asked_about
@@ -75,15 +84,19 @@ def in_context(
 
 
 def _as_held(comparison: Comparison, held: bool | None) -> Comparison:
-    """The comparison, with a new score if values have decided whether its claim holds."""
+    """The comparison, with the score 1 if rules on values confirm its claim (``held`` is true), or
+    0 if they refute the claim. With ``None``, the comparison is unchanged."""
     if held is None:
         return comparison
     return replace(comparison, how="equal" if held else "contradicted", score=float(held))
 
 
 def as_judged(knowledge: str, claim: str, near: Near) -> tuple[str, str]:
-    """The premise and the hypothesis with which NLI judges a claim. The premise is the part of the
-    knowledge that ``near`` chooses. The claim's values are written as in the knowledge."""
+    """The (premise, hypothesis) pair with which NLI judges a claim.
+
+    The premise is the part of the knowledge that ``near`` chooses. In the hypothesis, the claim's
+    values are written as in the premise.
+    """
     premise = near(knowledge, claim).text
     return premise, in_notation_of(premise, claim)
 
@@ -98,8 +111,10 @@ def claim_of(question: Question) -> str:
 def _checked(
     comparisons: Sequence[Comparison], verdicts: Mapping[_Claim, Verdict], stances: Stances
 ) -> list[Comparison]:
-    """Weights each comparison by the verdict on its claim. A comparison counts as contradicted if
-    the knowledge's sentence with the answer denies the claim."""
+    """Lowers the score of each comparison by the probability that its claim is contradicted.
+
+    The score is 0 if the knowledge's sentence with the answer denies the claim or has other values.
+    """
     pairs = [_sentences(comparison) for comparison in comparisons]
     asked = [pair for pair in pairs if pair is not None]
     opposed = dict(zip(asked, stances.opposed(asked), strict=True))
@@ -116,12 +131,14 @@ def _checked(
 
 
 def _weight(verdict: Verdict) -> float:
-    """The weight of an answer, computed from the entailment verdict on its claim."""
+    """The factor in [0, 1] for the scores of the questions about a claim, from NLI's verdict on the
+    claim. It is 1 if contradiction has the probability 0."""
     return 1 - verdict.contradiction * (1 - verdict.entailment)
 
 
 def _as_a_whole(claim: _Claim, verdict: Verdict) -> Comparison:
-    """Turns the entailment verdict on a whole claim into a comparison."""
+    """Makes a comparison from NLI's verdict on a whole claim. Its score is e + 0.5 n, where e and n
+    are the probabilities of entailment and neutral."""
     example, start, _ = claim
     text = _text(claim)
     question = Question(Span(example, text, start), ASKED_AS_A_WHOLE)
@@ -130,7 +147,7 @@ def _as_a_whole(claim: _Claim, verdict: Verdict) -> Comparison:
 
 
 def _claims(example: Example) -> list[_Claim]:
-    """The sentences of a response that claim something."""
+    """The claims of an example: the sentences of its response that claim something."""
     return [(example, start, end) for start, end in _bounds(example.response)
             if has_claim(example.response[start:end], example.history)]
 
@@ -146,8 +163,8 @@ def _claim_of(comparison: Comparison) -> _Claim:
 
 
 def _sentences(comparison: Comparison) -> tuple[str, str] | None:
-    """The claim's sentence, and the knowledge's sentence with the answer. ``None`` if the answer
-    has no character offset or scores 0."""
+    """The sentence of the response that a question is about, and the sentence of the knowledge with
+    the answer. ``None`` if the position of the answer is unknown or the question's score is 0."""
     if comparison.knowledge_start is None or comparison.score == 0:
         return None
     knowledge = comparison.question.span.example.knowledge
@@ -156,7 +173,7 @@ def _sentences(comparison: Comparison) -> tuple[str, str] | None:
 
 
 def _sentence_at(text: str, place: int) -> tuple[int, int]:
-    """The character range of the sentence that contains the offset ``place``."""
+    """The character range of the sentence that contains the character offset ``place``."""
     bounds = _bounds(text)
     at = bisect_right(bounds, place, key=lambda bound: bound[0]) - 1
     return bounds[at] if at >= 0 else (0, len(text))

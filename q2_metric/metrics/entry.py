@@ -1,4 +1,5 @@
-"""What the package knows about a metric before its class is loaded."""
+"""The description of a metric (:class:`Entry`). It can be read without loading the metric's class.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +14,21 @@ from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.types import Metric, Score
 
 Details = Literal["questions", "sentences", "parts"]
-"""What ``Score.evidence`` contains: Q²'s questions, judged claims, or the parts of a combined
-score."""
+"""What ``Score.evidence`` contains: Q²'s "questions", judged claims ("sentences"), or the "parts"
+of a combined score (with its claims)."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """One number that a metric computes for each response.
+    """A column in outputs: one number that a metric computes for each response.
 
     Attributes:
         name: name in output files.
         title: title in tables and reports.
-        field: field of :class:`~q2_metric.types.Score` that holds the number.
-        sign: "module:function" that makes the column's signature from the metric's; "" if both
-            signatures are equal.
-        gloss: one line for people: what the number is, and what a high value means.
+        field: field of :class:`~q2_metric.types.Score` that contains the number.
+        sign: "module:function" that turns the metric's signature into the column's signature; "" if
+            both signatures are equal.
+        gloss: one line that explains the number to readers, and says what a high value means.
     """
 
     name: str
@@ -49,25 +50,24 @@ class Entry:
     Attributes:
         name: name of the metric and of its first column.
         title: title in tables and reports.
-        loader: "module:Class". ``Class.from_preset(preset, **keywords)`` makes the metric if the
-            entry names models, settings or runtime fields; otherwise ``Class()`` makes it.
+        loader: "module:Class". The metric is created by ``Class.from_preset(preset, **keywords)``
+            if the entry names models, settings or runtime fields, otherwise by ``Class()``.
         settings: "module:Class" of the metric's settings dataclass; "" for no settings.
-        more: columns besides the first.
+        more: further columns, after the first.
         details: what ``Score.evidence`` contains; ``None`` if it is always empty.
-        models: keywords whose models replace the preset's models, such as "reader_model".
+        models: keywords with which a user replaces models of the preset, such as "reader_model".
         runtime: the fields of :class:`~q2_metric.runtime_config.RuntimeConfig` that the metric
-            takes.
+            accepts.
         cached: true if computing a score takes longer than reading it from the cache.
         any_text: true if the metric also scores responses that claim nothing, as word overlap does.
             Other metrics get only responses that claim something (:mod:`q2_metric.scoring.scores`).
-        evidence: true if ``score`` accepts ``evidence=True``, which also finds the source sentence
-            that decides each claim.
+        evidence: true if ``score`` accepts ``evidence=True``, which also returns, for each claim,
+            the sentence of the knowledge that decided it.
         probability: true if the value is a probability that the response is supported. Its
             calibration can then be measured.
-        bases: names of the metrics from whose scores this metric is computed. Each is also an
-            attribute of the metric, which is ``None`` if that base is not used.
-        gloss: one line for people about the first column: what it measures, and what a high value
-            means.
+        bases: names of the metrics from whose scores this metric is computed. The metric object has
+            an attribute with each of these names. It is ``None`` if that metric is not used.
+        gloss: one line that explains the first column to readers, and says what a high value means.
     """
 
     name: str
@@ -91,14 +91,14 @@ class Entry:
         return (MetricColumn(self.name, self.title, gloss=self.gloss), *self.more)
 
     def signatures(self, signed: str) -> dict[str, str]:
-        """The signature of each column, by column name, made from the metric's signature."""
+        """The signature of each column, by column name. ``signed`` is the metric's signature."""
         return {
             column.name: named(column.sign)(signed) if column.sign else signed
             for column in self.columns
         }
 
     def settings_class(self) -> Any:
-        """The dataclass of the metric's settings. The entry must have one."""
+        """Imports the metric's settings dataclass. ``settings`` must not be empty."""
         return named(self.settings)
 
     def setting_fields(self) -> tuple[Setting, ...]:
@@ -106,21 +106,23 @@ class Entry:
         return settings_of(named(self.settings)) if self.settings else ()
 
     def keywords(self) -> tuple[str, ...]:
-        """The keywords of :meth:`load`: those for runtime, models and settings."""
+        """The names of all keywords that the metric accepts in :meth:`load`: runtime fields, models
+        and settings."""
         return (*self.runtime, *self.models, *(field.name for field in self.setting_fields()))
 
     def request(self, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of ``load_metrics`` that can change the metric's scores.
 
-        Device and batch size are left out, because they change no score.
+        They are the preset and those ``keywords`` that the metric accepts. Runtime fields other
+        than ``dtype``, such as the device, are left out, because they change no score.
         """
         how = {name for name in RUNTIME_FIELDS if name != "dtype"}
         own = [name for name in self.keywords() if name not in how]
         return {"preset": preset, **given_of(keywords, own)}
 
     def load(self, preset: str, keywords: Mapping[str, Any]) -> Metric:
-        """Makes the metric. A keyword is ignored if the metric does not take it or if it is
-        ``None``.
+        """Creates the metric. A keyword is ignored if the metric does not accept it, or if its
+        value is ``None``.
 
         Raises:
             InputError: the preset is unknown, a setting has a wrong value, or the class is not a
@@ -152,6 +154,6 @@ def given_of(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any
 
 
 def named(where: str) -> Any:
-    """Imports the object that "module:name" names."""
+    """Imports and returns an object. ``where`` is its path, in the form "module:name"."""
     module, _, name = where.partition(":")
     return getattr(import_module(module), name)

@@ -1,11 +1,11 @@
-"""Groundedness: one calibrated probability that the response is supported, from all evidence.
+"""Groundedness: the calibrated probability that the knowledge supports the response.
 
-The probability is a logistic regression on a few numbers: how SCALE's network judges the claims,
-how much of the wording occurs in the knowledge, and what Q²'s questions found. There are two
-readings of "supported" (``GroundednessSettings.support``). Each reading has its own coefficients,
-once with and once without the questions. The coefficients are fitted on human-labelled sources on
-which no network was trained, each source with the same weight (``tools/training/groundedness.py``).
-The model card lists them.
+A logistic regression computes the probability from a few numbers: how SCALE's network judges the
+claims, how much of the wording occurs in the knowledge, and the scores of Q²'s questions. There are
+two definitions of "supported" (``GroundednessSettings.support``). Each has its own coefficients,
+with and without Q²'s questions. The coefficients are fitted on human-labelled sources on which no
+network was trained, each source with the same weight (``tools/training/groundedness.py``). The
+model card lists the coefficients.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from q2_metric.text.values import in_notation_of
 from q2_metric.types import Comparison, Example, Judgement, Part, Score
 
 PRIOR = 0.55
-"""Approximate mean score of a question. The mean of a response with few questions is drawn towards
-it."""
+"""Approximate mean score of Q²'s questions. It is averaged with the scores of a response's
+questions, like one more question. So a single question has less effect."""
 
 MOST_SURE = 1e-3
-"""Probabilities are clipped to this and to 1 minus this before their logits are taken."""
+"""Probabilities are clipped to [MOST_SURE, 1 - MOST_SURE] before their logits are computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Head:
     deviation))).
 
     Attributes:
-        name: name of the coefficients in signatures.
+        name: name of this set of coefficients in signatures.
         intercept: intercept of the logit.
-        features: (mean, deviation, weight) of each input number, by the number's name.
+        features: (mean, standard deviation, weight) of each input number, by the number's name.
     """
 
     name: str
@@ -56,11 +56,14 @@ class Head:
 
     @classmethod
     def load(cls, path: str | Path, which: str) -> Head:
-        """Reads the head with this name ("consistent", "attributable+questions", …) from a JSON
-        file.
+        """Reads one logistic regression from a JSON file with several.
+
+        Args:
+            path: path of the file.
+            which: name of the regression: "consistent", "attributable+questions", …
 
         Raises:
-            ModelError: the file is missing or has no such head.
+            ModelError: the file is missing or has no regression with this name.
         """
         try:
             content = read_json(path, ModelError)
@@ -72,14 +75,14 @@ class Head:
             raise ModelError(f"{path}: has no groundedness head {which!r} ({error})") from error
 
     def parts(self, values: Mapping[str, float]) -> tuple[Part, ...]:
-        """Each input number with its contribution to the logit, which may be negative. The largest
-        contribution, up or down, comes first."""
+        """Each input number with its contribution to the logit, which may be negative. The part
+        with the largest absolute contribution comes first. ``values`` are the numbers by name."""
         parts = [Part(name, values[name], weight * (values[name] - mean) / deviation)
                  for name, (mean, deviation, weight) in self.features.items()]
         return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
 
     def logit(self, parts: Sequence[Part]) -> float:
-        """The logit of P(supported)."""
+        """The logit of P(supported): the intercept plus the contributions of all parts."""
         return self.intercept + math.fsum(part.contribution for part in parts)
 
     def probability(self, parts: Sequence[Part]) -> float:
@@ -92,8 +95,8 @@ class GroundednessSettings:
     """Settings of groundedness: what the probability means and what it is computed from.
 
     Attributes:
-        support: the reading: "consistent" wants no claim contradicted or invented, "attributable"
-            wants every statement stated in the knowledge.
+        support: when a response counts as supported: if no claim is contradicted or invented
+            ("consistent"), or only if the knowledge states every statement ("attributable").
         asked: "count" Q²'s questions, or "skip" them, which needs a quarter of the time. By default
             the questions count if Q² is among the metrics.
     """
@@ -112,7 +115,7 @@ class Groundedness:
     Args:
         scale: the SCALE metric that judges the claims.
         head: the logistic regression. It must be fitted with Q²'s questions if ``q2`` is given.
-        preset: name of the preset in the signature.
+        preset: name of the preset that is written into the signature.
         q2: the Q² metric that asks the questions; ``None`` if no questions count.
     """
 
@@ -138,7 +141,7 @@ class Groundedness:
 
     @classmethod
     def from_preset(cls, preset: str = "bundled", **keywords: Any) -> Groundedness:
-        """Makes the metric with a preset's models.
+        """Creates the metric with a preset's models.
 
         Args:
             preset: a preset for which groundedness was fitted: "bundled" or "bundled-small".
@@ -168,7 +171,7 @@ class Groundedness:
         """A score in (0, 1) for each example, in order.
 
         ``Score.evidence`` contains the parts and the claims. With ``evidence=True``, each claim
-        also contains the sentence of the knowledge that decides it.
+        also contains the sentence of the knowledge that decided it.
 
         If SCALE has no value, for example because nothing is claimed, the value is ``None`` with
         SCALE's reason. With ``support="attributable"``, a response that claims nothing scores 0.
@@ -182,8 +185,10 @@ class Groundedness:
         return (self.scale.signature, *([self.q2.signature] if self.q2 else []))
 
     def of(self, judged: Sequence[Score], asked: Sequence[Score] | None = None) -> list[Score]:
-        """Computes groundedness from existing scores of the same responses by SCALE (and Q²). These
-        two metrics are not run again."""
+        """Computes groundedness from existing scores of the same responses, without running models.
+
+        ``judged`` are the scores by SCALE, ``asked`` those by Q² (``None`` if they do not count).
+        """
         questions: Sequence[Score | None] = [None] * len(judged) if asked is None else asked
         return [self._total(claims, answers)
                 for claims, answers in zip(judged, questions, strict=True)]
@@ -200,12 +205,12 @@ class Groundedness:
 
 
 def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
-    """The part by which rules move the logit; empty if no rule moves it.
+    """The change of the logit by rules on values and denials, as one part; empty without a change.
 
-    Good wording cannot make up for a value that the knowledge contradicts. If values support all
-    claims, poor wording does not lower the score: "for 20 years" shares no word with "from 1990 to
-    2010". Rules set a bound for 68 labelled responses, and 66 of them have the label that the bound
-    suggests.
+    If rules contradict a claim, the claim's support is an upper bound of the score, even if all
+    words occur in the knowledge. If values support all claims, the smallest support is a lower
+    bound, even if few words occur: "for 20 years" shares no word with "from 1990 to 2010". Rules
+    set a bound for 68 labelled responses, and 66 of them have the label that the bound suggests.
     """
     bound = logit
     if claims and all(claim.rule == "values" and claim.verdict == "supported" for claim in claims):
@@ -217,7 +222,8 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
 
 
 def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
-    """Adds to a judgement the questions whose span lies in its claim."""
+    """Adds Q²'s questions about a claim to its judgement. They are the questions whose span lies in
+    the claim. ``asked`` is the score by Q²; with ``None``, nothing is added."""
     claim = judged.claim
     about = [item for item in (asked.evidence if asked else ()) if isinstance(item, Comparison)
              and (claim.kind == "answer" or claim.start <= item.question.span.start < claim.end)]
@@ -225,7 +231,7 @@ def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
 
 
 def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
-    """The input numbers of the head, by name.
+    """The input numbers of the logistic regression for one response, by name.
 
     Args:
         judged: a response's score by SCALE; its value is not ``None``.
@@ -234,8 +240,8 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     Returns:
         ``claims`` is the mean logit of the claims' support, and ``weakest`` the smallest logit.
             ``words``, ``numbers`` and ``phrases`` are the shares of
-            :class:`q2_metric.text.overlap.Overlap`. With ``asked``, ``questions`` is the mean
-            expected score of Q²'s questions, drawn towards the prior.
+            :class:`q2_metric.text.overlap.Overlap`. With ``asked``, ``questions`` is the mean of
+            the expected scores of Q²'s questions and of :data:`PRIOR`.
     """
     claims = list(map(_logit, distinct(
         item for item in judged.evidence if isinstance(item, Judgement))))
@@ -255,15 +261,15 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
 
 
 def _stated(judged: Score) -> str | None:
-    """The statement made from a short answer and its question; ``None`` if the response is no short
-    answer."""
+    """If the response is a short answer such as "In 1903.", the statement that was made from it and
+    its question; otherwise ``None``."""
     return next((item.claim.text for item in judged.evidence
                  if isinstance(item, Judgement) and item.claim.kind == "answer"), None)
 
 
 def _expected(asked: Comparison) -> float:
-    """The expected score of a question: the score of each class, weighted by the class's
-    probability."""
+    """The expected score of one of Q²'s questions: the scores of the NLI classes, weighted by their
+    probabilities. If NLI was not needed, it is the question's score."""
     if asked.how not in ("nli", "token_f1") or asked.verdict is None:
         return asked.score
     return asked.verdict.entailment + asked.verdict.neutral * asked.f1

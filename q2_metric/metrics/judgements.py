@@ -1,5 +1,4 @@
-"""Turns verdicts into judgements: decides about each claim, and records the sentence that decides.
-"""
+"""Turns an entailment model's verdicts into judgements of claims, and judgements into a score."""
 
 from __future__ import annotations
 
@@ -11,19 +10,23 @@ from q2_metric.text.nearest import WordIndex
 from q2_metric.types import Claim, Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
-"""A claim is called supported if its support is above this number."""
+"""A claim counts as supported if its support is above this number."""
 
 
 def decision(verdict: Verdict, support: float) -> Decision:
-    """Decides whether a claim is supported, contradicted or not found, from the verdict of its best
-    chunk."""
+    """Decides whether a claim is "supported", "contradicted" or "not found".
+
+    Args:
+        verdict: the entailment verdict of the chunk of the knowledge that supports the claim best.
+        support: the claim's support, computed from this verdict.
+    """
     if support > SUPPORTED:
         return "supported"
     return "contradicted" if verdict.contradiction > verdict.neutral else "not found"
 
 
 def nothing_claimed(example: Example) -> Score:
-    """The score 0 of a response that claims nothing."""
+    """The score 0, for a response that claims nothing. The whole response is its only claim."""
     whole = Claim(example.response.strip(), 0, len(example.response))
     return Score(example, 0.0, (Judgement(whole, 0.0, "not found"),))
 
@@ -31,8 +34,14 @@ def nothing_claimed(example: Example) -> Score:
 def decided(
     judged: Judgement, knowledge: str, place: tuple[int, int], support: float
 ) -> Judgement:
-    """Adds the sentence of the knowledge that decides to a judgement. ``place`` is its character
-    range."""
+    """Adds to a judgement the sentence of the knowledge that decided it.
+
+    Args:
+        judged: the judgement of a claim.
+        knowledge: the text in which the sentence stands.
+        place: the sentence's character range.
+        support: how far this sentence alone supports the claim.
+    """
     start, end = place
     lines = knowledge[:start].split("\n")
     return replace(
@@ -42,14 +51,16 @@ def decided(
 
 
 def distinct(judged: Iterable[Judgement]) -> list[float]:
-    """The support of each distinct claim. A repeated claim counts once, so repeating a true claim
-    does not make up for a false one."""
+    """The support of each distinct claim. A repeated claim counts once. So a response cannot raise
+    its score by repeating a true claim."""
     return list({" ".join(one.claim.text.lower().split()): one.support for one in judged}.values())
 
 
 def aggregate(supports: Sequence[float], how: str) -> float | None:
-    """Combines the supports of a response's claims into one score: their "mean", their minimum
-    ("min") or their harmonic mean ("hmean"). ``None`` without claims."""
+    """Combines the supports of a response's claims into one score; ``None`` without claims.
+
+    ``how`` is "mean", "min" (the minimum) or "hmean" (the harmonic mean).
+    """
     if not supports:
         return None
     if how == "min":
@@ -63,15 +74,18 @@ def deciding(
     judged: Judgement, claim: str, sentences: Sequence[str],
     known: Mapping[tuple[str, str], Verdict], best: int,
 ) -> int:
-    """The index of the sentence that decides about a claim. For a supported claim, this is the
-    sentence that supports it best. For a contradicted claim, it is the sentence that contradicts it
-    most. Otherwise, it is the sentence that shares most words with the claim.
+    """The index of the sentence that best explains the verdict on a claim.
+
+    For a supported claim, this is the sentence that supports it best. For a contradicted claim, it
+    is the sentence that contradicts it most. Otherwise, it is the sentence that shares most words
+    with the claim.
 
     Args:
-        claim: the claim as the model read it.
+        judged: the judgement of the claim.
+        claim: the text of the claim as the model read it.
         sentences: the sentences that were searched.
         known: verdicts by (sentence, claim). For a claim that is not supported, only sentences with
-            a verdict of their own are considered.
+            a verdict in ``known`` are considered.
         best: the index of the sentence that supports the claim best.
     """
     places = [i for i, sentence in enumerate(sentences) if (sentence, claim) in known]
@@ -84,10 +98,10 @@ def deciding(
 
 
 def as_written(score: Score, example: Example, known: Excerpt | None = None) -> Score:
-    """The score of the original example, with passages quoted from the example's own knowledge.
+    """The score, as a score of the original ``example``. Passages are quoted from its knowledge.
 
-    ``known`` is the text that the metric read instead of the knowledge: without marks, and with
-    tables as sentences.
+    ``known`` is the text that the metric read instead of the original knowledge: without markup,
+    and with tables as sentences. ``None`` means that the metric read the original.
     """
     evidence = tuple(_written(item, example.knowledge, known) if known else item
                      for item in score.evidence if isinstance(item, Judgement))

@@ -31,14 +31,14 @@ class NliSettings:
 
 
 class EndToEndNli:
-    """Whether the knowledge entails the whole response: 1 (entailment), 0.5 (neutral) or 0.
+    """Scores 1 if the knowledge entails the whole response, 0 if it contradicts it, otherwise 0.5.
 
     The premise is the knowledge and the hypothesis the response, as in Q²'s fallback. The model's
     verdict is in ``Score.verdict``.
 
     Args:
         entailment: the NLI model.
-        preset: name of the preset in the signature.
+        preset: name of the preset that is written into the signature.
     """
 
     name = "nli"
@@ -52,7 +52,7 @@ class EndToEndNli:
     def from_preset(
         cls, preset: str = "bundled", *, nli_model: str | None = None, **keywords: Any
     ) -> EndToEndNli:
-        """Makes the metric with a preset's NLI model, or with ``nli_model`` instead.
+        """Creates the metric with a preset's NLI model, or with ``nli_model`` instead.
 
         Args:
             preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or

@@ -1,4 +1,4 @@
-"""Metrics from other code: "package.module:Class", and metrics of installed packages.
+"""Finds metrics outside of this package: by a path "package.module:Class", or by entry point.
 
 A package adds a metric with an entry point of the group ``q2_metric.metrics``. The entry point
 names the class or, to give more information, its :class:`~q2_metric.metrics.entry.Entry`::
@@ -35,12 +35,15 @@ RESERVED = frozenset((
     "questions", "dropped", "claims", "parts", "fallback", "coverage", "no_claim", "empty",
     "no_answer_rate", "f1", "bleu", "n", "signature",
 ))
-"""Names that outputs use for other columns, so no metric can have them."""
+"""Names of other columns in outputs. No metric can have one of these names."""
 
 
 def by_path(where: str) -> Entry:
-    """Imports "package.module:Class" and returns the metric's entry. ``Class`` may also be the name
-    of an :class:`Entry`.
+    """Imports a metric and returns its entry.
+
+    Args:
+        where: "package.module:Class". Instead of the class, the name of an :class:`Entry` in the
+            module may be given.
 
     Raises:
         InputError: there is no such class, or it is not a metric.
@@ -67,10 +70,14 @@ def by_path(where: str) -> Entry:
 
 
 def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
-    """Checks that a metric's columns do not clash with those of other metrics.
+    """Checks that the names of a metric and its columns are valid and not yet in use.
+
+    Args:
+        entry: the entry of the metric.
+        others: the entries of the other metrics, by name.
 
     Raises:
-        InputError: another metric has a column of this name, or the name is reserved.
+        InputError: a name is invalid or reserved, or belongs to another metric or its columns.
     """
     if entry.name in others:
         raise InputError(f"the name {entry.name!r} already belongs to the metric "
@@ -86,8 +93,11 @@ def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
 
 
 def installed(ours: Mapping[str, Entry]) -> dict[str, Entry]:
-    """The metrics of installed packages, by name. A metric that cannot be used is skipped with a
-    warning."""
+    """The entries of metrics from other installed packages, by name.
+
+    A metric that cannot be used is skipped with a warning. ``ours`` contains this package's own
+    entries, whose names cannot be used again.
+    """
     entries: dict[str, Entry] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TokenF1:
-    """Token F1 between response and knowledge, in [0, 1], with Q²'s normalisation."""
+    """Token F1 between response and knowledge, in [0, 1]. Both are normalised as answers in Q²."""
 
     name = "knowledge_f1"
 
@@ -32,8 +32,8 @@ class TokenF1:
 class Bleu:
     """Sentence BLEU of the response with the knowledge as reference, in [0, 1].
 
-    sacrebleu computes it with effective order, so that responses of fewer than four words can score
-    above 0. The signature contains sacrebleu's own settings.
+    sacrebleu computes it with the option ``effective_order``, so that responses of fewer than four
+    words can score above 0. The signature contains sacrebleu's own settings.
     """
 
     name = "knowledge_bleu"
@@ -57,8 +57,8 @@ def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[st
     """Corpus BLEU of a system's responses in [0, 1], with one or several references for each
     response.
 
-    Papers report this figure. It counts the n-grams of all responses together, so it is not the
-    mean of sentence scores. It is 0 if there are no responses.
+    This is the BLEU that papers report. It counts the n-grams of all responses together, so it is
+    not the mean of sentence scores. It is 0 if there are no responses.
     """
     from sacrebleu.metrics.bleu import BLEU
 
@@ -71,7 +71,8 @@ def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[st
 
 
 def _share(percent: float) -> float:
-    """Converts BLEU's percentage to a share. Shares above 1, caused by rounding, become 1."""
+    """Converts a BLEU score in percent to a number in [0, 1]. A result above 1, which rounding can
+    cause, becomes 1."""
     return min(1.0, percent / 100)
 
 

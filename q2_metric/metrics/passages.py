@@ -1,4 +1,5 @@
-"""Finds the sentence of the knowledge that decides about each claim (SCALE, section 3.2)."""
+"""Finds the sentence of the knowledge that decided the verdict on each claim (SCALE, section 3.2).
+"""
 
 from __future__ import annotations
 
@@ -11,14 +12,16 @@ from q2_metric.text.search import UnitRange, search_each, tree_search
 from q2_metric.types import Judgement, Verdict
 
 SEARCHED = 5
-"""Maximum number of a chunk's sentences that are judged to find the one that decides."""
+"""Maximum number of sentences that are judged for each claim. They share most words with it."""
 
 Pair = tuple[str, str]
 Place = tuple[int, int]
 
 
 def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
-    """The character ranges of the :data:`SEARCHED` sentences that share most words with the claim.
+    """The character ranges of those :data:`SEARCHED` sentences that share most words with a claim.
+
+    ``places`` contains the character range of each sentence in ``knowledge``.
     """
     parts = WordIndex([knowledge[start:end] for start, end in places])
     return [places[i] for i in parts.nearest(claim, SEARCHED)]
@@ -26,7 +29,13 @@ def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
 
 @dataclass(frozen=True, slots=True)
 class TreeDivision:
-    """The arguments of :func:`~q2_metric.text.search.tree_search`: how to divide the sentences."""
+    """How a tree search (:func:`~q2_metric.text.search.tree_search`) divides sentences into parts.
+
+    Attributes:
+        sizes: for each search, the number of tokens of each sentence.
+        branches: number of parts at each level.
+        limit: maximum number of tokens of a part.
+    """
 
     sizes: Sequence[Sequence[int]]
     branches: int
@@ -35,13 +44,15 @@ class TreeDivision:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search for each claim: which sentence of the knowledge decides about it.
+    """Searches the sentence of the knowledge that decided the verdict on each claim.
+
+    There is one search for each claim. So all attributes have one item for each claim.
 
     Attributes:
-        knowledge: the text in which each search looks.
-        judged: the judgement of each search's claim.
-        said: the claim of each search, as the model reads it.
-        units: the character ranges of the sentences of each search.
+        knowledge: the text that is searched.
+        judged: the judgement of the claim.
+        said: the text of the claim, as the model reads it.
+        units: the character ranges of the sentences that are searched.
     """
 
     knowledge: Sequence[str]
@@ -53,13 +64,15 @@ class Search:
         self, ask: Callable[[Sequence[Pair]], Sequence[Verdict]], read: Callable[[Verdict], float],
         tree: TreeDivision | None,
     ) -> list[Place | None]:
-        """The character range of the deciding sentence of each search; ``None`` without sentences.
+        """The character range of the sentence that decided each claim.
+
+        It is ``None`` for a claim without sentences to search.
 
         Args:
-            ask: judges (text, claim) pairs.
-            read: computes the support from a verdict.
+            ask: the entailment model. It judges (text, claim) pairs.
+            read: computes the support of a claim from a verdict.
             tree: how to divide the sentences for a tree search. With ``None``, each sentence is
-                judged alone, and :func:`q2_metric.metrics.judgements.deciding` chooses.
+                judged alone, and :func:`q2_metric.metrics.judgements.deciding` chooses one.
         """
         seen: dict[Pair, Verdict] = {}
 
@@ -79,8 +92,11 @@ class Search:
         return [None if index is None else self.units[n][index] for n, index in enumerate(best)]
 
     def pairs(self, places: Sequence[Place | None]) -> list[Pair | None]:
-        """The (sentence, claim) pair of each search, from the sentence's character range; ``None``
-        without one."""
+        """The (sentence, claim) pair of each search.
+
+        ``places`` contains the character range of each search's sentence. If it is ``None``, the
+        pair is ``None`` too.
+        """
         return [place and self._pair(n, *place) for n, place in enumerate(places)]
 
     def _pair(self, search: int, start: int, end: int) -> Pair:

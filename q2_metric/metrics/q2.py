@@ -40,12 +40,11 @@ from q2_metric.types import (
 )
 
 FALLBACK_SCORE = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
-"""The score of each class of end-to-end NLI (Q², section 4.2)."""
-
+"""The score of each class if NLI judges a whole response (Q², section 4.2)."""
 
 
 class Q2:
-    """Scores responses by generating questions about them and answering these from the knowledge.
+    """Scores a response by asking questions about it, whose answers the knowledge must also give.
 
     >>> Q2.from_preset("bundled").score([Example("...", "...")])  # doctest: +SKIP
     """
@@ -93,19 +92,19 @@ class Q2:
         coreference_model: str | None = None,
         **keywords: Any,
     ) -> Q2:
-        """Makes the metric with a preset's models. Each model can be replaced.
+        """Creates the metric with a preset's models. Each model can be replaced.
 
         Args:
             preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or
                 "modern".
             question_model, reader_model, nli_model: a Hub name or local folder that replaces the
                 preset's model.
-            coreference_model: model of the coreference backend; ``None`` means the backend's
-                default.
+            coreference_model: the model that resolves pronouns; ``None`` means the default of the
+                coreference library.
             keywords: fields of :class:`Q2Settings` and of
                 :class:`~q2_metric.runtime_config.RuntimeConfig` (device, dtype, batch_size, …). A
-                setting that is not given has the preset's value. If ``nli_model`` is given, it has
-                the paper's value instead.
+                setting that is not given has the preset's value, or, if ``nli_model`` is given, the
+                paper's value.
 
         Raises:
             InputError: a preset or setting is unknown.
@@ -198,8 +197,8 @@ class Q2:
         ]
 
     def _resolve(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples as Q² reads them. Markup is removed, and short answers become statements. If
-        requested, the pronouns of the response are resolved."""
+        """The examples as Q² reads them: depending on the settings, without markup, with statements
+        instead of short answers, and with the response's pronouns resolved."""
         if self.settings.markup == "skip":
             examples = list(map(without_marks, examples))
         if self.short_answers:
@@ -212,7 +211,7 @@ class Q2:
         return [replace(e, response=text) for e, text in zip(examples, texts, strict=True)]
 
     def _whole(self, example: Example) -> tuple[str, str]:
-        """The premise and the hypothesis with which NLI judges the whole response."""
+        """The (premise, hypothesis) pair with which NLI judges the whole response."""
         if self.settings.recipe == "authors":
             return example.knowledge.lower(), example.response.lower()
         if self._by_value:
@@ -224,8 +223,8 @@ class Q2:
     ) -> tuple[list[Question], list[Dropped]]:
         """The valid questions, and one rejected question for each span without a valid question.
 
-        A question is valid if it is not personal and the response answers it with its span. If all
-        questions of a span are rejected, the first of them is returned.
+        A question is valid if it is not about the speakers, and if the response answers it with the
+        span that it asks about. If all questions of a span are rejected, the first is returned.
         """
         spans = [span for some in self.spans.find(examples) for span in some]
         candidates = self.questions.generate(spans)
@@ -248,12 +247,17 @@ class Q2:
         self, spans: Sequence[Span], candidates: Sequence[Sequence[str]],
         dropped: dict[int, Dropped],
     ) -> list[list[str]]:
-        """The valid questions of each span, among its candidates. The first invalid candidate of
-        each span is added to ``dropped``.
+        """The valid questions of each span.
 
-        If one valid question for each span is enough, the best candidates of all spans are read
-        first. Then the second-best candidates of the spans without a valid question are read, and
-        so on.
+        If one valid question for each span is enough, the reader first answers the best candidate
+        of all spans. Then it answers the second-best candidates of the spans without a valid
+        question, and so on.
+
+        Args:
+            spans: the spans.
+            candidates: the candidate questions of each span, best first.
+            dropped: rejected questions by the index of their span. The first invalid candidate of a
+                span is added, if the span has no rejected question yet.
         """
         settings = self.settings
         whole, theirs = settings.reading == "response", settings.recipe == "authors"
@@ -287,8 +291,8 @@ class Q2:
         return [answers[pair] for pair in pairs]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer | None]:
-        """The knowledge's answer to each question. The reader sees the passages that share most
-        words with the question and its claim."""
+        """The knowledge's answer to each question. If the knowledge is long, the reader gets only
+        the passages that share most words with the question and its sentence of the response."""
         near = [self._near(q.span.example.knowledge, f"{q.text} {claim_of(q)}") for q in questions]
         read = self._read([(q.text, part.text) for q, part in zip(questions, near, strict=True)])
         return [
@@ -298,7 +302,7 @@ class Q2:
         ]
 
     def _near(self, knowledge: str, about: str) -> Excerpt:
-        """The part of the knowledge that is read for ``about``, a question or a claim."""
+        """The part of the knowledge that models read for ``about`` (a question or a claim)."""
         settings = self.settings
         return excerpt(knowledge, about, settings.top_passages, settings.markup == "skip")
 
@@ -321,8 +325,11 @@ class Q2:
     def _total(
         self, example: Example, evidence: list[Comparison], verdict: Verdict | None
     ) -> Score:
-        """The score of a response: the mean over its questions, or the fallback if it has none
-        (section 2.4)."""
+        """The score of a response: the mean of its questions' scores (section 2.4).
+
+        If ``evidence`` contains no question, the score comes from ``verdict``, NLI's verdict on the
+        whole response.
+        """
         if not evidence:
             value = self._fallback(verdict) if verdict else None
             return Score(example, value, (), verdict is not None, value, verdict)
@@ -337,15 +344,15 @@ class Q2:
         )
 
     def _fallback(self, verdict: Verdict) -> float:
-        """The score that an end-to-end NLI verdict gives a response (section 4.2)."""
+        """The score of a response without questions, from NLI's verdict on it (section 4.2)."""
         if self.settings.fallback_score == "expected":
             return verdict.entailment + 0.5 * verdict.neutral
         return FALLBACK_SCORE[verdict.label]
 
 
 def without_nli(signed: str) -> str:
-    """Makes the signature of "Q² without NLI" from Q²'s signature. Both are computed in the same
-    run."""
+    """Turns the signature of Q² into the signature of "Q² without NLI", which is computed in the
+    same run."""
     _, settings = parse(signed)
     settings["compare"] = "f1"
     if settings.get("fallback") == "off":

@@ -12,8 +12,8 @@ from q2_metric.metrics.settings import check_labels
 
 @dataclass(frozen=True, slots=True)
 class Q2Settings:
-    """Settings of Q²: what the papers leave open or vary. The defaults are those of the EMNLP
-    paper.
+    """Settings of Q²: what the two versions of the paper leave open or do differently. The defaults
+    are those of the EMNLP version; "v1" is the first version on arXiv.
 
     ``--help`` shows the first sentence of each setting.
 
@@ -24,10 +24,11 @@ class Q2Settings:
         nli: compare unequal answers by NLI; if false, by token F1 alone.
         fallback: score a response without a valid question by end-to-end NLI; if false, its value
             is ``None``.
-        drop_unanswerable: leave out unanswerable questions if at least one question is answerable.
-            This is v1's Q²*, for persona data.
-        coreference: experimental: resolve the response with its dialogue history first (v1,
-            appendix A). The model that it needs is not on the package index.
+        drop_unanswerable: leave out the questions that the knowledge does not answer, if it answers
+            at least one. This is v1's Q²*, for persona data.
+        coreference: experimental: first replace the response's pronouns by what they refer to in
+            the dialogue history (v1, appendix A). The model that it needs is not on the package
+            index.
         seed: random seed of ``decoding="sample"``.
         comparison: "verdict" scores two different answers by their most probable NLI class,
             "expected" by the probabilities of all classes. "verdict" is the rule of section 2.3.
@@ -103,5 +104,5 @@ _NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip
 FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "reading": "response",
             "round_trip": "exact", "markup": "keep", "recipe": "paper", "values": "text",
             "context": "off", "top_passages": 0}
-"""Settings that the papers do not have, with the value that equals the papers' behaviour. A
-signature names such a setting only if it has another value."""
+"""Settings that the papers do not have, each with the value that gives the papers' behaviour. A
+signature contains such a setting only if it has another value."""

@@ -1,4 +1,4 @@
-"""The registry of metrics: an :class:`Entry` for each, and lookups for other modules.
+"""The registry of metrics: an :class:`Entry` for each metric, and functions that look entries up.
 
 A metric is a file with a class that implements :class:`q2_metric.types.Metric`, and one entry in
 :data:`METRICS`. The command line, reports and plug-ins read a metric's name, title, columns,
@@ -73,22 +73,22 @@ METRICS: dict[str, Entry] = {
         ),
     )
 }
-"""Entries by name, in the order in which they are shown."""
+"""The entry of each metric, by name, in the order in which metrics are shown."""
 
 METRICS |= installed(METRICS)
 
 
 AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
-"""Names that other frameworks use for comparisons with reference responses. Each is mapped to the
-metric that makes the same comparison with the knowledge."""
+"""Metrics of other frameworks that compare the response with a reference response. Each name is
+mapped to our metric that makes the same comparison with the knowledge."""
 
 DEFAULT = ("groundedness", "q2", "scale")
 """The metrics that are computed if the caller names none. Groundedness is computed from the scores
 of the other two, so it adds little cost."""
 
 PAPERS = ("q2", "scale")
-"""The papers' metrics. They are the default of integrations that are named after the papers, and of
-presets for which groundedness was not fitted."""
+"""The metrics that papers define. They are the default for presets for which groundedness was not
+fitted, and in integrations that are named after the papers."""
 
 
 def entry(name: str) -> Entry:
@@ -97,16 +97,16 @@ def entry(name: str) -> Entry:
 
 
 def know(entries: Iterable[Entry]) -> None:
-    """Registers metrics from another process. Metrics that are registered already stay as they are.
-    """
+    """Registers the entries of metrics that another process has registered. An entry is ignored if
+    its name is already registered here."""
     for metric in entries:
         if metric.loader:
             METRICS.setdefault(metric.name, metric)
 
 
 def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
-    """The columns of these metrics, by column name and in order. Without names, the columns of all
-    metrics."""
+    """The columns of the metrics with these names, by column name and in order. With ``None``, the
+    columns of all metrics."""
     return {
         column.name: column
         for name in (METRICS if names is None else names)
@@ -115,7 +115,7 @@ def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
 
 
 def of_column(name: str) -> tuple[Entry, MetricColumn]:
-    """The metric that has the column with this name, and the column itself."""
+    """The entry of the metric that has a column with this name, and that column."""
     for metric in METRICS.values():
         for column in metric.columns:
             if column.name == name:
@@ -130,8 +130,8 @@ def title(column: str) -> str:
 
 
 def signatures(signed: Mapping[str, str]) -> dict[str, str]:
-    """The signature of each column, by column name. ``signed`` has the signature of each metric, by
-    name."""
+    """The signature of each column, by column name. ``signed`` maps the name of each metric to its
+    signature."""
     by_column: dict[str, str] = {}
     for name, text in signed.items():
         by_column |= entry(name).signatures(text)
@@ -139,21 +139,21 @@ def signatures(signed: Mapping[str, str]) -> dict[str, str]:
 
 
 def models() -> tuple[str, ...]:
-    """The keywords of all metrics that replace a preset's model."""
+    """The keywords with which users replace models of a preset, such as "reader_model"."""
     return tuple(dict.fromkeys(name for metric in METRICS.values() for name in metric.models))
 
 
 def keywords() -> tuple[str, ...]:
-    """All keywords of ``load_metrics``: those for the runtime, models and settings."""
+    """The names of all keywords of ``load_metrics``: runtime fields, models and settings."""
     settings = (field.name for metric in METRICS.values() for field in metric.setting_fields())
     return tuple(dict.fromkeys([*RUNTIME_FIELDS, *models(), *settings]))
 
 
 def check_names(names: Iterable[str] | str) -> list[str]:
-    """Normalises and checks names of metrics, given as a sequence or as a text like "q2,scale".
+    """Normalises names of metrics as :func:`listed` does, and checks that the metrics exist.
 
     Raises:
-        InputError: a metric is unknown.
+        InputError: there is no metric with one of the names.
     """
     known = listed(names)
     for name in known:
@@ -163,9 +163,10 @@ def check_names(names: Iterable[str] | str) -> list[str]:
 
 
 def listed(names: Iterable[str] | str) -> list[str]:
-    """Normalises names of metrics: lower case, each name once. The metrics need not exist.
+    """Converts names of metrics to a list of lower-case names without repetition.
 
-    A name "package.module:Class" registers that metric and is replaced by the metric's own name.
+    ``names`` is a sequence, or one string such as "q2,scale". A name "package.module:Class"
+    registers that metric and is replaced by the metric's own name. Other names are not checked.
 
     Raises:
         InputError: the value is not a list of names, or the class does not exist.
@@ -192,7 +193,7 @@ def _registered(where: str) -> str:
 
 
 def no_such(name: str) -> str:
-    """The error message about an unknown metric."""
+    """The error message about a metric name that does not exist. It suggests a similar name."""
     if name in AGAINST_GOLD:
         return (f"{name!r} compares with people's responses; "
                 f"with the knowledge it is {AGAINST_GOLD[name]!r}")
@@ -213,11 +214,11 @@ MEANT = {
     **dict.fromkeys(("bert_score", "similarity"), "bertscore"),
     **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2"),
 }
-"""Names by which other tools call similar measures, each mapped to our metric's name."""
+"""Names of similar metrics in other tools, each mapped to the name of our metric."""
 
 
 def check_keywords(given: Iterable[str]) -> None:
-    """Checks that each keyword is known to at least one metric.
+    """Checks that at least one metric accepts each keyword.
 
     Raises:
         InputError: a keyword is unknown; the message suggests the nearest one.
@@ -226,15 +227,18 @@ def check_keywords(given: Iterable[str]) -> None:
 
 
 def together(names: Iterable[str], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keywords for metrics that are computed in one run. If Q² and groundedness are both
-    computed, groundedness counts Q²'s questions unless ``asked`` says otherwise."""
+    """The keywords for loading metrics that are computed in one run.
+
+    If ``names`` contains both Q² and groundedness, groundedness also counts Q²'s questions
+    (``asked="count"``), unless the keyword ``asked`` is given.
+    """
     if {"q2", "groundedness"} <= set(names) and given.get("asked") is None:
         return {**given, "asked": "count"}
     return given
 
 
 def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Logs a warning for each setting or model that none of the computed metrics uses."""
+    """Logs a warning for each given keyword that none of the metrics with these names uses."""
     used = {*RUNTIME_FIELDS, *(keyword for name in names for keyword in entry(name).keywords())}
     for keyword, value in given.items():
         if value is not None and keyword not in used:

@@ -64,7 +64,7 @@ _HOW = stems(
     "longer larger bigger higher heavier older wider faster costlier hotter warmer further richer "
     "shallower shorter smaller lower lighter younger narrower slower cheaper less colder nearer "
     "gained rose grew increased lost fell declined decreased dropped plans plan amount number")
-"""Stems of words that say how a value was computed or what it measures."""
+"""Stems of words that say how a value was computed ("total") or what it measures ("cost")."""
 NEAREST = 3
 """Number of sentences examined for each claim. The sentences that share most words with it are
 chosen."""
@@ -72,8 +72,7 @@ chosen."""
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """A judgement, the chunk of the knowledge that decides about its claim, and the whole
-    knowledge."""
+    """A judgement, the chunk of the knowledge on which it is based, and the whole knowledge."""
 
     judged: Judgement
     chunk: str
@@ -84,15 +83,17 @@ def ruled(
     examples: Sequence[Example], judged: Sequence[Sequence[Judgement]],
     places: Sequence[tuple[int, int]], stances: Stances | None, values: bool,
 ) -> list[list[Judgement]]:
-    """Applies the rules to the judgements of each example. A rule that decides sets support and
-    verdict.
+    """Applies the rules to the judgements of each example, and returns the judgements.
+
+    If a rule decides about a claim, it changes the support and the verdict of the judgement.
 
     Args:
         examples: the examples as the metric read them.
         judged: the judgements of each example.
-        places: for each judgement, the character range of the chunk of the knowledge that decides.
+        places: for each judgement, in order, the character range of the chunk of the knowledge on
+            which it is based.
         stances: finds sentences that deny a claim or leave it open; ``None`` skips this rule.
-        values: whether the rules on values apply.
+        values: true if the rules on values apply.
     """
     chunk = iter(places)
     near = [_Near(one, example.knowledge[slice(*next(chunk))], example.knowledge)
@@ -102,15 +103,20 @@ def ruled(
 
 
 def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[float]:
-    """The support of each claim by its passage. Where values decide, they correct the network's
-    support, which is ``found``."""
+    """The support of each claim by its passage, corrected by the rules on values.
+
+    Args:
+        pairs: (passage, claim) pairs.
+        found: for each pair, the support that the network computed.
+    """
     held = [by_values(claim, text, text) for text, claim in pairs]
     return [support if one is None else _bounded(support, one)
             for one, support in zip(held, found, strict=True)]
 
 
 def _bounded(support: float, held: bool) -> float:
-    """The support of a claim that values confirm (``held``) or contradict."""
+    """Raises the support of a claim to :data:`HELD` if values confirm it (``held`` is true), or
+    lowers it to :data:`REFUTED` if they contradict it."""
     return max(support, HELD) if held else min(support, REFUTED)
 
 
@@ -138,7 +144,7 @@ def _decided(found: Sequence[_Near], stances: Stances | None, values: bool) -> l
 
 def _those(holds: Callable[[Sequence[tuple[str, str]]], list[bool]],
            pairs: Mapping[int, tuple[str, str]]) -> set[int]:
-    """The keys of those pairs for which ``holds`` is true."""
+    """The keys of those ``pairs`` for which the function ``holds`` returns true."""
     return {i for i, held in zip(pairs, holds(list(pairs.values())), strict=True) if held}
 
 
@@ -150,12 +156,11 @@ def _with(judged: Judgement, verdict: bool | None) -> Judgement:
 
 
 def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
-    """Whether values and arithmetic support a claim (true) or contradict it (false), or neither
-    (``None``).
+    """True if values or arithmetic support a claim, false if they contradict it, else ``None``.
 
     Args:
         claim: the claim as written.
-        chunk: the part of the knowledge that decides the claim.
+        chunk: the part of the knowledge that supports the claim best.
         knowledge: the whole knowledge, with tables as sentences.
 
     >>> by_values("It opened in 1962.", "It opened in 1926.", "It opened in 1926.")
@@ -180,8 +185,14 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
 
 
 def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | None:
-    """Whether the knowledge's sentences support or contradict a claim with values; ``None`` if
-    neither."""
+    """True if values in the knowledge support a claim, false if they contradict it, otherwise
+    ``None``.
+
+    Args:
+        claim: a claim that contains values.
+        near: the sentences that share most words with the claim, best match first.
+        sentences: all sentences of the knowledge.
+    """
     if _is_about(near[0], claim, ABOUT_VALUES) and (
             changed(claim, near[0]) or mispaired(claim, near[0])):
         return False
@@ -197,8 +208,12 @@ def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | N
 
 
 def _only_value(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Judges a claim that states one value and nothing else, such as "It was minus 12 degrees". It
-    is compared with the knowledge's value of the same kind, if there is only one."""
+    """Whether the knowledge confirms a claim that states one value and nothing else, such as "It
+    was minus 12 degrees".
+
+    The claim is compared with the knowledge's value of the same kind. The result is ``None`` if the
+    knowledge has several such values or none.
+    """
     values = values_in(claim)
     known = [other for sentence in sentences for other in values_in(sentence)
              if may_be_meant(values[0], other)]
@@ -207,10 +222,15 @@ def _only_value(claim: str, sentences: Sequence[str]) -> bool | None:
 
 
 def _denied(affirmed: str, held: bool | None) -> bool | None:
-    """Whether the denial of a statement holds. ``held`` says whether the statement itself holds.
+    """Whether "not S" is true, for a statement S; ``None`` if that is unknown.
 
-    An event that happened on one date did not happen on another date. This does not apply to
-    numbers: someone who won four medals has also won three.
+    If S is refuted, "not S" is true only if the values of S are dates: an event that happened on
+    one date did not happen on another. With numbers, nothing is known: someone who won four medals
+    has also won three.
+
+    Args:
+        affirmed: the statement S.
+        held: true if the knowledge confirms S, false if it refutes S, ``None`` if neither.
     """
     if held is None or held:
         return None if held is None else False
@@ -219,7 +239,7 @@ def _denied(affirmed: str, held: bool | None) -> bool | None:
 
 
 def _affirmed(claim: str) -> str | None:
-    """The statement that a claim denies; ``None`` unless its only denial is a "not" at the verb.
+    """The statement that a claim denies; ``None`` unless a "not" at the verb is its only negation.
 
     >>> _affirmed("It did not open in 1890."), _affirmed("Not one of 12 came.")
     ('It did open in 1890.', None)
@@ -240,10 +260,17 @@ def _is_told(claim: str, knowledge: str, unknown: int = 0) -> bool:
 
 
 def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> bool | None:
-    """What arithmetic over the nearest sentences says about a claim.
+    """True if arithmetic with the knowledge's values confirms a claim, false if it refutes the
+    claim, otherwise ``None``.
 
-    A claim counts as wrong only if all sentences together refute it, because sentences farther away
-    may contain more values.
+    First, the one or two sentences nearest to the claim are tried. They can only confirm it,
+    because other sentences may contain further values. Then all sentences are tried together.
+
+    Args:
+        claim: the claim.
+        near: the sentences of ``chunk`` that share most words with the claim, best match first.
+        chunk: the part of the knowledge that supports the claim best.
+        knowledge: the whole knowledge.
     """
     if any(worked_out(claim, sorted(near[:most], key=chunk.find), knowledge) for most in (1, 2)):
         return True
@@ -251,12 +278,13 @@ def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> 
 
 
 def _may_deny(near: Sequence[str], claim: str) -> bool:
-    """Whether the nearest sentence can deny the claim.
+    """Whether the first sentence in ``near`` can deny the claim.
 
-    The sentence must be about the claim. At most one of the two may contain a denial, because two
-    denials can mean the same: "it was no match" and "it did not match". The sentence is not about
-    the claim if it lacks a thing of the claim that another sentence names: "The hotel allows no
-    pets. Pets are welcome at the inn." does not deny "The inn allows pets.".
+    ``near`` contains the sentences that share most words with the claim, best match first. Claim
+    and sentence must not both contain a negation, because two negations can mean the same: "it was
+    no match" and "it did not match". Both must be about the same things: "The hotel allows no pets.
+    Pets are welcome at the inn." does not deny "The inn allows pets.". Here the first sentence does
+    not mention the inn, but the second does.
     """
     sentence, *others = near
     both = _DENIES.search(sentence) and _DENIES.search(claim)
@@ -278,8 +306,8 @@ def _is_at_another_time(claim: str, sentence: str) -> bool:
 
 
 def _is_about(sentence: str, claim: str, share: float) -> bool:
-    """Whether a sentence contains at least this share of a claim's content words, and at least one
-    word."""
+    """Whether a sentence contains at least the ``share`` of a claim's content words, and at least
+    one of them."""
     said, known = stems(without_values(claim)), stems(sentence)
     return len(said & known) >= max(1, share * len(said))
 

@@ -43,20 +43,20 @@ if TYPE_CHECKING:
     from q2_metric.models.presets import Preset
 
 NEUTRAL_WEIGHT = 0.1
-"""Weight of P(neutral) against a claim under the reading "consistent". With 0, the noise of two
-tiny probabilities would score an unrelated claim. With 1, the support would be P(entailment)."""
-
+"""The weight w in a claim's support e / (e + c + w * n) with ``support="consistent"``, where e, c
+and n are the probabilities of entailment, contradiction and neutral. With w = 0, the support of an
+unrelated claim would depend on two tiny probabilities. With w = 1, it would be e."""
 
 _Pair = tuple[str, str]
 """A premise and a claim."""
 _Best = tuple[Verdict, tuple[int, int]]
-"""The verdict of the best chunk on a claim, and that chunk's character range."""
+"""The verdict of the chunk that supports a claim best, and this chunk's character range."""
 _Claimed = tuple[int, Claim]
-"""A claim, and the index of the example whose response makes it."""
+"""The index of an example, and a claim in its response."""
 
 
 class _ChunkPair(NamedTuple):
-    """A chunk and a claim, with the chunk's character range."""
+    """A pair of a chunk's text and a claim, and the chunk's character range in the knowledge."""
 
     pair: _Pair
     place: tuple[int, int]
@@ -65,8 +65,8 @@ class _ChunkPair(NamedTuple):
 def resolved(
     preset: Preset, scale_model: str | None, given: Mapping[str, Any]
 ) -> tuple[ScaleSettings, RuntimeConfig]:
-    """The settings and the runtime config from a call's keywords. Missing settings are the
-    preset's, or the paper's if ``scale_model`` is given.
+    """The settings and the runtime config from keyword arguments (``given``). Missing settings have
+    the preset's values, or the paper's if ``scale_model`` is given.
 
     Raises:
         InputError: a name is unknown, or a value is wrong.
@@ -75,16 +75,16 @@ def resolved(
 
 
 class Scale:
-    """Scores responses by entailment from chunks of the knowledge.
+    """Scores a response by whether chunks of the knowledge entail its claims.
 
     Args:
-        backbone: the entailment model that judges claims by chunks.
+        backbone: the entailment model that judges whether a chunk supports a claim.
         sentences: cuts texts into sentences.
-        settings: the settings; the default is the paper's.
-        preset: name of the preset in the signature.
-        chooser: chooses the chunks that the backbone judges, if ``judged_chunks`` is not 0.
-        claims: finds the claims, if ``unit`` is "claim".
-        stances: finds denials, if ``context`` is "check".
+        settings: the settings; the defaults are the paper's.
+        preset: name of the preset that is written into the signature.
+        chooser: the model that chooses the chunks to judge, if ``judged_chunks`` is not 0.
+        claims: finds the claims in responses, if ``unit`` is "claim".
+        stances: finds sentences of the knowledge that deny a claim, if ``context`` is "check".
 
     Raises:
         InputError: the settings do not fit the backbone or the other stages.
@@ -138,13 +138,13 @@ class Scale:
         })
 
     def signed_unit(self) -> dict[str, object]:
-        """The settings in the signature that describe the judged unit."""
+        """The entries of the signature for the setting ``unit``; empty for sentences."""
         if self.settings.unit == "sentence":
             return {}
         return {"unit": self.settings.unit, **({"claims": self.claims.name} if self.claims else {})}
 
     def signed_chunks(self) -> dict[str, object]:
-        """The settings in the signature that describe the chunks that judge a unit."""
+        """The entries of the signature that say how the chunks for each claim are chosen."""
         signed: dict[str, object] = {}
         if self.settings.top_chunks:
             signed["top"] = self.settings.top_chunks
@@ -160,15 +160,15 @@ class Scale:
         scale_model: str | None = None,
         **keywords: Any,
     ) -> Scale:
-        """Makes the metric with a preset's backbone, or with ``scale_model`` instead.
+        """Creates the metric with a preset's backbone, or with ``scale_model`` instead.
 
         Args:
             preset: as for :meth:`Q2.from_preset`.
             scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model or any NLI
                 cross-encoder.
-            keywords: fields of :class:`ScaleSettings`, whose defaults are the preset's (the paper's
-                with another ``scale_model``), and of
-                :class:`~q2_metric.runtime_config.RuntimeConfig`.
+            keywords: fields of :class:`~q2_metric.runtime_config.RuntimeConfig` and of
+                :class:`ScaleSettings`. The defaults of the settings are the preset's, or the
+                paper's if ``scale_model`` is given.
 
         Raises:
             InputError, MissingExtra, ModelError: as for :meth:`Q2.from_preset`.
@@ -189,8 +189,8 @@ class Scale:
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in [0, 1] for each example, in order.
 
-        ``Score.evidence`` holds each claim's judgement; ``evidence=True`` adds the sentence that
-        decides it. The value is ``None`` if the response or the knowledge has no sentence.
+        ``Score.evidence`` holds each claim's judgement; ``evidence=True`` adds the sentence of the
+        knowledge that decided it. The value is ``None`` if a text contains no sentence.
         """
         read = [(example, None) if self.settings.markup == "keep" else as_read(example)
                 for example in examples]
@@ -220,7 +220,7 @@ class Scale:
         return with_citations(scores, self._supported) if evidence else scores
 
     def _supported(self, pairs: Sequence[_Pair]) -> list[float]:
-        """The support of each claim by its passage. Of a passage's chunks, the best one counts."""
+        """For each (passage, claim) pair, the support of the claim by the passage's best chunk."""
         skip, by_value = self.settings.markup == "skip", self.settings.values == "value"
         known = [(unmarked(text) if skip else text, claim) for text, claim in pairs]
         cut = [[(text[a:b], in_notation_of(text, claim) if by_value else claim)
@@ -230,13 +230,13 @@ class Scale:
         return supports(known, best) if by_value else best
 
     def _said(self, example: Example, claim: Claim) -> str:
-        """The claim as the backbone reads it."""
+        """The text of a claim as the backbone reads it."""
         if self.settings.values == "text":
             return claim.text
         return in_notation_of(example.knowledge, claim.text)
 
     def _claims(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """The units to judge in each response; see the settings ``unit`` and ``support``."""
+        """The claims, sentences or whole response (setting ``unit``) to judge in each example."""
         chosen = self.settings
         if self.claims and chosen.support == "consistent":
             return self.claims.find(examples)
@@ -259,7 +259,7 @@ class Scale:
         ]
 
     def _read(self, verdict: Verdict) -> float:
-        """Computes the support in [0, 1] from a verdict."""
+        """Computes the support of a claim, in [0, 1], from the model's verdict on it."""
         e, n, c = verdict.entailment, verdict.neutral, verdict.contradiction
         if self.settings.support == "attributable" or c == 0:  # a Yes/No model: "No" is neither
             return e
@@ -269,7 +269,7 @@ class Scale:
         self, examples: Sequence[Example], claims: Sequence[_Claimed],
         known: dict[_Pair, Verdict],
     ) -> list[_Best | None]:
-        """The verdict of each claim's best chunk (section 3.1), and the chunk's character range."""
+        """For each claim, the verdict and character range of its best chunk (section 3.1)."""
         if self.settings.chunking == "prompt":
             return self._judge_documents(examples, claims)
         cut = {e.knowledge: self._cut(e.knowledge) for e in examples}
@@ -295,8 +295,8 @@ class Scale:
 
     def _chosen(
         self, asked: Sequence[list[_ChunkPair]], chooser: Entailment) -> list[list[_ChunkPair]]:
-        """The ``judged_chunks`` chunks that the chooser finds most supportive, for each claim. Of
-        chunks with equal support, the earlier is chosen."""
+        """For each claim, those ``judged_chunks`` chunks that the model ``chooser`` finds most
+        supportive. Of chunks with equal support, the earlier is chosen."""
         most = self.settings.judged_chunks
         pairs = [chunk.pair for some in asked if len(some) > most for chunk in some]
         judged = dict(zip(pairs, self._judge(pairs, {}, chooser), strict=True))
@@ -309,15 +309,15 @@ class Scale:
     def _judge(
         self, pairs: Sequence[_Pair], known: dict[_Pair, Verdict], model: Entailment | None = None
     ) -> list[Verdict]:
-        """The verdict of each premise on its claim, by ``model`` (default: the backbone). Pairs in
-        ``known`` are not judged again."""
+        """The verdict of ``model`` (default: the backbone) on each pair. Pairs in ``known`` are not
+        judged again, and new verdicts are added to ``known``."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new:
             known.update(zip(new, (model or self.backbone).judge(new), strict=True))
         return [known[pair] for pair in pairs]
 
     def _cut(self, text: str) -> list[tuple[int, int]]:
-        """The character ranges of a text's chunks."""
+        """Cuts a text into chunks, and returns their character ranges."""
         if self.settings.chunking == "sentences":
             return sentence_chunks(text, self.sentences.split([text])[0], self.settings.chunk_size)
         return chunks(self.backbone.offsets(text), self.settings.chunk_size,
@@ -326,8 +326,8 @@ class Scale:
     def _judge_documents(
         self, examples: Sequence[Example], claims: Sequence[_Claimed]
     ) -> list[_Best | None]:
-        """Like :meth:`_judge_chunks`, but the backbone cuts the knowledge itself. The best chunk's
-        range is that of the whole knowledge."""
+        """Like :meth:`_judge_chunks`, but the backbone cuts the knowledge itself. The returned
+        character range is that of the whole knowledge."""
         backbone = cast("PromptBackbone", self.backbone)
         pairs = [(examples[i].knowledge, self._said(examples[i], claim)) for i, claim in claims]
         asked = list(dict.fromkeys(pair for pair in pairs if pair[0].strip()))
@@ -343,9 +343,9 @@ class Scale:
         self, examples: Sequence[Example], judged: Sequence[list[Judgement]],
         places: Sequence[tuple[int, int]], known: dict[_Pair, Verdict],
     ) -> list[list[Judgement]]:
-        """Adds the sentence of the knowledge that decides to each judgement (section 3.2).
+        """Adds to each judgement the sentence of the knowledge that decided it (section 3.2).
 
-        ``places`` has the character range of each judgement's best chunk, in order.
+        ``places`` contains the character range of the best chunk of each judgement, in order.
         """
         split = self.sentences.split([example.knowledge for example in examples])
         searches = [(i, judgement) for i, some in enumerate(judged) for judgement in some]
@@ -357,7 +357,7 @@ class Scale:
         if self.settings.unit == "claim":
             units = [nearest(examples[i].knowledge, bounds, judgement.claim.text)
                      for (i, judgement), bounds in zip(searches, units, strict=True)]
-        # If there is a small network, it searches. The backbone judges what it finds.
+        # The small network, if there is one, finds the sentence. Then the backbone judges it.
         search = Search([examples[i].knowledge for i, _ in searches], [j for _, j in searches],
                         [self._said(examples[i], j.claim) for i, j in searches], units)
         decided = search.deciding(
@@ -377,7 +377,7 @@ class Scale:
         self, examples: Sequence[Example], searches: Sequence[tuple[int, Judgement]],
         units: Sequence[Sequence[tuple[int, int]]],
     ) -> TreeDivision:
-        """How the tree search divides the sentences ``units`` of each search."""
+        """How a tree search divides the sentences of each search (``units``: character ranges)."""
         starts = [[start for start, _ in self.backbone.offsets(e.knowledge)] for e in examples]
         sizes = [
             [bisect_left(starts[i], end) - bisect_left(starts[i], start) for start, end in bounds]
@@ -386,8 +386,8 @@ class Scale:
         return TreeDivision(sizes, self.settings.branches, self.settings.chunk_size)
 
     def _supports(self, judged: Sequence[Judgement]) -> list[float]:
-        """The supports that make the score. A repeated claim counts once. A repeated sentence
-        counts each time, as in the paper."""
+        """The supports from which the score is computed. A repeated claim counts once. A repeated
+        sentence counts each time, as in the paper."""
         once = self.settings.unit == "claim"
         return judgements.distinct(judged) if once else [judgement.support for judgement in judged]
 

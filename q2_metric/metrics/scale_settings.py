@@ -15,7 +15,9 @@ OVERLAP = 0.25
 
 
 Reading = Literal["attributable", "consistent"]
-"""Two definitions of "supported", each from one family of labelling guidelines."""
+"""When a response counts as supported: if no claim is contradicted or invented ("consistent"), or
+only if the knowledge states every statement ("attributable"). Labelling guidelines differ in this.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ class ScaleSettings:
         judged_chunks: how many of the ``top_chunks`` the backbone itself judges (0: all). The
             package's small entailment network chooses the chunks that it finds most supportive.
         branches: number of parts at each level of the evidence search, at least 2.
-        support: the reading: "attributable" wants every sentence stated in the knowledge,
-            "consistent" ignores chat and wants no claim contradicted or invented. With
+        support: when a response counts as supported: only if the knowledge states every sentence
+            ("attributable"), or if no claim is contradicted or invented ("consistent"). With
             "attributable", chat and opinion count too. The support of a unit is e, the probability
             of entailment, as in the paper. If the unit is "claim", each sentence is one claim, and
             a response that claims nothing scores 0. With "consistent", chat and opinion do not
@@ -108,6 +110,7 @@ class ScaleSettings:
             )
 
     def signed_rules(self) -> dict[str, object]:
-        """The settings in the signature that name the rules used beside the backbone."""
+        """The entries of a signature for the rules on values and denials, which correct the
+        backbone; empty if no such rules are used."""
         return {**({"values": "value"} if self.values == "value" else {}),
                 **({"context": "check"} if self.context == "check" else {})}

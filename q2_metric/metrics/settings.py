@@ -17,10 +17,10 @@ T = TypeVar("T")
 def settings_and_runtime(
     settings: type[T], given: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
 ) -> tuple[T, RuntimeConfig]:
-    """Makes a settings dataclass and a :class:`RuntimeConfig` from the keywords of one call.
+    """Creates a settings dataclass and a :class:`RuntimeConfig` from keyword arguments.
 
-    For a keyword that is missing or ``None``, the value is taken from ``defaults``. If it is not
-    there either, the dataclass's default is used.
+    A setting that is missing or ``None`` in ``given`` has its value from ``defaults``, or, if it is
+    missing there too, the dataclass's default.
 
     Raises:
         InputError: a keyword is unknown; the message suggests the nearest one.
@@ -36,7 +36,7 @@ def check_stages(*stages: tuple[str, object, str]) -> None:
     """Checks that each stage of a metric has the method that the metric calls.
 
     Args:
-        stages: (keyword, stage, name of the needed method) for each stage.
+        stages: for each stage, its keyword, the object itself, and the name of the method.
 
     Raises:
         InputError: a stage does not have the method.
@@ -48,10 +48,10 @@ def check_stages(*stages: tuple[str, object, str]) -> None:
 
 
 def check_labels(text: str | None) -> tuple[str, ...] | None:
-    """The classes that the text of a setting ``nli_labels`` names, in order.
+    """The class names in a setting such as "entailment,neutral,contradiction", in order.
 
     Raises:
-        InputError: the text does not name the classes of an NLI model.
+        InputError: the names are not those of the classes of an NLI model.
     """
     from q2_metric.models.hub.labels import given_labels
 
@@ -59,7 +59,8 @@ def check_labels(text: str | None) -> tuple[str, ...] | None:
 
 
 def refuse_unknown(given: Iterable[str], known: Sequence[str], noun: str) -> None:
-    """Checks that all names are known. ``noun`` says in the message what kind of name is meant.
+    """Checks that all ``given`` names are among the ``known`` names. ``noun`` is the kind of name
+    in the error message, such as "setting".
 
     Raises:
         InputError: a name is unknown; the message suggests the nearest known name.

@@ -15,8 +15,8 @@ from q2_metric._version import __version__
 from q2_metric.errors import InputError
 
 OF_THE_MEAN = ("no_claim", "bootstrap", "bootstrap_seed")
-"""Keys in a signature that describe how the mean was computed. They are not settings of the metric.
-"""
+"""The keys of a signature that say how the mean of scores was computed. The other keys describe the
+metric itself."""
 
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%|:")
 """Characters that are written as they are: printable ASCII without the separators ``|`` and ``:``
@@ -27,10 +27,10 @@ def signature(name: str, settings: Mapping[str, object]) -> str:
     """Writes the signature of a metric. :func:`parse` reads it back.
 
     Args:
-        name: the metric's name, first in the line.
-        settings: the settings, in the order of the line. A ``bool`` becomes yes/no, ``None``
-            "none", a float its shortest form, and anything else its text. The ``version`` of this
-            package is added at the end unless it is among the settings.
+        name: the metric's name, which comes first in the line.
+        settings: the settings, in the order of the line. A ``bool`` is written as "yes" or "no",
+            ``None`` as "none", a float in its shortest form, and anything else as ``str`` writes
+            it. If ``version`` is missing, the version of this package is added at the end.
 
     >>> signature("f1", {"lower": True, "model": "a|b", "version": "1.0"})
     'f1|lower:yes|model:a%7Cb|version:1.0'
@@ -42,7 +42,7 @@ def signature(name: str, settings: Mapping[str, object]) -> str:
 
 
 def parse(text: str) -> tuple[str, dict[str, str]]:
-    """Reads a signature: the metric's name, and its settings in order. All values are texts.
+    """Splits a signature into the metric's name and its settings, in order. All values are strings.
 
     Raises:
         InputError: a part is not of the form ``key:value``, or a key occurs twice.
@@ -61,7 +61,8 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
 
 def of_metric(signed: str) -> str:
-    """The metric's signature, from the signature of its mean over a file.
+    """Removes from the signature of a mean what describes the mean. The signature of the metric is
+    left.
 
     >>> of_metric("q2|version:1|no_claim:zero")
     'q2|version:1'
@@ -71,7 +72,7 @@ def of_metric(signed: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """The metric's name and eight hexadecimal digits, which are a hash of the whole signature.
+    """Shortens a signature to the metric's name and a hash of the whole signature.
 
     >>> shortened("f1|model:a|version:1.0")
     'f1#266571b5'
