@@ -1,1 +1,1 @@
-"""Everything specific to English: parse, spans, spelling, coreference."""
+"""Everything that is specific to English: parsing, spans, claims, stances, coreference."""

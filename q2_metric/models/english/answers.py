@@ -49,13 +49,14 @@ _AT = re.compile(r"\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|a\.m\.|p\.m\.|o'clock)|\d{1,2}
 
 @dataclass(frozen=True, slots=True)
 class _QuestionParts:
-    """The parts of a question, in order.
+    """The parts of a question, such as "When | did | it | open?".
 
     Attributes:
-        asking: the words before the auxiliary; empty for a yes/no question.
-        auxiliary: the fronted auxiliary; ``None`` if the question asks for the subject.
-        subject, rest: the words of the subject after the auxiliary, and all words after the
-            subject.
+        tree: the parse of the question.
+        asking: the words before the auxiliary ("When"); empty for a yes/no question.
+        auxiliary: the word before the subject ("did"); ``None`` if the subject is asked for.
+        subject: the words of the subject after the auxiliary ("it").
+        rest: all words after the subject ("open").
     """
 
     tree: Tree
@@ -66,7 +67,7 @@ class _QuestionParts:
 
 
 class EnglishAnswers:
-    """Finds the statements that short answers make, by rules over the parse of the question.
+    """Turns short answers into statements, by rules over the parse of the question.
 
     Args:
         parser: parses questions and responses.
@@ -110,7 +111,7 @@ def _statement(question: Parsed, answer: Parsed) -> str | None:
 
 
 def _is_fragment(tree: Tree) -> bool:
-    """Whether an answer is not a complete sentence."""
+    """Whether an answer is a phrase, such as "in 1889", and not a sentence, a "no" or an order."""
     first = tree.words[0]
     if tree.asks or first.dep == "cc" or first.tag in ("WP", "WDT", "WRB", "UH") or (
             first.lower in ("no", "not", "none", "yes")) or tree.words[-1].dep == "cc" or (
@@ -163,8 +164,10 @@ def _parts(tree: Tree) -> _QuestionParts | None:
 def _asked_subject(
     tree: Tree, asking: Sequence[Word], said: Sequence[Word]
 ) -> _QuestionParts | None:
-    """The parts of a question about the subject, such as "Who wrote the book" or "How many people
-    died". The asking words are the subject."""
+    """The parts of a question about the subject ("Who wrote the book"); ``None`` for others.
+
+    ``asking`` are the question's words before the auxiliary, and ``said`` all of its words.
+    """
     head = next((word for word in said if word.dep in ("nsubj", "nsubjpass")
                  and _first(tree, word) == said[0].i), None)
     if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
@@ -191,7 +194,7 @@ def _first(tree: Tree, word: Word) -> int:
 
 
 def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
-    """The noun phrase after a fronted auxiliary; empty if the parse has no noun phrase there."""
+    """The subject after the auxiliary ``said[at]`` of a question; empty if none is found."""
     start = said[at].i + 1
     with_do = said[at].lower in _DO
     head = next((word for word in said[at + 1 :] if _first(tree, word) == start
@@ -215,12 +218,11 @@ def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
 
 
 def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool:
-    """Whether a participle or adjective after a noun is what the question asks about, and no part
-    of the subject.
+    """Whether a participle or adjective after the subject's noun is the question's predicate.
 
-    The word must end the question. In addition, one of these must hold: the question is a yes/no
-    question or asks when, where or how; the word has no dependents; the question ends with a
-    preposition.
+    In "Was the tower built in 1889", "built" is. The predicate's phrase must end the question. In
+    addition, one of these must hold: the question is a yes/no question or asks when, where or how;
+    the word has no dependents; the question ends with a preposition.
     """
     below = tree.below[word.i]
     if word.dep not in ("acl", "amod") or word.tag not in ("VBN", "VBG", "JJ") or (
@@ -235,7 +237,10 @@ def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool
 
 
 def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
-    """The statement that the answer yes or no makes together with its question."""
+    """The statement that "yes" or "no" makes: "No." to "Did it open?" → "It did not open."
+
+    ``None`` if the answer makes no clear statement.
+    """
     lower = {word.lower for word in (*asked.subject, *asked.rest)}
     if asked.auxiliary is None or not asked.rest or "or" in lower or (
             verdict == "yes" and lower & _UNSURE):
@@ -248,15 +253,16 @@ def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
 
 
 def _done(asked: _QuestionParts) -> int:
-    """How many words of ``rest`` :func:`_verbs` already uses: two in "did also open"."""
+    """How many words of ``rest`` are in the result of :func:`_verbs`: two for "did it also open",
+    0 unless the auxiliary is a form of "do"."""
     if asked.auxiliary is None or asked.auxiliary.lower not in _DO:
         return 0
     return next((n for n, word in enumerate(asked.rest) if word.lower not in _ADVERBS), 0) + 1
 
 
 def _verbs(asked: _QuestionParts) -> list[str]:
-    """The auxiliary as it stands in the statement. For a form of "do", the verb in the tense of
-    that form."""
+    """The statement's words for the auxiliary. A form of "do" is replaced by the verb in its tense:
+    "did it also open" → ["also", "opened"]; "is it open" → ["is"]."""
     front = asked.auxiliary
     assert front is not None
     if front.lower not in _DO:
@@ -267,14 +273,15 @@ def _verbs(asked: _QuestionParts) -> list[str]:
 
 
 def _sentence(asked: _QuestionParts, said: Sequence[str]) -> str:
-    """Subject and predicate, joined into a sentence."""
+    """Joins the question's subject and the words of the predicate (``said``) into a sentence."""
     text = " ".join(" ".join([spell(asked.tree, asked.subject), *said]).split())
     text = re.sub(r" (['’](?:s|re|ve|ll)?\b|,)", r"\1", text)
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
-    """The statement in which the answer replaces the asking words."""
+    """The statement in which the answer replaces the asking words: "1889" to "When did it open?" →
+    "It opened in 1889." ``None`` if no rule applies."""
     text = _inside(answer)
     wh = next(word for word in asked.asking if word.lower in _ASKING)
     kind = " ".join(word.lower for word in asked.asking)
@@ -299,7 +306,7 @@ def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
 
 
 def _inside(answer: Tree) -> str:
-    """The answer as it is written inside a sentence."""
+    """The answer as it is written inside a sentence: "The red one." → "the red one"."""
     members = [word for word in answer.words if word.i or word.text not in "-–—•*,;:"]
     while members and members[-1].text in (".", "!", ";", ","):
         members.pop()
@@ -312,8 +319,8 @@ def _inside(answer: Tree) -> str:
 
 
 def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
-    """The answer with the counted noun: "12" to "how many rooms" becomes "12 rooms"; "12 rooms"
-    stays."""
+    """The answer with the noun that is counted: "12" to "how many rooms" → "12 rooms". An answer
+    that already has a noun is returned unchanged."""
     if any((word.tag[:2] == "NN" and word.text != "%") or word.text in "$€£"
            for word in answer.words):
         return text
@@ -321,8 +328,10 @@ def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
 
 
 def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
-    """The statement for a question with a form of "be", such as "What is the capital of France",
-    "How tall is the tower" or "Where is the museum"."""
+    """The statement for a question whose only verb is a form of "be": "How tall is the tower".
+
+    ``kind`` has the asking words in lower case ("how tall"). ``text`` is the answer.
+    """
     front = asked.auxiliary
     if front is None or front.lower not in ("is", "are", "was", "were", "'s"):
         return None
@@ -341,7 +350,11 @@ def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
 
 
 def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int | None, str]:
-    """How many words of ``rest`` come before the answer, and the answer as it is written there."""
+    """How many words of ``rest`` come before the answer in the statement, and the answer's text.
+
+    The number is ``None`` if no rule applies. The text can get a preposition ("1889" → "in 1889").
+    ``wh`` is the question word, ``kind`` the asking words in lower case, and ``text`` the answer.
+    """
     end, done = len(asked.rest), _done(asked)
     first = text.split()[0].lower()
     head = asked.tree.words[asked.asking[-1].head]
@@ -381,7 +394,7 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
 
 
 def _dated(text: str) -> str:
-    """A time with the preposition that it needs."""
+    """A time with the preposition that it needs: "1889" → "in 1889", "4 May" → "on 4 May"."""
     if _IN.fullmatch(text):
         return f"in {text}"
     return f"on {text}" if _ON.fullmatch(text) else f"at {text}" if _AT.fullmatch(text) else text

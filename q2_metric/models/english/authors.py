@@ -1,4 +1,4 @@
-"""Finds spans and personal questions as the authors' program q-squared does.
+"""Finds spans and personal questions as q-squared, the program of Q²'s authors, does.
 
 Texts are parsed as a whole and without repairs, unlike in :mod:`q2_metric.models.english.parser`.
 """
@@ -19,13 +19,15 @@ _SUBJECTS, _POSSESSORS = frozenset({"i", "you"}), frozenset({"my", "your"})
 
 
 class AuthorsSpans:
-    """Finds all named entities, then each noun chunk whose text is not yet a span, ignoring case.
+    """Finds spans as the program of Q²'s authors does.
+
+    Spans are all named entities, and each noun chunk whose text is not yet a span (ignoring case).
     """
 
     name = "spacy"
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
-        """The spans of each response. Entities come first."""
+        """The spans of each response: first the entities, then the noun chunks."""
         docs = load().pipe([example.response for example in examples])
         return [_spans(example, doc) for example, doc in zip(examples, docs, strict=True)]
 
@@ -42,10 +44,13 @@ def _spans(example: Example, doc: Doc) -> list[Span]:
 
 
 class AuthorsPersonal:
-    """Finds questions whose parse has the subject I or you, or the possessor my or your."""
+    """Recognises questions about the speakers, such as "What do I like?" or "Who is your boss?".
+
+    The subject is "I" or "you", or something is said to be "my" or "your".
+    """
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """For each question, whether it is about the speakers."""
+        """For each question, true if it is about the speakers."""
         unique = list(dict.fromkeys(questions))
         by_question = dict(zip(unique, map(_is_personal, load().pipe(unique)), strict=True))
         return [by_question[question] for question in questions]

@@ -1,9 +1,10 @@
 """Finds the claims of a response from its parse: parts that can be true or false by themselves.
 
-A sentence is cut into parts that can be judged alone. Each part keeps its subject. Cuts are made at
-coordinated clauses. They are also made at relative clauses and appositions that add something to a
-name. Frames ("I do know that ...") are removed (:mod:`q2_metric.text.frames`). Chat, feelings and
-questions claim nothing. Reported speech, conditions, alternatives and denials stay whole.
+A sentence is cut into parts that can be judged alone. Each part gets the subject that it shares
+with another part. Cuts are made at coordinated clauses. They are also made at relative clauses and
+appositions that add something to a name. Frames ("I do know that ...") are removed
+(:mod:`q2_metric.text.frames`). Chat, feelings and questions claim nothing. Reported speech,
+conditions, alternatives and denials are not cut.
 """
 
 from __future__ import annotations
@@ -39,16 +40,20 @@ from q2_metric.types import Claim, ClaimKind, Example
 _EDGES = frozenset(",;:.-–—")
 """Marks at the edges of a clause that are not part of the clause."""
 _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
-"""Marks that may follow a part that was cut out of a sentence."""
+"""Marks that may follow the place where words were cut out of a sentence."""
 _HOW = frozenset("if whether why how what who where when".split())
-"""Words that begin an indirect question or a free relative clause. These clauses state nothing."""
+"""Words that begin an indirect question or a free relative clause. Such a clause states nothing."""
 _OBJECTS = ("dobj", "agent")
-"""Dependencies of words without which a verb changes its meaning."""
+"""Dependencies of a verb's object and agent, without which the verb's meaning changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A clause of a sentence: its verb (or noun) and its kind."""
+    """A part that a sentence is cut into.
+
+    ``head`` is the verb of a clause, or the noun of an apposition. ``is_frame`` is true if the part
+    only introduces another part ("i know that"), so that it is no claim.
+    """
 
     head: Word
     kind: ClaimKind
@@ -56,7 +61,7 @@ class _Part:
 
 
 class EnglishClaims:
-    """Finds claims by rules over the parse.
+    """Finds the claims of responses by rules over the parse.
 
     Args:
         parser: parses the responses.
@@ -84,8 +89,8 @@ class EnglishClaims:
 
 
 def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
-    """The claims of a response. Claims about the speakers count only if the response has no other
-    claims."""
+    """The claims of a response. Claims about the speakers are returned only if there are no others.
+    """
     listed = items(example.response)
     found: list[tuple[Claim, bool]] = []
     for sentence in parsed.sentences:
@@ -104,7 +109,7 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
 
 
 def _bounds(text: str) -> tuple[int, int]:
-    """The (start, end) of a text without the blanks at both ends."""
+    """The character offsets (start, end) of a text without the blanks at both ends."""
     start = len(text) - len(text.lstrip())
     return start, start + len(text.strip())
 
@@ -114,8 +119,7 @@ def _of_item(item: Item, example: Example) -> list[tuple[Claim, bool]]:
 
 
 def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, bool]]:
-    """The claims of a sentence. The second value of each pair says whether the claim is about the
-    speakers."""
+    """The claims of a sentence, each with true if the claim is about the speakers."""
     tree = Tree(sentence.doc, sentence.raised)
     parts = _parts(tree)
     if len(parts) == 1:
@@ -140,10 +144,15 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
 def _unframed(
     parsed: Parsed, start: int, claim: Claim, personal: bool
 ) -> tuple[Claim, bool]:
-    """The claim without its opening and its frame, and whether it is personal. A claim inside a
-    frame is not personal.
+    """The claim without the frame at its start, and whether it is about the speakers.
 
-    ``start`` is the claim's start in the repaired text.
+    "I do know that bees fly" → "Bees fly". A claim inside a frame is not about the speakers.
+
+    Args:
+        parsed: the response.
+        start: the claim's first character in the repaired text of the response.
+        claim: the claim.
+        personal: whether the claim with its frame is about the speakers.
     """
     cut = frame(claim.text)
     rest = claim.text[cut:]
@@ -159,7 +168,7 @@ def _unframed(
 
 
 def _parts(tree: Tree) -> list[_Part]:
-    """The parts of a sentence in order; the whole sentence if it is not cut."""
+    """The parts of a sentence in order. A sentence that is not cut has one part."""
     found = {word.i: _Part(word, "clause") for word in tree.words if word.dep == "ROOT"}
     _add_clauses(tree, found)
     for i in list(found):
@@ -173,8 +182,11 @@ def _parts(tree: Tree) -> list[_Part]:
 
 
 def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
-    """Adds clauses that are coordinated with clauses in ``found``: "..., and it opened in 1962",
-    "... and allows pets"."""
+    """Adds to ``found`` the clauses that are coordinated with a clause in it.
+
+    Examples are "…, and it opened in 1962" and "… and allows pets". The keys of ``found`` are the
+    positions of the clauses' verbs.
+    """
     for word in tree.words:
         if (word.i not in found and word.head in found and _stands_beside(tree, word)
                 and is_finite_clause(tree, word)
@@ -183,8 +195,11 @@ def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
 
 
 def _stands_beside(tree: Tree, verb: Word) -> bool:
-    """Whether a verb's clause is coordinated with its head's clause. A clause that the head reports
-    ("..., the mayor said") and an alternative do not count."""
+    """Whether a verb's clause stands beside the clause of its head, and is claimed by itself.
+
+    This is not so for a clause that the head reports ("it opened, the mayor said"), nor for an
+    alternative ("it opened or closed").
+    """
     head = tree.words[verb.head]
     if verb.dep == "conj":
         return not {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")} & EITHER
@@ -193,8 +208,10 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
 
 
 def _shares_subject(tree: Tree, verb: Word) -> bool:
-    """Whether a coordinated verb has the subject of the verb before it, and is not denied together
-    with that verb."""
+    """Whether a coordinated verb shares the subject of the verb before it and can be cut from it.
+
+    It cannot be cut off if the verb before is denied or may share an object with it.
+    """
     first = tree.words[verb.head]
     return (is_verb(verb) and not is_negated(tree, first) and not _shares_object(tree, first, verb)
             and finite_clause(tree, verb) is not None)
@@ -213,7 +230,10 @@ def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
 
 
 def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
-    """Replaces a frame by the clause inside the frame. This is repeated for frames in that clause.
+    """Marks ``verb`` as a frame in ``found`` if it only introduces a clause, and adds that clause.
+
+    In "i know that it is red", "know" becomes a frame, and the clause of "is" is added. This is
+    repeated if the clause is a frame itself.
     """
     inner = _framed(tree, verb)
     while inner is not None:
@@ -223,10 +243,10 @@ def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
 
 
 def _framed(tree: Tree, verb: Word) -> Word | None:
-    """The verb of the clause that ``verb`` only introduces; ``None`` if ``verb`` introduces no
-    clause.
+    """The verb of the clause that ``verb`` only introduces.
 
-    In "i know that it is red", "know" introduces "is".
+    In "i know that it is red", it is "is" for the verb "know". ``None`` if ``verb`` introduces no
+    clause, or if it does more than introduce a clause ("the mayor said that it is red").
     """
     subject, state = tree.child(verb, SUBJECTS | {"expl"}), tree.child(verb, ("acomp",))
     inner = [child for child in (*tree.children[verb.i], *(tree.children[state.i] if state else ()))
@@ -247,8 +267,11 @@ def _framed(tree: Tree, verb: Word) -> Word | None:
 
 
 def _adds(tree: Tree, word: Word) -> bool:
-    """Whether a word heads a relative clause or apposition that adds information about a noun. Such
-    a clause follows a comma. Without a comma, it says which thing is meant."""
+    """Whether ``word`` heads a relative clause or an apposition that makes a claim about a noun.
+
+    Such a clause follows a comma, a bracket or a dash: "the inn, which opened in 1962". Without
+    such a mark, the clause says which thing is meant.
+    """
     noun = tree.words[word.head]
     if word.dep == "appos":
         return (is_aside(tree, word) and word.tag == "NN" and noun.tag[:3] == "NNP"
@@ -277,8 +300,10 @@ def _is_personal(tree: Tree, part: _Part) -> bool:
 
 
 def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
-    """A claim as the judge reads it. Its subject and auxiliary may come from elsewhere in the
-    sentence."""
+    """The text of a claim, with the subject and auxiliary that another part of the sentence has.
+
+    "allows pets" in "it has rooms and allows pets" → "It allows pets."
+    """
     if part.kind == "apposition":
         noun = tree.words[part.head.head]
         return _sentence(f"{spell(tree, core(tree, noun))} is {_joined(words)}")
@@ -293,7 +318,7 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
 
 
 def _trimmed(words: Sequence[Word]) -> list[Word]:
-    """Leaves out conjunctions and marks at both edges of the words."""
+    """The words without conjunctions and punctuation marks at both ends."""
     kept = list(words)
     while kept and (kept[0].dep in ("cc", "mark", "punct") or kept[0].text in _EDGES):
         kept.pop(0)
@@ -303,8 +328,11 @@ def _trimmed(words: Sequence[Word]) -> list[Word]:
 
 
 def _joined(words: Sequence[Word]) -> str:
-    """The words as the text has them. Words that were left out in between become one blank, without
-    marks around it."""
+    """Joins words as they are written in the sentence.
+
+    Where words are left out in between, one blank separates the others, and the commas and brackets
+    around the gap are dropped.
+    """
     text, last = "", words[0].i - 1
     for word in words:
         gap = word.i != last + 1
@@ -320,7 +348,7 @@ def _joined(words: Sequence[Word]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The text with a capital at the start and a full stop at the end. A claim is never a question.
+    """The text with a capital at the start and a full stop at the end. A question mark is removed.
     """
     text = text.strip(" ,;?")
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!")) else ".")

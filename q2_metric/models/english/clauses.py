@@ -1,4 +1,4 @@
-"""Finds the clauses of a sentence. A clause is a verb and what belongs to the verb."""
+"""Finds the clauses of a sentence. A clause is a verb with the words that depend on it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,18 @@ from q2_metric.models.english.vocabulary import (
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause: a verb and the words that belong to the verb.
+    """A clause: a verb with its subject and the auxiliary that a question about the clause needs.
 
-    ``subject`` is the subject's text, as written before the verb. ``subject_bits`` is the set of
-    the subject's words. It is 0 if the subject comes from elsewhere (a shared subject, or the noun
-    of a relative clause). ``auxiliary`` is the word that a question puts first ("" means a form of
-    "do"), and ``auxiliary_bits`` is its set of words.
+    Attributes:
+        verb: the main verb.
+        subject: the subject's text, as it is written before the verb.
+        subject_bits: the subject's words, as a bit mask over word positions. It is 0 if the subject
+            stands outside the clause: another verb's subject, or the noun before a relative clause.
+        auxiliary: the auxiliary verb that comes first in a question, such as "was"; "" if the
+            question needs a form of "do".
+        auxiliary_bits: the position of the auxiliary in the sentence, as a bit mask; 0 if the
+            auxiliary does not occur there.
+        plural: whether the subject is plural.
     """
 
     verb: Word
@@ -42,10 +48,10 @@ class Clause:
 
 
 def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
-    """The subject of a clause that follows ``noun``, and whether that subject is plural.
+    """The text of the subject of a clause that modifies ``noun``, and whether it is plural.
 
-    In "it is a sitcom created by ...", the subject of "created" is "it". In other sentences, it is
-    "the sitcom".
+    In "it is a sitcom created by ...", the subject of "created" is "it". In "they watch a sitcom
+    created by ...", it is "the sitcom". ``None`` if ``noun`` is a pronoun that names nothing.
     """
     if noun.dep == "attr":
         verb = tree.words[noun.head]
@@ -59,8 +65,11 @@ def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
 
 
 def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
-    """The noun that a relative pronoun stands for. The pronoun is ``subject``, the subject of
-    ``verb``."""
+    """The noun that a relative pronoun stands for: "city" for "which" in "the city which grew".
+
+    ``subject`` is the pronoun, and ``verb`` is the verb whose subject it is. ``None`` if
+    ``subject`` is no relative pronoun, or if no noun is found.
+    """
     if subject.tag not in ("WDT", "WP") and not (verb.dep == "relcl" and subject.lower == "that"):
         return None
     if verb.dep == "relcl":
@@ -73,7 +82,10 @@ def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
 
 
 def finite_clause(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a finite verb. Its subject is its own or shared with another verb."""
+    """The clause of a finite verb; ``None`` if the verb has no tense or its subject is unknown.
+
+    A coordinated verb can share the subject of the verb before it.
+    """
     subject = subject_of(tree, verb)
     if subject is None:
         return shared_clause(tree, verb)
@@ -97,15 +109,22 @@ def finite_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def fronted_auxiliary(tree: Tree, verb: Word, carrier: Word) -> tuple[str, int]:
-    """The auxiliary that a question puts first, and its set of words. The auxiliary is "" if the
-    question needs a form of "do"."""
+    """The auxiliary verb that comes first in the question, and its position as a bit mask.
+
+    The result is ("", 0) if the question needs a form of "do". ``carrier`` is the word that carries
+    the tense of ``verb``: an auxiliary, or ``verb`` itself.
+    """
     if carrier is not verb or verb.lemma in ("be", "'s") or verb.lower in ("'s", "'re", "'m"):
         return expand(tree, carrier), 1 << carrier.i
     return "", 0
 
 
 def shared_clause(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a coordinated verb, with the subject and the auxiliary of the first verb."""
+    """The clause of a coordinated verb without a subject of its own.
+
+    In "it has rooms and allows pets", the clause of "allows" gets the subject "it". ``None`` if the
+    first verb has no clause either.
+    """
     first = first_of(tree, verb)
     clause = finite_clause(tree, first) if first is not verb else None
     if clause is None:
@@ -131,8 +150,10 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def participle_clause(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a participle after a noun. In "the band formed in 1994", it is "the band was
-    formed in 1994"."""
+    """The clause of a participle after a noun: "the band formed in 1994" → "the band was formed …".
+
+    ``None`` if the noun is a pronoun that names nothing.
+    """
     known = owner(tree, tree.words[verb.head])
     if known is None:
         return None
@@ -161,8 +182,11 @@ def clause_of(tree: Tree, verb: Word) -> Clause | None:
 
 
 def is_askable(tree: Tree, clause: Clause) -> bool:
-    """Whether the clause states something. Questions, conditions, free relative clauses and denials
-    state nothing."""
+    """Whether the clause affirms something, so that Q² can ask a question about it.
+
+    Questions, conditions ("if it rains"), free relative clauses ("what he said") and denied clauses
+    affirm nothing.
+    """
     verb = clause.verb
     if is_denied(tree, verb):
         return False
@@ -179,10 +203,11 @@ def is_askable(tree: Tree, clause: Clause) -> bool:
 
 
 def is_denied(tree: Tree, verb: Word) -> bool:
-    """Whether the sentence denies the clause of ``verb``: "it did not open", "i do not think that
-    it opened", "they say that it opened, but that is false".
+    """Whether the sentence denies the clause of ``verb``.
 
-    A question about a denied clause would get the answer to the opposite statement.
+    For the verb "open", "it did not open", "i do not think that it opened" and "they say that it
+    opened, but that is false" are denials. A question about a denied clause would be answered as if
+    the clause were affirmed.
     """
     for word in tree.up(verb):
         if is_negated(tree, word):
@@ -195,12 +220,12 @@ def is_denied(tree: Tree, verb: Word) -> bool:
 
 
 def says_false(tree: Tree) -> bool:
-    """Whether the sentence calls a statement false."""
+    """Whether some word of the sentence calls a statement false: "that is not true"."""
     return any(map(partial(_calls_false, tree), tree.words))
 
 
 def is_negated(tree: Tree, verb: Word) -> bool:
-    """Whether "not" or "never" negates the verb. "not only" and "not ... until" do not count."""
+    """Whether "not" or "never" negates the verb. "not only" and "not … until" are no negations."""
     negation = tree.child(verb, ("neg",))
     if negation is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
         return False
@@ -208,7 +233,8 @@ def is_negated(tree: Tree, verb: Word) -> bool:
 
 
 def _calls_false(tree: Tree, word: Word) -> bool:
-    """Whether the word calls a statement false: "that is not true"."""
+    """Whether ``word`` calls a statement false: "false" in "that is false", "true" in "it is not
+    true"."""
     if word.dep not in ("acomp", "attr") or word.lemma not in (FALSE | TRUE):
         return False
     verb = tree.words[word.head]

@@ -1,5 +1,6 @@
-"""Resolves coreference over a dialogue (Q² v1, appendix A). Experimental: tested only with given
-chains.
+"""Resolves coreference over a dialogue (Q² v1, appendix A).
+
+Experimental: the tests give the coreference chains instead of running coreferee.
 
 The backend is coreferee. It runs on the spaCy pipeline that the package already has, and needs no
 torch. ``python -m coreferee install en`` fetches coreferee's English model from GitHub. After that,
@@ -35,7 +36,7 @@ it its itself we us our ours ourselves they them their theirs themselves this th
 who whom whose which one
 """
 PRONOUNS = frozenset(_PRONOUNS.split())
-"""Pronouns. They name nobody, so a pronoun never replaces another mention."""
+"""Pronouns. A pronoun never replaces another mention, because it names nothing."""
 POSSESSIVES = frozenset({"my", "your", "his", "its", "our", "their", "whose"})
 """Pronouns that are always possessive. For "her", the tagger decides."""
 
@@ -45,10 +46,10 @@ POSSESSIVES = frozenset({"my", "your", "his", "its", "our", "their", "whose"})
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mention:
-    """A mention: the characters [start, end) of the turn with the index ``turn``.
+    """A phrase that refers to something: the characters from ``start`` to before ``end`` of a turn.
 
-    ``possessive`` must be true for "her" in "her dog". "his" and "the dog's" are recognised without
-    it.
+    ``turn`` is the index of the turn. ``possessive`` must be true for "her" in "her dog", because
+    "her" can also be an object. For "his" and "the dog's" it may be false.
     """
 
     turn: int
@@ -60,11 +61,14 @@ class Mention:
 def replace_mentions(turns: Sequence[str], clusters: Sequence[Sequence[Mention]]) -> str:
     """The last turn, in which each mention is replaced by its entity's first mention.
 
-    A cluster has the mentions of one entity. A possessive mention is replaced by a possessive.
-    Three kinds of mentions are not replaced: those of a cluster whose first mention is a pronoun, a
-    mention inside its own entity's first mention ("the man and his dog"), and mentions inside a
-    replaced mention. If a first mention contains mentions of other entities, these are replaced
-    too.
+    ``clusters`` has one item for each entity: all mentions of the entity. A possessive mention is
+    replaced by a possessive. Three kinds of mentions are not replaced:
+
+    - mentions of an entity whose first mention is a pronoun,
+    - a mention inside its own entity's first mention ("the man and his dog"),
+    - mentions inside a replaced mention.
+
+    If a first mention contains mentions of other entities, they are replaced in it too.
 
     >>> turns = ["Mary has a dog.", "Does it like her bed?"]
     >>> dog = [Mention(0, 9, 14), Mention(1, 5, 7)]
@@ -86,10 +90,10 @@ def _resolve(
     part: Mention,
     busy: frozenset[int],
 ) -> str:
-    """The text of ``part``, in which mentions are replaced.
+    """The text of a part of a turn, in which each mention is replaced by its first mention.
 
-    ``busy`` holds the clusters whose first mention is being written. Mentions of these clusters
-    stay, because the first mention would otherwise contain itself.
+    ``busy`` contains the indexes of the clusters whose first mention is being written. Mentions in
+    these clusters are not replaced, because the first mention would otherwise contain itself.
     """
     inside = [
         (mention, number)
@@ -114,7 +118,7 @@ def _resolve(
 
 
 def _inflected(name: str, mention: str, possessive: bool) -> str:
-    """The entity's name in the case of the mention that it replaces."""
+    """The entity's name, with "'s" if the mention that it replaces is possessive."""
     name = _without_possessive(name)
     possessive = possessive or mention.lower() in POSSESSIVES
     return f"{name}'s" if possessive or _without_possessive(mention) != mention else name
@@ -155,11 +159,11 @@ class CorefereeResolver:
         self._nlp = load_pipeline(nlp) if nlp is None or isinstance(nlp, str) else nlp
 
     def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
-        """The last turn of each dialogue, with its mentions replaced by the names that earlier
-        turns give.
+        """The last turn of each dialogue, in which each mention is replaced by its first mention.
 
-        A dialogue without turns gives "". All turns are parsed as paragraphs of one document, so
-        that mentions of different turns can be linked.
+        For the turns "Mary has a dog." and "Does it bark?", it is "Does a dog bark?". A dialogue
+        without turns gives "". All turns are parsed as paragraphs of one document, so that mentions
+        in different turns can be linked.
         """
         texts = ["\n".join(turns) for turns in dialogues]
         return [
@@ -236,7 +240,14 @@ def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
 def _mention(
     doc: Doc, tokens: Sequence[int], turns: Sequence[str], starts: Sequence[int]
 ) -> Mention | None:
-    """The whole phrase of a mention. coreferee gives only its head, or its coordinated heads."""
+    """The whole phrase of a mention; ``None`` if the phrase spans two turns.
+
+    Args:
+        doc: the parse of all turns.
+        tokens: the tokens that coreferee gives: the phrase's head, or its coordinated heads.
+        turns: the turns.
+        starts: the first character of each turn in ``doc``.
+    """
     head = doc[min(tokens)]
     left, right = _phrase(head)
     if len(tokens) > 1:
@@ -250,8 +261,10 @@ def _mention(
 
 
 def _phrase(head: Token) -> tuple[int, int]:
-    """The tokens [left, right) of the phrase: the head, the words before it, and the rest of its
-    entity."""
+    """The first token of a head's phrase, and the token after its last one.
+
+    The phrase consists of the head, the words before it, and the named entity that contains it.
+    """
     if head.pos_ == "PRON":
         return head.i, head.i + 1
     left, right = head.left_edge.i, head.i + 1

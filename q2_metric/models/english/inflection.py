@@ -1,4 +1,4 @@
-"""Makes the past tense and the third person of a verb from its base form."""
+"""Forms the past tense and the third person of a verb from its base form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DOUBLED = re.compile(r"[^aeiou]*[aeiou][bdgklmnprt]")
 
 
 def past(verb: str) -> str:
-    """The past tense of a verb.
+    """The past tense of a verb, given its base form.
 
     >>> past("open"), past("write"), past("stop"), past("carry")
     ('opened', 'wrote', 'stopped', 'carried')
@@ -43,7 +43,7 @@ def past(verb: str) -> str:
 
 
 def third(verb: str) -> str:
-    """The present tense of a verb after "it".
+    """The third person singular of a verb in the present tense, given its base form.
 
     >>> third("open"), third("have"), third("pass"), third("carry")
     ('opens', 'has', 'passes', 'carries')

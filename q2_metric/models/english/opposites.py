@@ -21,8 +21,8 @@ WISHES = words("""
     allege claim speculate pretend goal mission purpose likely possible able ready
     rumour rumor desire effort attempt proposal promise decision suppose urge ask
 """) - {"able", "decision"}
-"""Words that leave the words after them open: "plans to build", "it is possible that". "Hop" is the
-small model's lemma of "hoped"."""
+"""Words that leave open whether something happens: "plans to build", "it is possible that". The
+list contains "hop" because spaCy's small model gives it as the lemma of "hoped"."""
 MODALS = words("may might could should")
 PERHAPS = words("perhaps maybe possibly allegedly supposedly reportedly probably")
 
@@ -57,8 +57,9 @@ CONVERSES: dict[tuple[str, str], tuple[str, bool]] = {
     ("teach", ""): ("teach", False), ("learn", "from"): ("teach", True),
     ("employ", ""): ("employ", False), ("work", "for"): ("employ", True),
 }
-"""Verbs with which one event can be told, keyed by verb and preposition. The value has the common
-key and whether the participants are swapped."""
+"""Verbs that describe the same event: "A beat B", "A won against B", "B lost to A". The key is the
+verb's lemma and its preposition ("" for none). The value is the verb that stands for all of them,
+and whether agent and patient are swapped."""
 
 CUES = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|hardly|barely|scarcely|rarely"
@@ -71,4 +72,5 @@ CUES = re.compile(
     r"|win|wins|won|old|new|big|hot|wet|dry|ill"
     r"|alleg\w*|un\w+|dis\w+|" + "|".join(sorted({f"{w}\\w*" for p in re.split(
         r"[|\n ]", _PAIRS.strip()) if len(w := p) > 3})) + r")\b|n['’]t\b", re.IGNORECASE)
-"""Two sentences are parsed for their stance only if one of them contains such a word."""
+"""Words that can deny something or leave it open, and words with an opposite. If two sentences
+contain none of them, they are not parsed to compare their stances (see ``stance.may_oppose``)."""

@@ -44,14 +44,13 @@ COMPARATIVE = "COMPARATIVE"
 """The label of comparative spans: "bigger", or "more loyal" before "than"."""
 
 NUMBERS = frozenset({"CARDINAL", "MONEY", "QUANTITY", "DATE", "ORG", "PERSON", "PRODUCT"})
-"""Labels that the model may give to an amount of money."""
+"""Entity types that spaCy's small model may give to an amount of money."""
 SIGNS = frozenset("$€£¥₹₩₽")
 
 LIGHT = False
-"""Whether spaCy is imported without the parts that the small model does not need.
+"""Whether spaCy is imported without torch and without spaCy's own command line, to start faster.
 
-Only the command line sets this to true. It has a process of its own, and torch is the slowest
-import.
+Only the command ``q2`` sets this to true, because it has a process of its own.
 """
 
 CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
@@ -61,10 +60,9 @@ takes about 100 bytes a character."""
 
 @contextmanager
 def _light() -> Iterator[None]:
-    """While this block runs, imports find neither torch nor spaCy's command line, unless they are
-    already imported.
+    """Inside this block, torch and spaCy's command line cannot be imported.
 
-    spaCy does not need torch here, and only needs its command line for ``spacy.info``.
+    The small model needs neither of them. Modules that are already imported stay.
     """
     info: Any = ModuleType("spacy.cli.info")
     info.info = None
@@ -114,10 +112,9 @@ def _load() -> Language:
 
 
 def _quicken(language: Language) -> None:
-    """Turns the lemmatiser's word lists into sets.
+    """Turns the word lists of spaCy's lemmatiser into sets, because it only looks words up.
 
-    The lemmatiser only looks words up in them. With lists, this took a fifth or more of all parsing
-    time.
+    With lists, the look-ups took a fifth or more of all parsing time.
     """
     lookups: Any = language.get_pipe("lemmatizer").lookups
     if lookups.has_table("lemma_index"):
@@ -128,11 +125,11 @@ def _quicken(language: Language) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """The parse of a sentence. Character ``i`` of ``doc`` is character ``start + i`` of the
-    repaired text.
+    """The parse of one sentence of a repaired text.
 
-    ``length`` is in characters. ``raised`` is true if the first capital comes from the repair. The
-    first word is then not necessarily a name.
+    ``start`` is the sentence's first character in the repaired text, and ``length`` its number of
+    characters. ``raised`` is true if the sentence's first capital was added by the repair. The
+    capital is then no sign of a name.
     """
 
     doc: Doc
@@ -149,15 +146,16 @@ class Parsed:
     sentences: tuple[ParsedSentence, ...]
 
     def place(self, sentence: ParsedSentence, tokens: Tokens) -> tuple[int, int]:
-        """The (start, end) of the tokens, in characters of the original text."""
+        """The character offsets (start, end), in the original text, of tokens of a sentence."""
         return self.repaired.to_original(
             sentence.start + tokens.start_char, sentence.start + tokens.end_char
         )
 
     def tokens(self, start: int, end: int) -> tuple[ParsedSentence, Tokens] | None:
-        """The sentence and its tokens at the characters [start, end) of the original text.
+        """The sentence and the tokens at the characters from ``start`` to before ``end``.
 
-        ``None`` if these characters contain no token or belong to more than one sentence.
+        The two are offsets in the original text. ``None`` if there is no token at these characters,
+        or if they belong to more than one sentence.
         """
         repaired = self.repaired.from_original(start, end)
         if repaired is None:
@@ -174,12 +172,11 @@ class Parsed:
 
 
 _Key = tuple[str, bytes]
-"""The key of a cached parse: a text, and a digest of the knowledge from which names get capitals.
-"""
+"""The key of a cached parse: a text, and a digest of the knowledge whose capitals its names get."""
 
 
 def _short(knowledge: str) -> bytes:
-    """A digest of a text, used as key so that a long text need not be kept."""
+    """A digest of a text. It replaces the text in keys, so that a long text need not be kept."""
     return hashlib.blake2b(knowledge.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -198,8 +195,8 @@ class Parser:
     def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
         """One parse for each text, in order.
 
-        ``knowledge`` is empty or has one text for each text. Lower-case names get the capitals that
-        they have in it.
+        ``knowledge`` is empty, or has as many items as ``texts``. A name in lower case gets the
+        capitals that it has in the text's knowledge.
         """
         lent = knowledge or [""] * len(texts)
         keys = [(text, _short(lends)) for text, lends in zip(texts, lent, strict=True)]
@@ -210,7 +207,10 @@ class Parser:
         return [parsed[key] for key in keys]
 
     def _parse_new(self, lent: dict[_Key, str]) -> dict[_Key, Parsed]:
-        """Parses the texts of these keys. ``lent`` maps each key to its knowledge."""
+        """Parses texts that are not cached, and caches the parses.
+
+        ``lent`` maps the key of each text to the text's knowledge.
+        """
         if not lent:
             return {}
         repaired = [repair(text, knowledge) for (text, _), knowledge in lent.items()]
@@ -237,17 +237,15 @@ class Parser:
 
 @lru_cache(maxsize=1)
 def default_parser() -> Parser:
-    """The default parser. It is shared, so that a text is parsed only once."""
+    """The parser that all parts of the package share, so that a text is parsed only once."""
     return Parser()
 
 
 class SpacySpans:
-    """Finds the spans of responses: named entities, and noun chunks that are no entity (Q², section
-    2.1).
+    """Finds the spans of responses: named entities, and other noun chunks (Q², section 2.1).
 
-    Spans at different positions are different spans, even if they are the same word. A chunk is
-    dropped if an entity has the same position, or if the chunk overlaps an entity with the same
-    text, ignoring case.
+    Spans at different positions are different spans, even if they are the same word. A noun chunk
+    at the position of an entity is left out.
 
     Args:
         parser: parses the responses.
@@ -287,7 +285,9 @@ def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
 
 
 def _with_sign(entity: Tokens) -> tuple[Tokens, str]:
-    """A number together with its currency sign, which the model's entities lack: "€120", "120 €".
+    """An entity with its label. A number gets its currency sign, as in "€120", and the label MONEY.
+
+    spaCy's entities do not contain the sign.
     """
     doc, start, end = entity.doc, entity.start, entity.end
     if entity.label_ not in NUMBERS:
@@ -311,8 +311,10 @@ def _comparatives(doc: Doc) -> Iterator[tuple[Tokens, str]]:
 
 
 def _without_opening(chunk: Tokens) -> Tokens:
-    """The chunk without opening words that the parser wrongly includes: "yes, a band", "know that
-    bees"."""
+    """The noun chunk without words at its start that the parser wrongly includes.
+
+    "yes, a band" → "a band"; "that bees" in "know that bees" → "bees".
+    """
     doc, start = chunk.doc, chunk.start
     while start < chunk.end - 1 and (
         doc[start].pos_ in ("INTJ", "PUNCT")
@@ -327,19 +329,19 @@ _POSSESSORS = frozenset({"my", "your"})
 
 
 class SpacyPersonal:
-    """Finds questions about the speakers: the parse has the subject I or you, or the possessor my
-    or your.
+    """Recognises questions about the speakers, such as "What do I like?" or "Who is your boss?".
 
-    The rule is the authors', extended to subjects of passives. Only questions with one of these
-    words are parsed. By default, questions have a parser of their own, so that they do not push
-    responses out of the shared parser's cache.
+    The subject is "I" or "you", or something is said to be "my" or "your". The rule is that of Q²'s
+    authors, extended to subjects of passives. Only questions with one of these words are parsed. By
+    default, questions have a parser of their own, so that they do not push responses out of the
+    shared parser's cache.
     """
 
     def __init__(self, parser: Parser | None = None) -> None:
         self.parser = parser or Parser()
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """For each question, whether it is about the speakers."""
+        """For each question, true if it is about the speakers."""
         suspects = [question for question in questions if _may_be_personal(question)]
         verdicts = {
             question: any(_is_personal(sentence.doc) for sentence in parsed.sentences)

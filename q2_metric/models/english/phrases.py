@@ -9,7 +9,7 @@ from q2_metric.models.english.vocabulary import CONTRACTED, NAMES, QUOTES
 
 
 def expand(tree: Tree, word: Word) -> str:
-    """The full form of a contracted auxiliary."""
+    """The full form of a contracted auxiliary: "'re" → "are", "'s" → "is" or "has"."""
     if word.lower == "'s":
         rest = [w for w in tree.words[word.i + 1 : word.i + 5] if w.dep != "neg"]
         has = any(w.lower in ("been", "got", "had") for w in rest) or (
@@ -22,8 +22,8 @@ def expand(tree: Tree, word: Word) -> str:
 
 
 def lowered(tree: Tree, word: Word) -> str:
-    """The word as it is written inside a sentence. Names keep their capital; other words lose it.
-    """
+    """The word as it is written inside a sentence. A name has a capital; the sentence's first word
+    loses its capital if it is not a name."""
     if word.lower == "n't":
         return "not"
     if word.lower == "us" and word.label == "GPE":
@@ -40,7 +40,8 @@ def lowered(tree: Tree, word: Word) -> str:
 
 
 def is_title(word: Word) -> bool:
-    """Whether the word is a title of several words (:mod:`q2_metric.models.english.titles`)."""
+    """Whether ``word`` is a whole title, such as "My Way", that was joined into one word
+    (:mod:`q2_metric.models.english.titles`)."""
     return " " in word.text.strip()
 
 
@@ -50,9 +51,10 @@ def _marks_title(tree: Tree, word: Word) -> bool:
 
 
 def spell(tree: Tree, members: Sequence[Word]) -> str:
-    """The words as text. Neighbouring words have the blanks of the sentence between them.
+    """Joins words of a sentence into a text.
 
-    Titles are written in quotes, even if the quotes are not among the words.
+    Neighbouring words are separated as in the sentence, and other words by a blank. Titles are
+    written in quotes, even if the quotes are not among ``members``.
     """
     members = [word for word in members if not _marks_title(tree, word)]
     parts: list[str] = []
@@ -66,14 +68,16 @@ def spell(tree: Tree, members: Sequence[Word]) -> str:
 
 
 def is_aside(tree: Tree, word: Word) -> bool:
-    """Whether an apposition follows a comma or a bracket. Other appositions ('the word "pizza"')
-    cannot be left out."""
+    """Whether ``word`` heads an apposition that can be left out, as in "Paris, the capital, …".
+
+    Such an apposition follows a comma, a bracket or a dash. The one in 'the word "pizza"' does not.
+    """
     edge = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
     return word.dep == "appos" and edge > 0 and tree.words[edge - 1].text in (",", "(", "-", "–")
 
 
 def core(tree: Tree, noun: Word) -> list[Word]:
-    """The words of a noun phrase without relative clauses and appositions."""
+    """The words of the noun phrase of ``noun``, without relative clauses, asides and marks."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         aside = child.dep in ("relcl", "acl", "parataxis", "advcl") or child.text in ",.;:!?"
@@ -83,9 +87,9 @@ def core(tree: Tree, noun: Word) -> list[Word]:
 
 
 def named(tree: Tree, noun: Word, without: int = 0) -> str:
-    """A noun phrase as it is written at its second mention: "a band" becomes "the band".
+    """The noun phrase of ``noun`` as it is written when mentioned again: "a band" → "the band".
 
-    The words in the set ``without`` are left out.
+    ``without`` is a bit mask of the words to leave out.
     """
     members = [word for word in core(tree, noun) if not without >> word.i & 1]
     while members and members[0].dep in ("cc", "preconj", "punct", "intj"):

@@ -1,4 +1,4 @@
-"""Compares the stances of two sentences. A stance affirms something, denies it or leaves it open.
+"""Compares the stances of two sentences: a sentence affirms something, denies it or leaves it open.
 
 A claim and a sentence of the knowledge can have the same words and still disagree. Examples are
 "Bluetooth is supported" and "it does not support Bluetooth", "raised" and "may raise", "Ann taught
@@ -44,19 +44,19 @@ class Statement:
     """What a sentence states with one of its verbs or adjectives.
 
     Attributes:
-        key: the stem by which the verb or adjective is compared.
+        key: the stem of the verb or adjective. Only statements with related keys are compared.
         denied: whether the sentence denies the verb or adjective.
         open: whether the sentence leaves it open ("may", "plans to", "if").
-        would: whether the verb has "would", which does not say whether it happened.
+        would: whether the verb has "would", which leaves open if the event happened.
         past: whether the sentence says that the event happened.
         present: whether the sentence says what is so now.
         ended: whether the sentence says until when something was so.
         able: whether the sentence says that something can be done.
-        agent, patient: stems of who acts, and of who or what is acted on.
+        agent, patient: stems of the nouns that say who acts, and who or what is acted on.
         agents, patients: one set of stems for each agent and each patient, with their modifiers.
-        adverbs: stems of the verb's modifiers, without denials.
-        said, without: ``said`` has the stems of the other words. ``without`` has the stems of what
-            is excluded ("but not on Sundays", "without a contract").
+        adverbs: stems of the verb's adverbs, without denials.
+        said: stems of the nouns, numbers and adjectives that belong to the verb.
+        without: stems of what is excluded ("but not on Sundays", "without a contract").
         asserted: whether the sentence asserts the verb. It does not in "to allow visitors" and "the
             percentage of straying".
     """
@@ -80,7 +80,7 @@ class Statement:
 
 
 class EnglishStances:
-    """Compares the stances of a claim and a sentence of the knowledge towards the same things.
+    """Tells whether a claim and a sentence of the knowledge agree or disagree about the same thing.
 
     Args:
         parser: parses the sentences. By default it is a separate parser, so that sentences of the
@@ -93,16 +93,18 @@ class EnglishStances:
         self.parser = parser or Parser()
 
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each (claim, sentence): whether the sentence denies the claim, or leaves open what
-        the claim affirms."""
+        """For each (claim, sentence of the knowledge), whether the two disagree.
+
+        They disagree if one denies what the other affirms, or if the sentence leaves open what the
+        claim affirms.
+        """
         suspects = [pair for pair in dict.fromkeys(pairs) if may_oppose(*pair)]
         found = self._statements(suspects)
         verdicts = {pair: disagree(found[pair[0]], found[pair[1]]) for pair in suspects}
         return [verdicts.get(pair, False) for pair in pairs]
 
     def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each (claim, sentence): whether the sentence states the claim, with the same
-        participants."""
+        """For each (claim, sentence of the knowledge), whether the sentence states the claim."""
         found = self._statements(pairs)
         return [affirms(found[claim], found[known]) for claim, known in pairs]
 
@@ -114,10 +116,10 @@ class EnglishStances:
 
 
 def may_oppose(claim: str, known: str) -> bool:
-    """Whether claim and sentence must be parsed to compare their stances.
+    """Whether a claim and a sentence of the knowledge could disagree, so that both must be parsed.
 
-    They must be parsed in three cases: one has a word that denies or leaves something open, the two
-    have opposite words, or both name the same two participants of one verb.
+    They could if one contains a word that denies or leaves something open, or a word that has an
+    opposite. They also could if each seems to name two participants ("Ann taught Ben").
     """
     return bool(CUES.search(claim) or CUES.search(known)) or _named(claim) == 2 == _named(known)
 
@@ -129,7 +131,11 @@ def _named(text: str) -> int:
 
 
 def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
-    """Whether all known statements about the same thing disagree with a statement of the claim."""
+    """Whether the knowledge disagrees with the claim.
+
+    For some statement of the claim, at least one statement of the knowledge about the same thing
+    must disagree, and none may agree.
+    """
     for one in claimed:
         if not one.asserted:
             continue
@@ -141,10 +147,10 @@ def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
 
 
 def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
-    """Whether one of the known statements is the claim's only statement.
+    """Whether the knowledge makes the claim's only statement. False for a claim of several.
 
     Verb, stance and participants must be the same, with all modifiers ("all rooms" are not "some
-    rooms"). A known past event may have further circumstances. A known present state may not: "dogs
+    rooms"). The knowledge may add circumstances to a past event, but not to a present state: "dogs
     are allowed in the garden" does not say that dogs are allowed everywhere.
     """
     if len(claimed) != 1 or claimed[0].open or claimed[0].would or not claimed[0].agents | (
@@ -161,13 +167,15 @@ def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
 
 
 def _rest(statement: Statement) -> frozenset[str]:
-    """The stems of a statement's circumstances."""
+    """The stems of a statement's circumstances: its words without verb, agents and patients."""
     return statement.said.difference(*statement.agents, *statement.patients, [statement.key])
 
 
 def _against(claimed: Statement, known: Statement) -> bool | None:
-    """Whether a known statement disagrees with a claimed one; ``None`` if the two are about
-    different things."""
+    """Whether a statement of the knowledge disagrees with one of the claim.
+
+    ``None`` if the two statements are about different things.
+    """
     opposite = known.key in OPPOSITES.get(claimed.key, ())
     turned = claimed.key in known.agent and known.key in claimed.agent  # "A is B" and "B is A"
     if claimed.key != known.key and not opposite and not turned:
@@ -187,14 +195,13 @@ def _against(claimed: Statement, known: Statement) -> bool | None:
 
 
 def _swapped(claimed: Statement, known: Statement) -> bool:
-    """Whether the two statements have agent and patient the other way round."""
+    """Whether the agent of one statement is the patient of the other one, and vice versa."""
     crossed = claimed.agent & known.patient and claimed.patient & known.agent
     return bool(crossed) and not claimed.agent & known.agent
 
 
 def statements(tree: Tree) -> Iterator[Statement]:
-    """One statement for each verb and adjective of a sentence, with the sentence's stance towards
-    it."""
+    """Yields what a sentence states with each of its verbs and predicate adjectives."""
     if tree.asks:
         return
     false = says_false(tree) and not any(
@@ -244,7 +251,8 @@ def _has_ended(tree: Tree, verb: Word) -> bool:
 
 
 def _is_asserted(tree: Tree, verb: Word) -> bool:
-    """Whether a sentence asserts a verb. It does not if the verb names a purpose or a topic."""
+    """Whether the sentence asserts the verb. It does not assert a purpose ("to allow visitors"), a
+    topic ("the percentage of straying") or an order ("check with your station")."""
     helped = [child for child in tree.children[verb.i] if child.dep in ("aux", "auxpass")]
     if verb.tag == "VBG":
         return bool(helped) or verb.dep not in ("pcomp", "advcl", "acl")
@@ -259,7 +267,10 @@ def _stems(tree: Tree, bits: int) -> frozenset[str]:
 
 
 def _kept_out(tree: Tree) -> int:
-    """The words that "not" or "without" excludes although the verb is affirmed, as a set."""
+    """The words that a sentence excludes although it affirms its verb, as a bit mask.
+
+    In "it opens on weekdays, but not on Sundays", the words are "Sundays" and those with it.
+    """
     bits = 0
     for word in tree.words:
         if word.lower == "without" and word.dep == "prep":
@@ -274,8 +285,8 @@ def _kept_out(tree: Tree) -> int:
 
 
 def _has_clause(tree: Tree, word: Word) -> bool:
-    """Whether a clause follows that says what is false: "it is a myth that", "the false claim
-    that"."""
+    """Whether a clause after ``word`` says what is false: "it is a myth that …", "the lie that …".
+    """
     around = [*tree.children[word.i]]
     head = tree.words[word.head]
     if head.lemma in _COPULAS:
@@ -289,8 +300,12 @@ def _has_complement(tree: Tree, word: Word) -> bool:
 
 
 def _key(tree: Tree, word: Word) -> tuple[str, bool, Word | None]:
-    """The key of a verb or adjective: its stem, whether its participants are swapped ("A lost to B"
-    means "B beat A"), and the preposition that decides this."""
+    """The key under which a verb or adjective is compared with others.
+
+    Returns:
+        The key (a stem), whether agent and patient are swapped ("A lost to B" means "B beat A"),
+        and the preposition before the patient (``None`` without one).
+    """
     for child in tree.children[word.i]:
         if (word.lemma, child.lower) in CONVERSES:
             return *CONVERSES[word.lemma, child.lower], child
@@ -298,7 +313,8 @@ def _key(tree: Tree, word: Word) -> tuple[str, bool, Word | None]:
 
 
 def _stance(tree: Tree, verb: Word) -> tuple[bool, bool, bool]:
-    """Whether the verb is denied, whether it is left open, and whether it has "would"."""
+    """Whether the sentence denies the verb, whether it leaves the verb open, and whether "would"
+    modifies it or a verb that governs it."""
     denied = is_open = would = False
     word, came_by = verb, ""
     while True:
@@ -334,7 +350,7 @@ def _stance(tree: Tree, verb: Word) -> tuple[bool, bool, bool]:
 
 
 def _is_nothing(tree: Tree, child: Word) -> bool:
-    """Whether a participant is negative: "nobody came", "it has no pool", "none of them came"."""
+    """Whether a verb's subject or object is negative: "nobody came", "it has no pool"."""
     if child.dep not in ("nsubj", "nsubjpass", "dobj", "attr"):
         return False
     return child.lower in NOTHING or any(
@@ -345,8 +361,10 @@ def _is_nothing(tree: Tree, child: Word) -> bool:
 def _participants(
     tree: Tree, verb: Word, through: Word | None
 ) -> tuple[Word | None, Word | None]:
-    """The agent and the patient of a verb. ``through`` is the preposition before the patient, if
-    any."""
+    """The nouns that are agent and patient of a verb; ``None`` for one that is missing.
+
+    ``through`` is the preposition before the patient, as in "lost to B", or ``None``.
+    """
     subject = tree.child(verb, ("nsubj",))
     if through is not None:
         done_to = tree.child(through, ("pobj",))
@@ -358,7 +376,7 @@ def _participants(
 
 
 def _heads(tree: Tree, noun: Word | None) -> frozenset[str]:
-    """The stems of the nouns of a participant."""
+    """The stems of a noun and of the nouns compounded with it; empty for a pronoun."""
     if noun is None or noun.tag[:3] in ("PRP", "WP", "WDT"):
         return frozenset()
     names = [noun, *(child for child in tree.children[noun.i] if child.dep == "compound")]
@@ -366,8 +384,7 @@ def _heads(tree: Tree, noun: Word | None) -> frozenset[str]:
 
 
 def _joined(tree: Tree, noun: Word | None) -> Iterator[Word]:
-    """A participant and the participants that are coordinated with it: "breakfast, wifi and
-    towels"."""
+    """Yields a noun and the nouns coordinated with it: "breakfast, wifi and towels"."""
     while noun is not None and noun.tag[:3] not in ("PRP", "WP", "WDT"):
         yield noun
         noun = tree.child(noun, ("conj",))

@@ -22,10 +22,11 @@ _ENDS = words(", . ! ? ; : …")
 
 
 def join_titles(doc: Doc) -> Doc:
-    """Makes a single token of each quoted title that contains a word for the speaker ("My Way").
+    """Merges each quoted title that contains a word for the speaker ("My Way") into a single token.
 
-    Quoted words are a title if they are few, have no mark at the end, and do not follow words that
-    introduce speech. The first and the last word must have capitals, unless the text has none.
+    Quoted words are a title if there are 2 to :data:`MOST_WORDS` of them, if no punctuation mark
+    ends them, and if no verb of speech precedes them. The first and the last word must have
+    capitals, unless the whole text is in lower case. ``doc`` is changed in place.
     """
     with doc.retokenize() as retokenizer:
         for first, last in _titles(doc):
@@ -34,7 +35,7 @@ def join_titles(doc: Doc) -> Doc:
 
 
 def _titles(doc: Doc) -> Iterator[tuple[int, int]]:
-    """The tokens [first, last) between the quotes of each title."""
+    """Yields, for each quoted title, the index of its first token and that of the closing quote."""
     opened = None
     for token in doc:
         if opened is None:

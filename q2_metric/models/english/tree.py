@@ -1,4 +1,4 @@
-"""Dependency trees of sentences. A set of words is stored as the bits of an integer."""
+"""Dependency trees of sentences. A set of words is stored as a bit mask over word positions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A token: its index, forms, part of speech, dependency and entity type.
+    """A token of a sentence, with the parse by spaCy.
 
-    ``goes_on`` is true for a word inside an entity, except for the entity's first word. ``blank``
-    is true for a word followed by a blank.
+    ``i`` is the token's index, ``tag`` its part of speech, ``dep`` its dependency, ``head`` the
+    index of its head, and ``label`` its entity type ("" for none). ``goes_on`` is true inside an
+    entity, except for the entity's first word. ``blank`` is true if a blank follows the token.
     """
 
     i: int
@@ -32,15 +33,23 @@ class Word:
 
 
 class Tree:
-    """A sentence's dependency tree. A set of its words is stored as the bits of an integer.
+    """A sentence's dependency tree.
+
+    A set of words is stored as a bit mask: bit ``i`` stands for word ``i``.
 
     Attributes:
-        below: for each word, the set of the words in its subtree.
-        asks: whether the sentence is itself a question.
+        words: the words in order.
+        children: for each word, the words that depend on it.
+        below: for each word, the words of its subtree, itself included, as a bit mask.
+        asks: whether the sentence ends with a question mark.
+        raised: whether the first word's capital was added by the repair of the text.
     """
 
     def __init__(self, doc: Doc, raised: bool = False) -> None:
-        """``raised`` is true if the first word has its capital only from the repair of the text."""
+        """Reads spaCy's parse of one sentence, and corrects two frequent errors of the parser.
+
+        ``raised`` is true if the first word's capital was added by the repair of the text.
+        """
         self.raised = raised
         self.words = [
             Word(
@@ -72,12 +81,15 @@ class Tree:
         self.asks = any(word.text.endswith("?") for word in self.words[-2:])
 
     def opens_clause(self, that: Word) -> bool:
-        """Whether "that" before a noun is a conjunction, as in "i know that veganism is ..."."""
+        """Whether the word "that" is a conjunction which the parser took for a noun's determiner.
+
+        In "i know that veganism is …", "that" opens a clause.
+        """
         return self.words[that.i - 1].lemma in REPORTING and self.words[that.head].tag[:2] == "NN"
 
     def is_bare(self, verb: Word) -> bool:
-        """Whether a word that the parser took for an infinitive is a present tense: "i know that
-        orcs have swords"."""
+        """Whether a verb that the parser took for an infinitive is in the present tense: "have" in
+        "i know that orcs have swords"."""
         own = [word.dep for word in self.words[: verb.i] if word.head == verb.i]
         return "nsubj" in own and "aux" not in own and self.words[verb.head].lemma not in CAUSATIVE
 
@@ -96,7 +108,7 @@ class Tree:
         return next((child for child in self.children[word.i] if child.dep in deps), None)
 
     def members(self, bits: int) -> list[Word]:
-        """The words of a set, in order."""
+        """The words of a bit mask, in the order of the sentence."""
         words = []
         while bits:
             lowest = bits & -bits
@@ -113,7 +125,7 @@ class Tree:
 
 
 def bits_of(members: Iterable[Word]) -> int:
-    """The set of these words, as bits."""
+    """The words as a bit mask over word positions."""
     bits = 0
     for word in members:
         bits |= 1 << word.i
@@ -126,7 +138,7 @@ def is_verb(word: Word) -> bool:
 
 
 def is_plural(tree: Tree, noun: Word) -> bool:
-    """Whether a verb agrees with the noun in the plural."""
+    """Whether the noun is plural, so that its verb is plural too. Coordinated nouns are plural."""
     return (
         noun.tag in ("NNS", "NNPS")
         or noun.lower in ("they", "we", "you", "these", "those", "people", "them", "police")

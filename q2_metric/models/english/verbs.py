@@ -1,4 +1,4 @@
-"""Finds verbs that have a clause, their tense and their subject."""
+"""Finds the verbs that form a clause, their subjects and the words that carry their tense."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from q2_metric.models.english.vocabulary import AUXILIARIES, FINITE, SUBJECTS
 
 
 def finite_word(tree: Tree, verb: Word) -> Word | None:
-    """The word that carries the tense: the first finite auxiliary, or the verb itself."""
+    """The word that carries the verb's tense: the first finite auxiliary, or the verb itself.
+
+    ``None`` if the verb has no tense, as in "to open".
+    """
     subject = tree.child(verb, SUBJECTS)
     for child in tree.children[verb.i]:
         # An auxiliary before the subject is part of a short answer: "yes i do , peta is ...".
@@ -20,10 +23,11 @@ def finite_word(tree: Tree, verb: Word) -> Word | None:
 
 
 def subject_of(tree: Tree, verb: Word) -> Word | None:
-    """The subject of a verb, even if the parser took it for the object of the verb before.
+    """The subject of a verb; ``None`` if the verb has none of its own.
 
-    In "i can't believe scream was released in 1996" the small model reads "scream" as the object of
-    "believe".
+    The parser sometimes takes the subject for the object of the verb before. In "i can't believe
+    scream was released in 1996", it reads "scream" as the object of "believe". The result for
+    "released" is still "scream".
     """
     subject = tree.child(verb, ("nsubj", "nsubjpass", "expl", "csubj"))
     if subject is not None or verb.dep != "ccomp" or not tree.child(verb, AUXILIARIES):
@@ -33,7 +37,8 @@ def subject_of(tree: Tree, verb: Word) -> Word | None:
 
 
 def is_finite_clause(tree: Tree, verb: Word) -> bool:
-    """Whether ``verb`` has a tense and a subject. The subject may be that of the verb before."""
+    """Whether ``verb`` has a tense and a subject. A coordinated verb may share both with the verb
+    before it."""
     if not is_verb(verb):
         return False
     if any(child.lower == "to" and child.dep == "aux" for child in tree.children[verb.i]):
@@ -43,8 +48,11 @@ def is_finite_clause(tree: Tree, verb: Word) -> bool:
 
 
 def first_of(tree: Tree, verb: Word) -> Word:
-    """The verb whose subject a coordinated verb shares. A verb with a subject of its own is
-    returned unchanged."""
+    """The verb whose subject a coordinated verb shares.
+
+    In "it has rooms and allows pets", it is "has" for "allows". A verb with a subject of its own is
+    returned unchanged.
+    """
     while verb.dep == "conj" and subject_of(tree, verb) is None:
         if not is_verb(tree.words[verb.head]):
             break
@@ -53,7 +61,7 @@ def first_of(tree: Tree, verb: Word) -> Word:
 
 
 def is_participle_clause(tree: Tree, verb: Word) -> bool:
-    """Whether the verb is a participle after a noun: "a sitcom created by ..."."""
+    """Whether ``verb`` is a participle that modifies a noun: "a sitcom created by …"."""
     return (
         verb.dep == "acl"
         and verb.tag in ("VBN", "VBD", "VBG")
@@ -62,7 +70,7 @@ def is_participle_clause(tree: Tree, verb: Word) -> bool:
 
 
 def clause_verb(tree: Tree, word: Word) -> Word | None:
-    """The verb of the innermost clause that contains ``word``."""
+    """The verb of the innermost clause that contains ``word``; ``None`` if there is no clause."""
     for candidate in tree.up(word):
         if candidate is not word and (
             is_finite_clause(tree, candidate) or is_participle_clause(tree, candidate)

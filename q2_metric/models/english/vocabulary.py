@@ -14,7 +14,7 @@ NOT_ASKED = words("""
     something anything nothing everything someone anyone everyone somebody anybody everybody
     myself yourself himself herself itself themselves ourselves each all both some any mine
 """)
-"""Spans that get no question, because a question could not say which of several things is meant."""
+"""Spans that get no question. A question about such a word would not say which thing is meant."""
 QUOTES = words("\" “ ” « »")
 REPORTING = words("know hear think believe read say see agree guess learn find mean show suggest")
 """Verbs after which "that" always begins a clause, even if the parser disagrees."""
@@ -28,25 +28,25 @@ PRESUPPOSING = words("""
 believe that ..."."""
 DENYING = words("deny doubt dispute refute disprove reject")
 NOT_DENYING = words("only until just merely simply necessarily")
-"""If one of these words follows "not", nothing is denied."""
+"""If one of these words follows "not", the sentence denies nothing: "not only"."""
 ENDINGS = words("until till")
-"""If one of these words follows, "not" denies nothing: "not ... until 1990" says when something
-happened."""
+"""If one of these words follows in the clause, "not" denies nothing: "not ... until 1990" says when
+something happened."""
 FALSE = words("false untrue incorrect wrong inaccurate lie myth falsehood hoax rumor rumour")
 TRUE = words("true correct accurate right case")
 SAYINGS = words("""
     it this that which claim statement idea belief rumor rumour notion assertion story
     report news allegation theory
 """)
-"""Nouns for what a sentence calls true or false ("the claim that ... is false")."""
+"""Words for what a sentence calls true or false: "that" or "the claim" in "that is false"."""
 UNASKED = words("intj mark cc preconj parataxis dep meta conj")
-"""Dependencies of words that a question about the verb leaves out."""
+"""Dependencies on a verb. A question about the verb leaves out words with these dependencies."""
 LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")
-"""Dependencies of words that a noun phrase can lose."""
+"""Dependencies on a noun. Words with these dependencies can be left out of the noun phrase."""
 GENERIC = words("those one ones people person something thing things someone")
-"""Nouns that mean nothing definite without a relative clause."""
+"""Nouns that need a relative clause to mean something definite: "people who ..."."""
 VAGUE = words("many much several some various other different few certain")
-"""Adjectives after which "an example of ..." would say nothing."""
+"""Adjectives that a question "What is an example of ...?" leaves out."""
 IDIOMS = words("course fact example time lot bit kind sort way thing things sure fun general")
 """Nouns of set phrases with a preposition ("of all time", "in fact", "by the way")."""
 DROPPED_ADVERBS = words("""
@@ -74,7 +74,7 @@ PLACES = words("""
     university valley village world zoo room wild desert forest hemisphere
 """)
 NAMES = words("PERSON GPE NORP LANGUAGE")
-"""Entity types whose words get a capital, also if the response has none."""
+"""Entity types whose words get a capital, even if the response writes them in lower case."""
 LOCATIVE = words("in at near around from throughout across within inside outside on")
 LOCATIONS = words("GPE LOC FAC")
 LIGHT_NOUNS = words("""
@@ -131,10 +131,11 @@ KNOWING = words("""
 """Verbs with which speakers introduce their own claim: "i know that ..."."""
 SURE = words("sure aware glad surprised certain positive happy")
 TEXTS = words("text passage document article source context paragraph excerpt knowledge snippet")
-"""Nouns by which a response refers to its knowledge."""
+"""Nouns with which a response refers to its knowledge: "the article says ..."."""
 STATING = words("say state mention note indicate explain tell report show describe confirm")
 SPEAKING = STATING | words("add announce warn claim insist argue believe think write admit")
-"""Verbs with which other people make a claim. The claim is kept together with the person."""
+"""Verbs for a claim that another person makes: "the mayor said ...". Such a claim is judged
+together with the words that name the person."""
 PASTS = words("""
     came became went grew took gave wrote knew saw began rose fell drew flew spoke broke drove ate
     ran sang swam wore chose forgot hid rode shook stole threw woke was were did had
