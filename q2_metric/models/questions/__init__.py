@@ -1,1 +1,1 @@
-"""Makes questions by rules."""
+"""Writes questions by rules over the dependency parse."""

@@ -1,4 +1,4 @@
-"""Writes the question about a gap in a clause."""
+"""Writes the question about a gap in a clause: the words that the question asks for."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ENDS = re.compile(r"^[\s,;:.\-–—]+|[\s,;:.!\-–—]+$")
 
 
 def tidy(parts: Iterable[str]) -> str:
-    """Joins the parts into one question.
+    """Joins texts into one question, with a capital letter and a question mark.
 
-    It has a capital letter, a question mark, and no stray commas, brackets or quotes.
+    Stray commas, brackets and quotes are removed.
     """
     text = " ".join(part for part in parts if part)
     text = re.sub(r"\(\s*\)|\"\s*\"", " ", text)
@@ -35,9 +35,10 @@ def tidy(parts: Iterable[str]) -> str:
 
 
 def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
-    """Turns a clause into a question about the gap; ``None`` if no form of "do" fits the verb.
+    """Turns a clause into a question that asks for the words of the gap.
 
-    With ``full``, the question keeps clauses and asides that a short question leaves out
+    ``None`` if no question can be formed, for example if no form of "do" fits the verb. If ``full``
+    is true, the question keeps subordinate clauses and asides that a short question leaves out
     (:func:`dropped`).
     """
     verb = clause.verb
@@ -78,7 +79,11 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
 
 
 def opens_well(tree: Tree, before: Sequence[Word], verb: Word) -> bool:
-    """Whether the words before the subject can move to the end of the question."""
+    """Whether the words before the subject can move to the end of the question.
+
+    "In 1962, Ann founded it" → "Who founded it in 1962?". ``before`` has these words. Each of their
+    phrases must begin with a preposition or be a time without one ("last year").
+    """
     if not before:
         return False
     tops = [w for w in before if w.head == verb.i and w.dep != "punct"]
@@ -88,7 +93,15 @@ def opens_well(tree: Tree, before: Sequence[Word], verb: Word) -> bool:
 def subject_question(
     tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str
 ) -> str | None:
-    """A question that asks for the subject. It keeps the word order ("Who founded Ford?")."""
+    """The question that asks for the subject, in the clause's word order: "Who founded Ford?".
+
+    Args:
+        tree: the sentence.
+        clause: the clause.
+        gap: the subject's gap.
+        rest: the words of the clause after the subject.
+        moved: text from before the subject, which comes at the end of the question.
+    """
     verb = clause.verb
     parts: list[str] = []
     carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
@@ -116,8 +129,8 @@ def subject_question(
 
 
 def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str | None:
-    """A question that asks for a word inside the subject: "The symptoms of what are recurring?", or
-    "What is Paris the capital of?"."""
+    """The question that asks for a noun inside the subject: "The symptoms of what are recurring?",
+    or "What is Paris the capital of?". ``rest`` has the words of the clause after the subject."""
     subject = tree.members(clause.subject_bits & ~gap.bits)
     place = (gap.bits & -gap.bits).bit_length() - 1
     before = [word for word in subject if word.i < place]

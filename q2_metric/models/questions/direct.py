@@ -1,4 +1,4 @@
-"""Makes questions that do not use the span's clause."""
+"""Writes questions about comparatives, examples and appositions, without a gap in a clause."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from q2_metric.models.questions.words import is_person
 
 
 def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
-    """The question whose answer is a comparative.
+    """The question whose answer is the comparative ``root``; ``None`` if no rule applies.
 
-    For "bigger" in "Alaska is bigger than Texas" it is "How does Alaska compare to Texas?".
+    For "bigger" in "Alaska is bigger than Texas", it is "How does Alaska compare to Texas?".
     """
     than = next((c for c in tree.children[root.i] if c.dep == "prep" and c.lower == "than"), None)
     other = tree.child(than, ("pobj",)) if than is not None else None
@@ -30,7 +30,11 @@ def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
 
 
 def direct_questions(tree: Tree, root: Word, label: str) -> Iterator[str]:
-    """Questions whose answer is an example of a noun ("countries such as Peru") or an apposition.
+    """Yields questions whose answer is an example of a noun, or an apposition.
+
+    "he visited small countries such as Peru" → "What is an example of small countries?" "Paris, the
+    capital of France, …" → "What is Paris?" ``root`` is the head of the span, and ``label`` its
+    entity type ("" for none).
     """
     top = top_of(tree, root)
     head = tree.words[top.head]

@@ -1,4 +1,4 @@
-"""The gap that a question leaves in its clause."""
+"""The words of a clause that a question asks for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The gap that a question leaves in its clause, and how the question asks for it.
+    """The words of a clause that a question asks for, and how the question asks for them.
 
-    ``bits`` is the set of words that the question takes out of the clause. The question word ``wh``
-    comes first. If the gap is the ``subject``, the word order stays. ``after`` is put at the end
-    ("besides red"). With ``echo``, the question word stands in the gap ("The symptoms of what are
-    recurring?").
+    Attributes:
+        wh: the question words, such as "how many types of guitar".
+        bits: the words that are removed from the clause, as a bit mask over word positions.
+        subject: whether these words are the clause's subject. The question then keeps the clause's
+            word order ("Who founded Ford?").
+        after: text at the end of the question ("besides red").
+        echo: whether the question words stand in the place of the removed words ("The symptoms of
+            what are recurring?") instead of at the start.
     """
 
     wh: str

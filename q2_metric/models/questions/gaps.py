@@ -1,5 +1,4 @@
-"""Finds the gaps that a span can leave in its clause. A gap says which words a question asks for.
-"""
+"""Finds the gaps for a span: which words a question removes from the clause, and how it asks."""
 
 from __future__ import annotations
 
@@ -20,7 +19,15 @@ from q2_metric.models.questions.words import about_person, is_age, plain_wh, wit
 def gaps(
     tree: Tree, clause: Clause, members: Sequence[Word], root: Word, label: str
 ) -> Iterator[Gap]:
-    """The gaps that the span ``members`` can leave in its clause, best first."""
+    """Yields the gaps for questions that ask for a span of a clause, best first.
+
+    Args:
+        tree: the sentence.
+        clause: the clause that contains the span.
+        members: the words of the span.
+        root: the head of the span.
+        label: the span's entity type; "" for none.
+    """
     text = spell(tree, members).lower()
     if tree.words[root.head].text in ("'s", "s") and root.dep in ("nummod", "compound", "amod"):
         root = tree.words[root.head]  # "the 1980" in "the 1980's"
@@ -49,7 +56,10 @@ def gaps(
 
 
 def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) -> Iterator[Gap]:
-    """Gaps for a span that is the subject of the clause."""
+    """Yields the gaps for a span that is the clause's subject: "Who founded Ford?".
+
+    ``text`` is the span in lower case. The other arguments are those of :func:`gaps`.
+    """
     wh = with_part(tree, root, plain_wh(tree, root, label, text))
     if wh == "when":
         wh = "what"
@@ -63,7 +73,12 @@ def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) 
 def modifier_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Gaps for a modifier of a noun. The question word stands with the noun ("how many types")."""
+    """Yields the gaps for a modifier of a noun. The question words contain the noun: "three types"
+    → "how many types".
+
+    ``top`` is the first word of the coordination that ``root`` belongs to, and ``text`` is the span
+    in lower case. The other arguments are those of :func:`gaps`.
+    """
     noun = tree.words[top.head]
     if label == "NORP" and noun.dep == "attr" and about_person(tree, clause, noun):
         yield Gap("what nationality", phrase_bits(tree, noun))
@@ -81,7 +96,11 @@ def modifier_gaps(
 
 
 def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Gaps inside the subject. Only an echo question can ask for them."""
+    """Yields the gap for the object of a preposition inside the subject.
+
+    Only an echo question can ask for it: "The symptoms of what are recurring?" The arguments are
+    those of :func:`modifier_gaps`.
+    """
     if tree.words[top.head].lower in ("of", "for", "in", "from", "by", "about"):
         wh = plain_wh(tree, root, label, text)
         wh = "whom" if wh == "who" else wh
@@ -92,7 +111,11 @@ def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Itera
 def adverbial_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Gaps for times and measures without a preposition: "last year", "6 feet tall"."""
+    """Yields the gaps for times and measures without a preposition: "last year" → "when", "6 feet
+    tall" → "how tall".
+
+    The arguments are those of :func:`modifier_gaps`.
+    """
     timed = label in ("DATE", "TIME")
     often = bool(FREQUENCY.search(text))
     holder = tree.words[top.head]
@@ -113,7 +136,10 @@ def adverbial_gaps(
 def object_gaps(
     tree: Tree, members: Sequence[Word], root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Gaps for the object of the verb, and for the name by which somebody is called."""
+    """Yields the gaps for the object of the verb, or for a name as in "they call him Bob".
+
+    The arguments are those of :func:`gaps` and :func:`modifier_gaps`.
+    """
     wh = plain_wh(tree, root, label, text)
     whole = phrase_bits(tree, top)
     called = top.dep == "oprd"
@@ -133,13 +159,16 @@ def object_gaps(
 
 
 def is_mislabelled(root: Word, label: str) -> bool:
-    """Whether the span is an ordinal, or an adjective with the label of a name."""
+    """Whether the span is an ordinal, or an adjective that the parser labels as a name."""
     adjective = root.tag[:2] == "JJ" and label not in ("NORP", "DATE", "LANGUAGE", "")
     return label == "ORDINAL" or adjective
 
 
 def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
-    """Whether the span is only a part of a phrase: "tales" of "fairy tales", "bc" of "400 bc"."""
+    """Whether the span lacks the start of its phrase: "tales" of "fairy tales", "bc" of "400 bc".
+
+    ``members`` has the words of the span, and ``root`` is its head.
+    """
     if any(child.lower == "new" and child.i < members[0].i for child in tree.children[root.i]):
         return True
     torn = "nummod" if root.lower in ("bc", "ad") else "compound"
@@ -147,7 +176,11 @@ def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
 
 
 def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -> Iterator[Gap]:
-    """Gaps for a span after a form of "be": "it is SPAN"."""
+    """Yields the gaps for a span after a form of "be": "it is a band" → "what".
+
+    ``wh`` is the question word that the span alone suggests (:func:`plain_wh`). The other arguments
+    are those of :func:`modifier_gaps`.
+    """
     whole = phrase_bits(tree, top)
     if tree.child(clause.verb, ("expl",)):
         kept = kept_modifiers(tree, top)

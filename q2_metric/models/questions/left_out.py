@@ -11,9 +11,10 @@ from q2_metric.models.questions.nouns import own_phrase
 
 
 def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
-    """The words of the clause, besides the gap, that the question leaves out, as bits.
+    """The words of the clause, besides the gap, that the question leaves out, as a bit mask.
 
-    With ``full``, later clauses, relative clauses and asides are kept.
+    If ``full`` is true, the question keeps adverbial clauses after the verb, relative clauses and
+    asides.
     """
     verb = clause.verb
     gone = 0
@@ -41,8 +42,10 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
 
 
 def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
-    """Whether a question leaves out a dependent of the verb. The dependent does not contain the
-    gap."""
+    """Whether a question leaves out ``child``, a dependent of the verb that contains no gap.
+
+    ``full`` is true for a question that keeps adverbial clauses after the verb.
+    """
     before = child.i < clause.verb.i
     if child.dep == "advcl":
         return before or not full
@@ -52,9 +55,10 @@ def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
 
 
 def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
-    """The words that are coordinated with the noun phrase that contains the gap, as bits.
+    """The words that are coordinated with a phrase that contains the gap, as a bit mask.
 
-    "It results in illness and cirrhosis of GAP" is asked as "it results in cirrhosis of GAP".
+    For the gap "the liver" in "it results in illness and cirrhosis of the liver", they are "illness
+    and". The question is "What does it result in cirrhosis of?".
     """
     inner = next((w for w in tree.members(gap.bits) if not gap.bits >> w.head & 1), None)
     gone = 0

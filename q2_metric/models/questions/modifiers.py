@@ -1,4 +1,5 @@
-"""Finds gaps for modifiers of a noun. The question keeps the rest of the noun phrase."""
+"""Finds the gap for a modifier of a noun. The question words contain the noun: "three types of
+guitar" → "how many types of guitar"."""
 
 from __future__ import annotations
 
@@ -9,14 +10,21 @@ from q2_metric.models.questions.gap import Gap
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
 AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
-"""Dependencies of words that a question about a noun's modifier leaves out."""
+"""Dependencies on a noun. A question about the noun's modifier leaves out words with these."""
 
 
 def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Gap | None:
-    """A gap for a modifier of a noun. The question keeps the rest of the noun phrase.
+    """The gap for a modifier of a noun; ``None`` if no question can ask for this modifier.
 
-    For "three types of guitar", the question asks "how many types of guitar". For "ford's cars", it
-    asks "whose cars".
+    The question words contain the rest of the noun phrase. For "three" in "three types of guitar",
+    they are "how many types of guitar". For "ford" in "ford's cars", they are "whose cars".
+
+    Args:
+        tree: the sentence.
+        root: the head of the span that the question asks for.
+        top: the first word of the coordination that ``root`` belongs to.
+        label: the span's entity type; "" for none.
+        text: the span in lower case.
     """
     noun = tree.words[top.head]
     rest = _rest(tree, noun, top)
@@ -41,7 +49,11 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
 
 
 def _rest(tree: Tree, noun: Word, top: Word) -> int:
-    """The words of the noun phrase, without ``top`` and without loose dependents, as bits."""
+    """The words of the noun phrase that the question repeats, as a bit mask.
+
+    They lack the modifier ``top``, articles, adjectives before the modifier, and phrases that can
+    be left out, such as relative clauses.
+    """
     rest = tree.below[noun.i] & ~tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -55,7 +67,11 @@ def _rest(tree: Tree, noun: Word, top: Word) -> int:
 
 
 def _gone(tree: Tree, noun: Word, top: Word, rest: int) -> int:
-    """All words that the question takes out of the sentence, as bits."""
+    """The words of the sentence that are removed to form the question, as a bit mask.
+
+    They are the modifier ``top``, the words ``rest`` that the question words repeat, and others of
+    the noun phrase, such as articles.
+    """
     gone = rest | tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -67,8 +83,10 @@ def _gone(tree: Tree, noun: Word, top: Word, rest: int) -> int:
 
 
 def _asked(noun: Word, top: Word, label: str) -> str:
-    """The question words for a modifier with this label; "" if no question asks for such a
-    modifier."""
+    """The first question words for the modifier ``top`` of a noun, such as "how many".
+
+    "" if no question can ask for the modifier. ``label`` is its entity type ("" for none).
+    """
     if (
         top.dep == "nummod"
         and label in ("CARDINAL", "QUANTITY", "")

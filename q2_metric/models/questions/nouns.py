@@ -1,4 +1,4 @@
-"""Finds the words that belong to a noun: coordination, examples, complements."""
+"""Finds the words that belong to a noun: nouns coordinated with it, examples, complements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from q2_metric.models.english.vocabulary import NOUN_TAGS
 
 
 def phrase_bits(tree: Tree, noun: Word) -> int:
-    """The words of a noun phrase as bits, without clauses that are coordinated with the phrase."""
+    """The words of a noun phrase as a bit mask, without clauses that are coordinated with it."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep == "conj" and is_verb(child):
@@ -17,16 +17,18 @@ def phrase_bits(tree: Tree, noun: Word) -> int:
 
 
 def top_of(tree: Tree, root: Word) -> Word:
-    """The first member of the coordination that ``root`` belongs to."""
+    """The first noun of the coordination that ``root`` belongs to: "red" for "blue" in "red and
+    blue". ``root`` itself if it is not coordinated."""
     while root.dep == "conj" and not is_verb(tree.words[root.head]):
         root = tree.words[root.head]
     return root
 
 
 def besides(tree: Tree, root: Word) -> str:
-    """The text "besides X and Y", where X and Y are the other members of the span's coordination.
+    """The end of a question that asks for one of several coordinated nouns.
 
-    The text is "" if the span is not in a coordination of two to five nouns.
+    For "green" in "red, blue and green", it is "besides red and blue". It is "" if ``root``, the
+    head of the span, does not belong to a coordination of two to five nouns.
     """
     conjuncts = [top_of(tree, root)]
     while following := tree.child(conjuncts[-1], ("conj",)):
@@ -50,8 +52,10 @@ def besides(tree: Tree, root: Word) -> str:
 
 
 def own_phrase(tree: Tree, noun: Word) -> int:
-    """The words of the phrase of a coordinated noun, as bits. Asides and the nouns coordinated
-    after it are left out."""
+    """The words of a coordinated noun's own phrase, as a bit mask.
+
+    Nouns that are coordinated after it, relative clauses and asides are left out.
+    """
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod") or (
@@ -71,8 +75,10 @@ def is_example(tree: Tree, preposition: Word) -> bool:
 
 
 def kept_modifiers(tree: Tree, top: Word) -> int:
-    """The words of the prepositional phrases that a question can keep after a noun ("for
-    collectors"), as bits."""
+    """The words of prepositional phrases after the noun ``top``, as a bit mask.
+
+    A question about the noun can keep them: "for collectors" in "a fair for collectors".
+    """
     bits = 0
     for child in tree.children[top.i]:
         if child.dep == "prep" and child.i > top.i and child.lower not in ("of", "like", "as"):
@@ -81,8 +87,8 @@ def kept_modifiers(tree: Tree, top: Word) -> int:
 
 
 def has_complement(tree: Tree, noun: Word) -> bool:
-    """Whether a noun cannot stand without the words after it: "of ...", an infinitive or a close
-    apposition."""
+    """Whether a noun needs the words after it: "the age of …", "the right to …", 'the word "tea"'.
+    """
     for child in tree.children[noun.i]:
         infinitive = child.dep == "acl" and tree.words[child.i - 1].lower == "to"
         if infinitive and noun.lemma in ("ability", "right", "attempt", "tendency", "need"):

@@ -1,5 +1,5 @@
-"""Finds gaps for the object of a preposition. The question asks when, where, or who or what with
-the preposition kept."""
+"""Finds gaps for the object of a preposition. The question asks when or where, or it asks who or
+what and keeps the preposition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,16 @@ from q2_metric.models.questions.words import plain_wh, time_wh
 
 
 def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Gaps for the object of a preposition, best first."""
+    """Yields the gaps for a span that is the object of a preposition, best first.
+
+    Args:
+        tree: the sentence.
+        root: the head of the span.
+        top: the first noun of the coordination that ``root`` belongs to. It depends on the
+            preposition.
+        label: the span's entity type; "" for none.
+        text: the span in lower case.
+    """
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     around = _around(tree, preposition, holder)
@@ -45,8 +54,11 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
 
 
 def _around(tree: Tree, preposition: Word, holder: Word) -> int:
-    """The words of the prepositional phrase and of the adverb before it ("far back as 1272"), as
-    bits."""
+    """The words of a prepositional phrase and of an adverb before it, as a bit mask.
+
+    In "as far back as 1272", the adverb is "far back". ``holder`` is the word that the preposition
+    depends on.
+    """
     around = tree.below[preposition.i]
     if holder.tag == "RB" and holder.lower in ("back", "early", "far", "late", "long", "recently"):
         around |= tree.below[holder.i]  # "as far back as 1272"
@@ -58,7 +70,11 @@ def _around(tree: Tree, preposition: Word, holder: Word) -> int:
 def _time_gap(
     tree: Tree, root: Word, top: Word, around: int, label: str, text: str
 ) -> Gap | None:
-    """A gap that asks when; ``None`` if the object is not a time."""
+    """The gap for a question that asks when; ``None`` if the preposition's object is not a time.
+
+    ``around`` is the result of :func:`_around`. The other arguments are those of
+    :func:`prepositional_gaps`.
+    """
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     prep = preposition.lower
@@ -79,7 +95,11 @@ def _time_gap(
 
 
 def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> Iterator[Gap]:
-    """Gaps that ask where."""
+    """Yields the gaps for questions that ask where.
+
+    ``around`` is the result of :func:`_around`. The other arguments are those of
+    :func:`prepositional_gaps`.
+    """
     prep, whole, after = tree.words[top.head].lower, tree.below[top.i], besides(tree, root)
     inner = tree.child(root, ("appos", "npadvmod"))
     if inner is not None and inner.label in LOCATIONS and prep in ("in", "at"):
@@ -95,7 +115,10 @@ def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> I
 
 
 def _object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Gaps that ask who or what. The preposition keeps its place in the question."""
+    """Yields the gaps for questions that ask who or what and keep the preposition.
+
+    An example is "What is it made of?". The arguments are those of :func:`prepositional_gaps`.
+    """
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     whole, after = tree.below[top.i], besides(tree, root)

@@ -1,15 +1,15 @@
-"""Makes questions from the dependency parse, without a model of its own.
+"""Writes questions from the dependency parse by rules, without a further model.
 
-A span is taken out of its clause, and the clause becomes a question about the gap::
+A span is removed from its clause, and the rest of the clause becomes a question about the span::
 
     i ' m not sure , but i know it was created by matt groening .
                                [ it was created by GAP ]            the span's clause
     Who + was + it + created by                                     asked
 
 Only the innermost clause around the span is used, so that chit-chat ("i know that", "i'm not sure,
-but") stays out of the question. The kind of the span decides the question word. The position of the
-span decides the word order. A question for the subject keeps the order of the clause ("Who founded
-Ford?"). Any other question puts the auxiliary, or a form of "do", before the subject.
+but") stays out of the question. The kind of the span determines the question word, and its position
+the word order. A question for the subject keeps the order of the clause ("Who founded Ford?"). Any
+other question puts the auxiliary, or a form of "do", before the subject.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from q2_metric.text.normalise import normalise
 from q2_metric.types import Span
 
 MAX_QUESTIONS = 5
-"""Maximum number of candidates for one span. The paper's beam search also returns 5."""
+"""Maximum number of candidate questions for one span. The Q² paper's beam search also returns 5."""
 MAX_WORDS = 30
-"""Maximum number of words of a question. Longer questions are dropped, because their parse is
-rarely right."""
+"""Maximum number of words in a question. Longer questions are dropped, because the parse of such a
+long clause is rarely right."""
 _STUTTER = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 
 
@@ -50,9 +50,13 @@ def is_sound(question: str, span: str) -> bool:
 
 
 def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[str]:
-    """The candidate questions whose answer is the words [first, last) of the sentence, best first.
+    """The candidate questions whose answer is a span of a sentence, best first.
 
-    ``label`` is the entity type of these words ("" for none), and ``text`` is their text.
+    Args:
+        tree: the sentence.
+        first, last: positions of the span's first word and of the word after its last one.
+        label: the span's entity type; "" for none.
+        text: the span.
     """
     members = tree.words[first:last]
     inside = range(first, last)
@@ -92,10 +96,10 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
 
 
 class SyntacticQuestions:
-    """The bundled question generator: it rearranges the clause around a span.
+    """The bundled question generator, which turns the clause around a span into a question.
 
-    Pronouns get no question. Spans in questions, conditions, denials or fragments get no question
-    either.
+    A pronoun gets no question. A span inside a question, a condition, a denial or a fragment gets
+    no question either.
     """
 
     name = "syntactic"

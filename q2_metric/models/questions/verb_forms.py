@@ -7,8 +7,10 @@ from q2_metric.models.english.tree import Word
 
 
 def do_form(verb: Word, plural: bool, subject: str) -> str | None:
-    """The form of "do" that has the verb's tense and number; ``None`` for verb forms without a
-    tense."""
+    """The form of "do" for a question with this verb and subject: "did", "does" or "do".
+
+    ``plural`` is true for a plural subject. ``None`` for a verb form without a tense.
+    """
     if verb.tag in ("VBD", "VBN"):
         return "did"
     if verb.tag == "VBZ":
@@ -19,13 +21,12 @@ def do_form(verb: Word, plural: bool, subject: str) -> str | None:
 
 
 def third_person(verb: Word) -> str:
-    """The form of a verb after "who" or "what": the third person if the verb is in the present
-    tense."""
+    """The form of a verb after the subject "who" or "what": "have" → "has", "opened" → "opened"."""
     if verb.tag != "VBP" or verb.lemma == "be":
         return verb.lower
     return third("have" if verb.lower == "'ve" else verb.lower)
 
 
 def base_form(verb: Word) -> str:
-    """The form of a verb after "do"."""
+    """The form of a verb after "do": "opened" → "open"."""
     return "have" if verb.lower == "'ve" else verb.lemma

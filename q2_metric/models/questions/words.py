@@ -20,7 +20,10 @@ from q2_metric.models.english.vocabulary import (
 
 
 def is_person(tree: Tree, root: Word, label: str) -> bool:
-    """Whether the span is a person, so that the question word is "who"."""
+    """Whether the span is a person, so that the question word is "who".
+
+    ``root`` is the head of the span, and ``label`` the span's entity type ("" for none).
+    """
     if label:
         return label == "PERSON"
     if tree.child(root, ("nummod",)):
@@ -29,7 +32,11 @@ def is_person(tree: Tree, root: Word, label: str) -> bool:
 
 
 def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
-    """The question word that the span alone suggests: who, what, when or how."""
+    """The question word for a span, such as "who", "when" or "how many", without its context.
+
+    ``root`` is the head of the span, ``label`` the span's entity type ("" for none), and ``text``
+    the span in lower case.
+    """
     if is_person(tree, root, label):
         return "who"
     if AGE.search(text):
@@ -54,10 +61,15 @@ def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
 
 
 def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool] | None:
-    """The question word for a time after a preposition, and whether this word replaces the
-    preposition.
+    """The question word for a time after a preposition, and true if it replaces the preposition.
 
-    ``None`` if the preposition's object is not a time.
+    "in 1990" → ("when", True); "after 1990" → ("what", False): "after what". ``None`` if the span
+    is not a time.
+
+    Args:
+        preposition: the preposition in lower case.
+        text: the span after the preposition, in lower case.
+        span_is_date: whether the span is a date.
     """
     if AGE.search(text):
         return ("at what age" if preposition == "at" else "how old"), True
@@ -81,7 +93,11 @@ def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool]
 
 
 def with_part(tree: Tree, root: Word, wh: str) -> str:
-    """The question word together with the "of" phrase of a number ("how many of his opponents")."""
+    """The question word ``wh``, with the "of" phrase that follows a number.
+
+    "three of his opponents" → "how many of his opponents". Without such a phrase, ``wh`` is
+    returned unchanged. ``root`` is the head of the span.
+    """
     part = tree.child(root, ("prep",))
     if wh in ("how many", "how much", "what percentage") and part and part.lower == "of":
         return f"{wh} {spell(tree, tree.members(tree.below[part.i]))}"
@@ -89,13 +105,17 @@ def with_part(tree: Tree, root: Word, wh: str) -> str:
 
 
 def is_age(tree: Tree, clause: Clause, label: str, text: str) -> bool:
-    """Whether the span is the age of a person ("he was ten")."""
+    """Whether the span is the age of a person, as in "he was ten".
+
+    ``label`` is the span's entity type, and ``text`` the span in lower case.
+    """
     numeral = label in ("DATE", "CARDINAL") and AGE_NUMBER.match(text) is not None
     return numeral and clause.verb.lemma in ("be", "'s") and about_person(tree, clause)
 
 
 def about_person(tree: Tree, clause: Clause, noun: Word | None = None) -> bool:
-    """Whether the clause's subject is a person."""
+    """Whether the clause is about a person: its subject is one, or ``noun`` names a profession or
+    another role of people."""
     if clause.subject in ("he", "she", "I", "who"):
         return True
     subject = tree.child(clause.verb, ("nsubj",))
