@@ -1,2 +1,2 @@
-"""Works on strings in pure Python, without models: normalisation, overlap, chunks and tree search.
+"""Functions on strings, in pure Python and without models: normalisation, overlap, chunks, values.
 """

@@ -20,7 +20,7 @@ _TEXT = (
     rf"|(?:(?:the|this) )?{_GIVEN} (?:information|knowledge|material)"
     rf"|(?:the|this) information (?:you )?{_GIVEN}"
 )
-"""Names by which a response refers to its knowledge."""
+"""Phrases with which a response refers to its knowledge, such as "the given passage"."""
 _IN = r"(?:in|from|by|within|with|on|using|based on|according to|anywhere in|given)"
 _NOT = r"(?:(?:do|does|did)(?: not|n't))"
 _CANNOT = r"(?:ca(?:n ?not|n't)|could(?: not|n't)|(?:am|was|are|were) (?:not able|unable) to)"
@@ -84,8 +84,8 @@ _APOLOGY = re.compile(
     r"(?:confusion|inconvenience|misunderstanding|mistake|error|oversight|delay|trouble|mix-up"
     r"|frustration)\b[^,;:\d]*)?"
 )
-"""A sentence that is only an apology. In "i am sorry for the confusion", "i am sorry" is already
-removed."""
+"""Matches a sentence that is only an apology. The words "i am sorry" in "i am sorry for the
+confusion" are removed before this pattern is used."""
 _HELP = re.compile(
     rf"(?:i|we) {_CANNOT} (?:help|assist)(?: you)?"
     r"(?: (?:with|on) (?:it|(?:that|this|your)(?: (?:request|question|query))?))?"
@@ -111,13 +111,13 @@ _BESIDE_TEXT = re.compile(
     rf"|.+ (?:is|are|was|were)(?: not|n't) {_HOW}{_TOLD}"
     r"|.+ (?:ca(?:n ?not|n't)) be (?:determined|answered|inferred|found)"
 )
-"""A phrase that says "no answer" only if the sentence also names the text: "based on the passage,
-…"."""
+"""Matches a phrase such as "it is unclear who built it". The phrase says that there is no answer
+only if the sentence also names the given text ("based on the passage, …")."""
 _ENDING_OF_TEXT = re.compile(rf"(.+) {_IN} (?:{_TEXT})")
 
 
 def abstains(sentence: str) -> bool:
-    """Whether a sentence only says that the given text has no answer.
+    """Whether a sentence only says that the given text has no answer, apologises or offers help.
 
     Args:
         sentence: in lower case, with contractions in one piece ("doesn't").

@@ -1,8 +1,8 @@
 """Lexical alignment of a query (hypothesis or question) with a text (premise or passage).
 
-Each word gets a type that says whether the word occurs on the other side. The bundled networks read
-these types in place of BERT's segment ids. So a small network does not have to learn which words
-match.
+Each word gets a type that says whether the word also occurs in the other one of the two. The
+bundled networks read these types in place of BERT's segment ids. So a small network does not have
+to learn which words match.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ QUERY, QUERY_EXACT, QUERY_STEM, QUERY_FUNCTION, QUERY_NUMBER, QUERY_RUN = 3, 4, 
 N_TYPES = 9
 """Number of word types.
 
-TEXT_* are words of the text: the word does not occur in the query, occurs exactly, or occurs by its
-stem. QUERY_* are words of the query: the same three types, a function word, an unmatched number,
-and an exact match that is part of a matching run of two or more words.
+TEXT, TEXT_EXACT and TEXT_STEM are words of the text that do not occur in the query, occur exactly,
+or occur by their stem. QUERY, QUERY_EXACT and QUERY_STEM are the same for words of the query.
+QUERY_FUNCTION is a function word, QUERY_NUMBER a number that the text does not contain, and
+QUERY_RUN a word that occurs in the text together with a neighbour.
 """
 
 FUNCTION_WORDS = frozenset(
@@ -36,8 +37,7 @@ _SUFFIXES = ("ations", "ation", "ingly", "ness", "ment", "ings", "ies", "ing", "
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A crude stem of a word. It is enough to match "founded" with "founder", and "painting" with
-    "painter".
+    """A crude stem of a lower-case word: its last suffix is removed.
 
     >>> stem("paintings"), stem("painters"), stem("its")
     ('paint', 'paint', 'its')
@@ -51,8 +51,9 @@ def stem(word: str) -> str:
 
 
 def align(query: Sequence[str], text: Sequence[str]) -> tuple[list[int], list[int]]:
-    """The types of the query's words and of the text's words. Both texts are lists of lower-case
-    words.
+    """The type of each word of the query, and of each word of the text (see :data:`N_TYPES`).
+
+    ``query`` and ``text`` are lists of lower-case words.
 
     >>> align(["he", "painted", "rivers", "in", "1994"], ["bob", "paints", "rivers"])
     ([6, 5, 4, 6, 7], [0, 2, 1])

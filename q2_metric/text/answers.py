@@ -46,8 +46,7 @@ def verdict_of(response: str) -> Verdict | None:
 
 
 def last_question(text: str) -> str:
-    """The question in the last sentence, without "and" or "please"; "" if that sentence asks
-    nothing.
+    """The last sentence of a text if it is a question, without "and" or "please"; otherwise "".
 
     >>> last_question("I like towers. And when was it built?")
     'when was it built?'
@@ -59,7 +58,7 @@ def last_question(text: str) -> str:
 
 
 def decides(response: str, question: str | None) -> bool:
-    """Whether a response says only yes or no, and the question is a yes/no question.
+    """Whether a response only says yes or no, to a yes/no question.
 
     >>> decides("No.", "Is the shop open?"), decides("No.", "When is it open?")
     (True, False)

@@ -1,4 +1,4 @@
-"""Finds the citations in a response, and the passage of the knowledge that each of them names."""
+"""Finds the citations in a response ("[2]"), and the passages of the knowledge that they name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CITATION = re.compile(
     rf"|\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*({_NAMES})\s*\)", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)|(\d+)")
 _MOST = 20
-"""Maximum number of passages in one citation. A longer range of numbers is no citation."""
+"""Maximum number of passages in one citation. A longer range, as in "[1-50]", is no citation."""
 
 _LABEL = re.compile(rf"^\s*(?:\[\s*(?:{_SOURCE}[\s.:#_-]*)?({_NAME})\s*\]:?"
                     rf"|{_SOURCE}[\s.:#_-]*({_NAME})\s*[:.)])", re.IGNORECASE)
@@ -60,10 +60,14 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
 
 
 def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
-    """The names of the passages that each claim cites. Claims are character ranges of the response.
+    """For each claim, the names of the passages that it cites.
 
-    A citation inside a claim belongs to that claim. A claim without a citation inside gets those
-    that follow it in its sentence or directly after the sentence.
+    A citation inside a claim belongs to that claim. A claim that contains no citation gets the
+    citations that follow it in its sentence or directly after the sentence.
+
+    Args:
+        response: the response.
+        places: the character range of each claim in the response.
 
     >>> cited("It is old [1], and tall. [2] It is red.", [(0, 9), (11, 24), (29, 39)])
     [['1'], ['2'], []]
@@ -101,5 +105,8 @@ def _names(text: str) -> list[str]:
 
 
 def texts(knowledge: str, names: Sequence[str], places: Mapping[str, tuple[int, int]]) -> list[str]:
-    """The texts of the passages with these names. Unknown names are skipped."""
+    """The texts of the passages with these names. Names that ``places`` lacks are skipped.
+
+    ``places`` maps the name of each passage to its character range in ``knowledge``.
+    """
     return [knowledge[slice(*places[name])] for name in names if name in places]

@@ -1,8 +1,8 @@
 """Rules that decide whether a text makes a claim that could be checked. They need no model.
 
 Small talk contains nothing that knowledge could support or refute, so a score for it would mean
-nothing. In doubt, the rules find a claim: any word outside the lists of this module counts as a
-claim, unless the sentence only asks a question.
+nothing. In doubt, a sentence makes a claim: one word outside the lists of this module is enough,
+unless the sentence only asks a question.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ worry while opinion experience
 """
 
 NOT_CLAIMED = FUNCTION_WORDS | frozenset(_SMALL_TALK.split())
-"""Words that state nothing by themselves."""
+"""Words that state nothing by themselves. A sentence of such words only makes no claim."""
 
 _SOUND = re.compile(
     r"(ha|he|ho|ja){2,}h?|l+o+l+|(lo){2,}l|r?o?f?lmf?ao+|rofl|h+m+|m+|mhm+|w+o+w+|wo+h+o+|wo+a+h*"
@@ -64,7 +64,7 @@ _SOUND = re.compile(
     r"|ee+k|sh+|z+|so+|su+re|thank+s+|he+y+|hi+|ok+|x+d+|idk|imo|imho|btw|tbh|brb|pls|im|ive|id"
     r"|dont|cant|wont|didnt|doesnt|isnt|thats|its|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda"
 )
-"""Matches the sounds and spellings of chats."""
+"""Matches sounds and spellings that are usual in chats: "haha", "lol", "idk"."""
 
 _AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -94,12 +94,15 @@ _ABOUT_WHAT = frozenset(
 def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     """Whether a text of one or more sentences makes a claim.
 
-    These texts claim nothing: texts without a word; sounds, greetings, thanks, feelings and
-    agreement ("i love it !"); questions; the same few words repeated in any order; texts with each
-    word twice; a word-for-word copy of an earlier turn; statements that the given text has no
-    answer (:mod:`q2_metric.text.abstention`); texts that are not in any language
-    (:mod:`q2_metric.text.language`); English words in random order
-    (:mod:`q2_metric.text.word_order`).
+    These texts make no claim:
+
+    - texts without a word, sounds, greetings, thanks, feelings and agreement ("i love it !"),
+    - questions,
+    - one or two words repeated again and again, and many words that stand twice in a row,
+    - word-for-word copies of an earlier turn,
+    - statements that the given text has no answer (:mod:`q2_metric.text.abstention`),
+    - texts that are not in any language (:mod:`q2_metric.text.language`),
+    - English words in random order (:mod:`q2_metric.text.word_order`).
 
     Args:
         sentence: the text. It may be in lower case and may be tokenised ("do n't").
@@ -120,13 +123,15 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
 
 
 def plain(text: str) -> str:
-    """The text in lower case, with contractions in one piece and without emoticons."""
+    """The text in lower case, with contractions in one piece ("it 's" → "it's") and without
+    emoticons."""
     text = text.lower().replace("’", "'").replace("`", "'").replace(" n't", "n't")
     return _HEART.sub(" ", _APART.sub(r"'\1", text))
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text. A sentence that is cut in two does no harm here."""
+    """The sentences of a text. The rules are simple and may cut a sentence in two: for finding a
+    claim, this does no harm."""
     return [part for part in _ENDS.split(text) if part.strip()]
 
 
@@ -135,14 +140,14 @@ def _words(text: str) -> list[str]:
 
 
 def _repeats(words: Sequence[str]) -> bool:
-    """Whether one or two words, or one syllable, are repeated three times or more."""
+    """Whether ``words`` only repeat one or two words, or one syllable, at least three times."""
     if len(words) == 1:
         return not words[0].isdigit() and bool(_AGAIN.fullmatch(words[0]))
     return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
 
 
 def _stutters(words: Sequence[str]) -> bool:
-    """Whether at least four words, and a third of all words, are equal to the word before them."""
+    """Whether many words stand twice in a row: four different words, and a third of all words."""
     again = [word for before, word in pairwise(words) if word == before]
     return len(set(again)) >= 4 and 3 * len(again) >= len(words)
 
@@ -170,8 +175,9 @@ def _is_content(word: str) -> bool:
 def _only_asks(part: str, words: Sequence[str]) -> bool:
     """Whether a sentence only asks a question and states nothing.
 
-    "did you know (that) …" states something. A clause after a comma with a subject of its own also
-    states something ("have you been there , it is in paris ?").
+    "did you know (that) it is red ?" states something. So does a clause after a comma that has a
+    subject of its own ("have you been there , it is in paris ?"). ``words`` has the words of the
+    sentence ``part``.
     """
     clauses = [clause for clause in re.split(r"[,;]|\s-+\s", part) if _words(clause)]
     while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):
@@ -197,14 +203,19 @@ def _opened(words: Sequence[str]) -> list[str]:
 
 
 def _asks(clause: str) -> bool:
-    """Whether a clause with a question mark begins like a question, or is about "you"."""
+    """Whether the clause of a sentence with a question mark is a question.
+
+    Such a clause begins with a question word, an auxiliary or "you".
+    """
     first = CONTRACTED.sub("", _opened(_words(clause))[0])
     return first in _ASKING | _AUXILIARIES | {"you", "your"} and not _denies(clause)
 
 
 def _denies(clause: str) -> bool:
-    """Whether a question begins with a negation. "isn't it the largest desert ?" expects a yes, so
-    it states something."""
+    """Whether a question begins with a negation, as in "isn't it the largest desert ?".
+
+    Such a question expects a yes, so it states something.
+    """
     words = _opened(_words(clause))
     return words[0].endswith("n't") and "you" not in words[:2]
 

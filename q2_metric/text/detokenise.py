@@ -38,9 +38,12 @@ _LOOKS_TOKENISED = re.compile(
 
 
 def detokenise(text: str) -> tuple[str, list[int]]:
-    """The text without the blanks of a tokenizer, and each character's position in the original.
+    """The text without the blanks that a tokenizer added.
 
     Blanks around dashes and quotes are deleted only if the text looks tokenised.
+
+    Returns:
+        The text, and for each of its characters the position in the original text.
 
     >>> detokenise("a co - op , i think .")[0]
     'a co-op, i think.'
@@ -53,8 +56,11 @@ def detokenise(text: str) -> tuple[str, list[int]]:
 
 
 def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str, list[int]]:
-    """``text`` without the characters that the pattern's groups match, and the original positions
-    of the remaining characters."""
+    """Deletes the characters that the groups of ``pattern`` match.
+
+    ``places`` has the original position of each character of ``text``. Returns the remaining text,
+    and the original positions of its characters.
+    """
     gone = {
         i
         for match in pattern.finditer(text)

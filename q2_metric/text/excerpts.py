@@ -18,10 +18,12 @@ length."""
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A text made of pieces of another text.
+    """A text made of pieces of another text, such as the passages of a document about a question.
 
-    It stores where each piece begins in both texts. If the other text is an excerpt too, it stores
-    that excerpt.
+    Attributes:
+        text: the pieces, joined.
+        starts: for each piece, its first character in ``text`` and in the other text.
+        of: the other text, if that is an excerpt too; otherwise ``None``.
     """
 
     text: str
@@ -29,7 +31,7 @@ class Excerpt:
     of: Excerpt | None = None
 
     def place(self, start: int) -> int:
-        """The position in the original text of a position in the excerpt."""
+        """The character offset in the original text, given a character offset in this excerpt."""
         own, original = self.starts[bisect_right(self.starts, (start, 1 << 62)) - 1]
         there = original + start - own
         return self.of.place(there) if self.of else there
@@ -38,13 +40,14 @@ class Excerpt:
 def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
     """Shortens a text to the passages that share most words with ``about``, in text order.
 
-    The whole text is returned if ``most`` is 0 or the text has no more passages than that.
+    The whole text is returned if ``most`` is 0, or if the text is not longer than ``most``
+    passages.
 
     Args:
         text: the text to shorten.
         about: a question or claim.
         most: maximum number of passages.
-        tables: first write each table cell as a sentence with its row and column.
+        tables: if true, first rewrite each table cell as a sentence with its row and column.
 
     >>> excerpt("All of it.", "it", 3).text
     'All of it.'
@@ -59,7 +62,7 @@ def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
 
 @functools.lru_cache(maxsize=64)
 def with_tables(text: str) -> Excerpt:
-    """The text with its tables and its JSON rewritten as sentences."""
+    """The text with each table cell and each JSON value rewritten as a sentence."""
     return _joined([(piece.text, piece.start) for piece in read_tables(text)])
 
 
@@ -75,7 +78,8 @@ def _joined(
 
 @functools.lru_cache(maxsize=64)
 def _passages(text: str) -> tuple[list[tuple[int, int]], WordIndex]:
-    """The character ranges of a text's passages, and the index that ranks them."""
+    """The character ranges of a text's passages, and an index that ranks the passages by their
+    words."""
     places: list[tuple[int, int]] = []
     for start, end in split_sentences(text):
         if places and end - places[-1][0] <= PASSAGE:

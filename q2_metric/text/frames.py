@@ -1,8 +1,8 @@
 """Finds frames: words before a claim that say how the speaker knows it, and are no part of it.
 
 "I'm not sure, but I do know that it is red", "according to the document, it is red" and "yes, it is
-red" make the same claim, namely that it is red. If a frame denies ("I doubt that ...", "it is false
-that ...") or asks ("do you know if ..."), it is kept, because the words after it are not claimed.
+red" make the same claim, namely that it is red. Words that deny the claim ("I doubt that ...", "it
+is false that ...") or ask about it ("do you know if ...") are no frame.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 _TEXT = (r"(?:the|this|that|your|these) (?:\w+ )?(?:text|passage|document|article|source|context"
          r"|paragraph|excerpt|snippet|knowledge|information)s?(?: provided| given| above)?")
-"""Names by which a response refers to its knowledge."""
+"""Phrases with which a response refers to its knowledge, such as "the article"."""
 
 _OPENING = re.compile(
     r"[\s,;:.!–—-]+"
@@ -49,7 +49,7 @@ _PRESENTING = re.compile(
 
 
 def opening(text: str) -> int:
-    """The number of characters at the start of a text that only answer or greet.
+    """The number of characters at the start of a text that only answer, react or greet.
 
     >>> opening("Yes, that's true, but it is red.")
     22
@@ -61,7 +61,9 @@ def opening(text: str) -> int:
 
 
 def frame(text: str) -> int:
-    """The number of characters at the start of a text that form its opening and its frame.
+    """The number of characters before the claim at the start of a text.
+
+    These characters are an opening ("Well,") and a frame ("I do know that").
 
     >>> text = "Well, I do know that it is red."
     >>> text[frame(text):]
@@ -77,12 +79,12 @@ def frame(text: str) -> int:
 
 
 def is_framed(text: str) -> bool:
-    """Whether a text starts with a frame. An opening such as "yes," alone is no frame."""
+    """Whether a text starts with a frame, such as "I know that". "Yes," alone is no frame."""
     return frame(text) > opening(text)
 
 
 def presents(text: str) -> bool:
-    """Whether a text only announces what comes after it.
+    """Whether a text only announces the text after it.
 
     >>> presents("Here is a summary:"), presents("Here the river meets the sea.")
     (True, False)

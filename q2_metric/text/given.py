@@ -1,4 +1,4 @@
-"""Checks which texts of rows can be scored, and names the types of wrong values in messages."""
+"""Checks the values that users give as texts, and names their types in error messages."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ def missing(value: object) -> bool:
 
 
 def encodable(text: str, where: str) -> str:
-    """Returns the text unchanged if it can be encoded. Lone surrogates can neither be tokenised nor
-    written.
+    """Returns the text unchanged if it is valid Unicode.
+
+    A lone surrogate (half of a character) can neither be tokenised nor written to a file.
 
     Raises:
-        InputError: the text has a lone surrogate; the message contains ``where``.
+        InputError: the text has a lone surrogate. The message begins with ``where``, which says
+            where the text comes from.
     """
     try:
         text.encode("utf-8")
@@ -44,7 +46,7 @@ def encodable(text: str, where: str) -> str:
 
 
 def kind(value: object) -> str:
-    """The type of a value in JSON's terms ("a number", "a list"), for messages."""
+    """The type of a value in JSON's terms ("a number", "a list of strings"), for error messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):

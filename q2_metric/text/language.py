@@ -1,9 +1,9 @@
 """Decides whether a text is in any human language, by its groups of letters and its common words.
 
-Every language uses few of all possible groups of letters, does not repeat one group endlessly, and
-has common words that recur. A text that lacks one of these three properties is keyboard noise
-("asdf qwer zxcv"), a repeated syllable, letters in random order, or pieces of words. The table
-``language.tsv`` holds the letter groups and the common words of 42 languages.
+A language uses only some of all possible groups of letters, repeats none of them endlessly, and has
+common words. A text that lacks one of these three properties is keyboard noise ("asdf qwer zxcv"),
+a repeated syllable, letters in random order, or pieces of words. The table ``language.tsv`` has the
+letter groups and the common words of 42 languages.
 ``python -m tools.training.language`` makes this table.
 """
 
@@ -21,23 +21,23 @@ TABLE = "language.tsv"
 LATIN, HAN, HANGUL = "LATIN", "CJK", "HANGUL"
 
 LEAST = 10
-"""Minimum number of letter groups for a decision. A single name has fewer."""
+"""A text with fewer letter groups than this always counts as language, because a single name has
+so few."""
 KNOWN = 0.65
 """Minimum share of a text's letter groups that must occur in some language."""
 DISTINCT = 0.34
-"""Minimum share of different groups among a text's letter groups."""
+"""Minimum share of different groups among a text's first letter groups (:data:`READ` of them)."""
 READ = 300
-"""Maximum number of letter groups that are examined for ``DISTINCT``. Every longer text repeats
-groups."""
+"""Number of letter groups among which repetitions are counted. Any longer text repeats groups."""
 LONGEST = 60
 """Maximum number of letters examined in a word."""
 STRETCH = 10
-"""Minimum number of words in a row, without a break, for which common words are required.
+"""A text with this many words without a punctuation mark in between must contain common words.
 
-Lists of names have breaks.
+Lists of names have marks between the names.
 """
 COMMON = 1 / 15
-"""Minimum share of common words in a text with such a run of words."""
+"""Minimum share of common words in a text that must contain common words (:data:`STRETCH`)."""
 
 _NOT_FOLDED = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae",
                              "œ": "oe", "þ": "th", "ð": "d", "ħ": "h", "ŋ": "n", "ə": "e"})
@@ -47,27 +47,22 @@ _SPELT = re.compile(
     r"|[a-z][A-Z]|(?<![^\W\d_])[A-Z]{1,5}s?(?![^\W\d_])"  # NaCl, NATO
 )
 """Matches a piece between blanks that is written unlike words. Such a piece is ignored."""
-_WORD = re.compile(
-    r"\S*(?:://|www\.|[@_\\/=<>{}|$#])\S*"  # addresses, paths, code
-    r"|\S*[^\W\d_][.(]\S*[^\W\d_]\S*"  # a.b, f(x)
-    r"|\w*\d\w*(?:-\w+)*|\w+-\w*\d\w*"  # XR-500, H2O, 5th
-    r"|\b[A-Z]{1,5}s?\b|\b[^\W\d_]+[a-z][A-Z]\w*|\b[A-Z][a-z]?(?:[A-Z][a-z]?)+\b"  # NATO, NaCl
-)
-"""Matches one word."""
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0590-\u05ff\u064b-\u065f\u0670"
                    r"\u0900-\u0dff\u0e30-\u0e4e\u200c\u200d])*")
+"""Matches a word: letters, with the vowel signs and accents of their script."""
 _BREAK = re.compile(r"[^\w\s'’-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageTables:
-    """The letter groups and common words of the languages.
+    """The letter groups and common words of the 42 languages in ``language.tsv``.
 
     Attributes:
-        groups: short sequences of letters: three letters of the Latin script, two of another
-            alphabet, one of the Chinese script. Each word has a blank at its start and end.
+        groups: sequences of letters that occur in some language: of three letters in the Latin
+            script, one in Chinese and Korean, and two in other scripts. A blank marks the start and
+            the end of a word (" to").
         words: the commonest words of each language.
-        scripts: the scripts whose languages were counted.
+        scripts: the scripts that have groups in the table, such as "LATIN".
     """
 
     groups: frozenset[str]
@@ -78,8 +73,8 @@ class LanguageTables:
 def is_language(text: str) -> bool:
     """Whether a text could be natural language rather than gibberish.
 
-    The answer is yes if the text has too little evidence: a short text, a text of only names,
-    numbers, code or addresses, or a text in a script that the table lacks.
+    True if the text contains too little evidence: a short text, a text of only names, numbers, code
+    or addresses, or a text in a script that the table ``language.tsv`` lacks.
 
     Args:
         text: in its original case, because capitals identify names and formulas.
@@ -96,7 +91,7 @@ def is_language(text: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """The text in lower case, without Latin accents: "Łódź" becomes "lodz"."""
+    """The text in lower case, without accents on Latin and Greek letters: "Łódź" → "lodz"."""
     if text.isascii():
         return text.lower()
     apart = _ACCENTS.sub(r"\1", unicodedata.normalize("NFD", text.lower()))
@@ -104,7 +99,7 @@ def folded(text: str) -> str:
 
 
 def groups(word: str) -> Iterator[tuple[str, str]]:
-    """The letter groups of a word, each with its script. The word must be :func:`folded`.
+    """Yields the letter groups of a word, each with its script. The word must be :func:`folded`.
 
     >>> [group for group, _ in groups("tower")]
     [' to', 'tow', 'owe', 'wer', 'er ']
@@ -124,7 +119,7 @@ def groups(word: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(1 << 16)
 def _script(sign: str) -> str:
-    """The script of a letter; "" for a sign that belongs to the letter before it."""
+    """The script of a letter, such as "LATIN"; "" for an accent on the letter before it."""
     if sign < "\u0250":
         return LATIN
     if unicodedata.category(sign) in ("Mn", "Mc", "Cf"):
@@ -140,15 +135,15 @@ def _groups(word: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(1 << 16)
 def _counted(word: str) -> tuple[int, int, frozenset[str]]:
-    """The number of a word's known letter groups, the number of all its groups, and its unknown
-    scripts."""
+    """How many letter groups of a word the table contains, how many letter groups the word has, and
+    the word's scripts that the table lacks."""
     groups, table = _groups(word), _table()
     other = frozenset(script for _, script in groups if script not in table.scripts)
     return sum(group in table.groups for group, _ in groups), len(groups), other
 
 
 def _unknown(words: Sequence[str]) -> bool:
-    """Whether too few of the words' letter groups occur in any language."""
+    """Whether too few letter groups of the words occur in some language (:data:`KNOWN`)."""
     counted = [_counted(word) for word in dict.fromkeys(words)]
     alone = len(frozenset().union(*(scripts for _, _, scripts in counted))) == 1
     counted = [one for one in counted if not (alone and one[2])]  # only unknown scripts
@@ -157,7 +152,7 @@ def _unknown(words: Sequence[str]) -> bool:
 
 
 def _circles(words: Sequence[str]) -> bool:
-    """Whether the text repeats a few letter groups again and again."""
+    """Whether the words repeat a few letter groups again and again, as in "ititititit"."""
     groups: list[str] = []
     for word in words:
         if len(groups) >= READ:
@@ -167,7 +162,7 @@ def _circles(words: Sequence[str]) -> bool:
 
 
 def _strange(text: str) -> bool:
-    """Whether a text with a long stretch of words has almost no common words."""
+    """Whether a text that must contain common words (:data:`STRETCH`) has almost none."""
     stretches = [stretch.split() for stretch in _BREAK.split(text)]
     if max(map(len, stretches)) < STRETCH:
         return False
@@ -181,7 +176,8 @@ def _strange(text: str) -> bool:
 
 @cache
 def _table() -> LanguageTables:
-    """Reads the table. Each script has one line of groups and one line of words."""
+    """Reads the table ``language.tsv``. Each line has a script and all its letter groups, or the
+    word "words" and the common words of a language."""
     rows = [line.split("\t") for line in
             files(__package__).joinpath(TABLE).read_text(encoding="utf-8").splitlines()]
     by_script = {script: packed for script, packed in rows if script != "words"}
@@ -195,4 +191,4 @@ def _table() -> LanguageTables:
 
 
 SIZES = {LATIN: 3, HAN: 1, HANGUL: 1}
-"""Number of letters in a group, by script. Scripts that are not listed use two."""
+"""Number of letters in a letter group, by script. A group of any other script has two letters."""

@@ -1,4 +1,4 @@
-"""Finds list items and table cells in a response, each with the heading that it needs."""
+"""Finds list items and table cells in a response, and puts their headings before them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ MOST_WORDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line of a list or table, and its claims. Each claim is (text, start, end) with positions in
-    the response."""
+    """A line of a list or table in a response, and the claims that the line makes.
+
+    ``start`` and ``end`` are the line's characters in the response. Each claim is a tuple of its
+    text with the heading, and the start and end of its own words in the response.
+    """
 
     start: int
     end: int
@@ -28,10 +31,11 @@ class Item:
 
 
 def items(text: str) -> list[Item]:
-    r"""The lines that make a claim only together with a heading.
+    r"""The lines of lists and tables in a response, whose claims need a heading.
 
-    A heading that ends with a colon is put before each item of its list. The first cell of the row
-    and the name of the column are put before each table cell.
+    In a list, the line above it is put before each item, if the line ends with a colon and does not
+    only announce the list ("Here are some facts:"). In a table, the first cell of the row and the
+    name of the column are put before each cell. The headings themselves are lines without claims.
 
     >>> [claim[0] for one in items("The kit has:\n- a saw\n- two pens") for claim in one.claims]
     ['The kit has: a saw', 'The kit has: two pens']
@@ -61,20 +65,28 @@ def items(text: str) -> list[Item]:
 
 
 def _heading(line: str) -> str:
-    """The line without marks if it can be a list's heading; otherwise ""."""
+    """The line without "*" and "#" if it can be a list's heading (ends with ":"); otherwise ""."""
     said = " ".join(line.replace("*", " ").replace("#", " ").split())
     return said if said.endswith(":") else ""
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether the next line that is not blank is a list item."""
+    """Whether a list item follows at the position ``end``, on the next line that is not empty."""
     return bool(_BULLET.match(text[end:].lstrip("\n")))
 
 
 def _of_row(
     line: str, row: re.Match[str], columns: list[str] | None, start: int, listed: list[Item]
 ) -> list[str] | None:
-    """Adds the cells of a row to ``listed`` and returns the columns of the next row."""
+    """Adds a line of a table to ``listed``, and returns the names of the table's columns.
+
+    Args:
+        line: the line.
+        row: the match of the line's cells.
+        columns: the columns' names; ``None`` if this line is the header.
+        start: the line's first character in the response.
+        listed: the lines found so far.
+    """
     end = start + len(line)
     if _RULE.match(line):
         listed.append(Item(start, end, "cell", ()))

@@ -1,7 +1,7 @@
-"""Removes marks that state nothing about the world: reasoning before an answer, citations, tags,
-emphasis, list numbers.
+"""Removes markup, which states nothing about the world: a model's reasoning before its answer,
+citations, HTML tags, emphasis, list numbers.
 
-Marks are overwritten with blanks, so every other character keeps its position.
+Markup is overwritten with blanks, so every other character keeps its position.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _WHOLE = (
     re.compile(r"【\d[^\s【】]{0,60}】"),
     re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),
 )
-"""Patterns whose matches are overwritten completely."""
+"""Patterns whose matches are overwritten with blanks completely."""
 
 
 def _around(sign: str, most: int) -> re.Pattern[str]:
-    """A pattern for the sign on both sides of words of one line, as in "**bold**"."""
+    """A pattern for words of one line between 1 to ``most`` signs on both sides: "**bold**"."""
     return re.compile(rf"(?<![\w{sign}]){sign}{{1,{most}}}(?=\S)([^\n{sign}]{{1,300}})"
                       rf"(?<=\S){sign}{{1,{most}}}(?![\w{sign}])")
 
@@ -44,7 +44,8 @@ _AROUND = (
     _around("`", 3),
     _around("_", 2),
 )
-"""Patterns whose matches are overwritten except for the pattern's group."""
+"""Patterns whose matches are overwritten with blanks, except for the text of the pattern's group.
+"""
 
 _ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\s*/?>",
                      re.IGNORECASE)
@@ -52,14 +53,14 @@ _ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,5});")
 
 _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
-"""Matches blanks that removed marks leave behind."""
+"""Matches the blanks that overwritten markup leaves, and a punctuation mark after them."""
 
 _ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
 """Matches the start of a numbered list item."""
 
 
 def unmarked(text: str) -> str:
-    """The text with its marks replaced by blanks; the length stays the same.
+    """The text with blanks in place of its markup. Its length is unchanged.
 
     >>> unmarked("It is <b>tall</b> [1, 2].")
     'It is    tall           .'
@@ -78,10 +79,9 @@ def unmarked(text: str) -> str:
 
 
 def laid_out(text: str) -> str:
-    """Rewrites HTML tags that end cells or lines: the end of a cell becomes "|", a line end a
-    newline.
+    """Replaces HTML tags that end a table cell by "|", and tags that end a line by a newline.
 
-    The length stays the same.
+    Blanks are added, so that the text's length is unchanged.
 
     >>> laid_out("<td>tall</td><td>red</td></tr>It is old.<br>")
     '<td>tall|    <td>red|    \\n    It is old.\\n   '
@@ -90,7 +90,7 @@ def laid_out(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """The text without the blanks that removed marks left.
+    """The text without the blanks that overwritten markup left (:func:`unmarked`).
 
     >>> squeezed("It is    tall           .")
     'It is tall.'
@@ -101,15 +101,17 @@ def squeezed(text: str) -> str:
 
 
 def _end(match: re.Match[str]) -> str:
-    """The replacement for an HTML end tag: "|" for the end of a cell, a newline for the end of a
-    line."""
+    """The replacement for the HTML tag in ``match``: "|" for the end of a cell, a newline for the
+    end of a line. Blanks are added to the tag's length."""
     sign = "|" if match.group()[2:4].lower() in ("td", "th") else "\n"
     return sign.ljust(len(match.group()))
 
 
 def _character(match: re.Match[str]) -> str:
-    """The character that an HTML entity stands for, padded with blanks on the left to the entity's
-    length."""
+    """The character for the HTML entity in ``match``, such as "&" for "&amp;".
+
+    Blanks are added on the left to the entity's length. Unknown entities are returned unchanged.
+    """
     read = html.unescape(match.group()).replace("\u00a0", " ")
     return read.rjust(len(match.group())) if len(read) == 1 else match.group()
 

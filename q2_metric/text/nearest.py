@@ -10,8 +10,7 @@ from q2_metric.text.overlap import stems
 
 
 class WordIndex:
-    """The parts of one text, indexed by their words, so that they can be ranked for many sentences.
-    """
+    """Ranks the parts of a text by the content words that they share with a sentence."""
 
     def __init__(self, parts: Sequence[str]) -> None:
         self._words = [stems(part) for part in parts]
@@ -19,11 +18,11 @@ class WordIndex:
         self._weights = {w: math.log(1 + len(parts) / n) for w, n in found_in.items()}
 
     def nearest(self, sentence: str, most: int) -> list[int]:
-        """The indices of the ``most`` parts that share most words with the sentence, in ascending
-        order.
+        """The indices, in ascending order, of the parts that share most words with the sentence.
 
-        The weight of a content word is log(1 + number of parts / number of parts with the word), so
-        rare words count more. Of equal parts, the earlier one is chosen.
+        At most ``most`` parts are returned. The weight of a content word is
+        log(1 + number of parts / number of parts with the word), so rare words count more. If two
+        parts share equally much, the earlier one is chosen.
 
         >>> index = WordIndex(["The tower.", "Lit in 1882.", "The tower was lit."])
         >>> index.nearest("It was lit.", 2)
@@ -34,8 +33,8 @@ class WordIndex:
         return sorted(self.ranked(sentence)[:most])
 
     def ranked(self, sentence: str) -> list[int]:
-        """The indices of all parts. The part that shares most words with the sentence comes first.
-        """
+        """The indices of all parts, ordered by the words that they share with the sentence (most
+        first)."""
         said = stems(sentence)
         shared = [math.fsum(self._weights[w] for w in said & words) for words in self._words]
         return sorted(range(len(shared)), key=lambda place: (-shared[place], place))

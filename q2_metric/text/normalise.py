@@ -8,7 +8,7 @@ from collections import Counter
 
 ARTICLES = frozenset({"a", "an", "the"})
 DROPPED = ARTICLES | {"in", "our"}
-"""Words that normalisation removes, as in the authors' code: SQuAD's articles, and "in" and "our".
+"""Words that normalisation removes, as in the code of Q²'s authors: the articles, "in" and "our".
 """
 
 _PUNCTUATION = re.compile("[" + re.escape(string.punctuation) + "‘’“”«»–—…]")
@@ -25,7 +25,7 @@ def normalise(text: str) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a blank-separated list. The word lists of this package are written so."""
+    """Splits a word list at its blanks: ``words("who what")`` is a set of two words."""
     return frozenset(text.split())
 
 
@@ -35,7 +35,9 @@ def tokens(text: str) -> list[str]:
 
 
 def token_f1(candidate: str, reference: str) -> float:
-    """Harmonic mean of token precision and recall, in [0, 1]; 0 if a text has no tokens.
+    """The harmonic mean of token precision and token recall of two texts, in [0, 1].
+
+    Tokens are the words of the normalised texts. The result is 0 if a text has no tokens.
 
     >>> round(token_f1("the red hair", "red hair and freckles"), 3)
     0.667

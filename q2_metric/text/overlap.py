@@ -1,4 +1,4 @@
-"""Measures how much of a response's wording occurs in the knowledge. It needs no model."""
+"""Measures, without a model, how much of a response's wording occurs in the knowledge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from q2_metric.text.markup import unmarked
 
 _WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
 UNKNOWN = 0.5
-"""The share that is assumed for a response without content words."""
+"""The share of known content words that is assumed for a response without content words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,11 @@ class Overlap:
     """How much of a response's wording occurs in the knowledge, as shares in [0, 1].
 
     Attributes:
-        words: share of the response's content words, matched exactly or by stem; ``None`` if the
-            response has no content words.
-        numbers: share of the response's numbers; 1.0 if it has no numbers.
-        phrases: share of the response's pairs of neighbouring words; 0.0 if it has no pairs.
+        words: share of the response's content words that occur in the knowledge, exactly or by
+            stem; ``None`` if the response has no content words.
+        numbers: share of the response's numbers that occur in the knowledge; 1.0 without numbers.
+        phrases: share of the response's pairs of neighbouring words that are neighbours in the
+            knowledge too; 0.0 without pairs.
     """
 
     words: float | None
@@ -32,8 +33,7 @@ class Overlap:
 
 
 def word_tokens(text: str) -> list[str]:
-    """The lower-case words and numbers of a text, without accents and marks
-    (:mod:`q2_metric.text.markup`).
+    """The words and numbers of a text, in lower case and without accents and markup.
 
     >>> word_tokens("In 1,994 he's 3.5 in Zürich [1]")
     ['in', '1,994', 'he', 's', '3.5', 'in', 'zurich']
@@ -46,8 +46,11 @@ def word_tokens(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """The content words of a text, in order: all numbers, and all words except function words and
-    single letters."""
+    """The content words of a text, in order and in lower case.
+
+    Every number is a content word, and so is every word that is neither a function word nor a
+    single letter.
+    """
     return [word for word in word_tokens(text)
             if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
 

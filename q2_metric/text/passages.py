@@ -15,12 +15,13 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Example, Span
 
 SENTENCES = 3
-"""Number of sentences of a passage: the span's own, one before and one after. At an end of the
-response, both neighbours are on one side. So a response of up to three sentences is one passage."""
+"""Number of sentences of a passage: the span's own, one before and one after. For the response's
+first sentence, they are the next two, and for its last sentence the two before. So a response of up
+to three sentences is one passage."""
 
 
 class Passages:
-    """The passages around spans of one text."""
+    """Finds the passage around any span of one text."""
 
     def __init__(self, text: str) -> None:
         sentences = split_sentences(text)
@@ -29,7 +30,7 @@ class Passages:
         self._ends = [end for _, end in sentences]
 
     def around(self, start: int, end: int) -> tuple[int, int]:
-        """The (start, end) of the passage around the characters [start, end) of the text."""
+        """The character range of the passage around the span from ``start`` to before ``end``."""
         first = bisect_right(self._starts, start) - 2
         last = bisect_left(self._ends, end) + 2
         first = max(0, min(first, len(self._starts) - SENTENCES))
@@ -41,9 +42,9 @@ class Passages:
 
 
 def in_passages(spans: Sequence[Span]) -> list[Span]:
-    """Moves each span into an example whose response is only the passage around the span.
+    """The spans, in examples whose response is shortened to the passage around the span.
 
-    The response stays whole if it has at most three sentences, or if it does not contain the span's
+    A response stays whole if it has at most three sentences, or if it does not contain the span's
     text at the span's position.
 
     >>> text = "Ann sings. Bob reads. Cid swims. Dan runs. Eve rows."

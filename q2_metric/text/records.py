@@ -1,4 +1,5 @@
-"""Reads JSON in a text: each value with its field name and the record to which it belongs."""
+"""Reads a text that is JSON. Each value gets its field's name and the name of its record: "The
+price of chair is 89"."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
 _NAMES = ("name", "title", "label", "id")
-"""Fields whose value names a record. The first one that the record has is used."""
+"""Fields whose value names a record. The first of these fields that a record contains is used."""
 _READ = {"true": "true", "false": "false, not true", "null": "unknown"}
 _HAS = re.compile(r"(has|have|with|includes|supports) (.+)")
 _IS = re.compile(r"(?:(?:is|are) (?P<state>.+)|(?:(?P<of>.+) )?(?P<done>[a-z]+ed|open|closed|free"
@@ -19,9 +20,8 @@ LONGEST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A value of a record: the words to put before it, the value as text, and its character range.
-    """
+class JsonValue:
+    """A value in JSON: the words to write before it, the value as text, and its character range."""
 
     before: str
     value: str
@@ -31,17 +31,20 @@ class Told:
 
 @dataclass(slots=True)
 class _Record:
-    """A JSON object that is being read: the record it belongs to, and its fields with plain values.
+    """A JSON object or array that is being read.
+
+    ``key`` is the field whose value it is ("" for none). ``fields`` has the name, value, start and
+    end of each field whose value is no object and no array.
     """
 
     key: str = ""
     fields: list[tuple[str, str, int, int]] = field(default_factory=list)
 
 
-def told(text: str) -> list[Told]:
-    """The values of a text that is a JSON object or array; an empty result for any other text.
+def json_values(text: str) -> list[JsonValue]:
+    """The values in a text that is a JSON object or array; an empty list for any other text.
 
-    >>> [one.before + one.value for one in told('[{"name": "chair", "price": 89}]')]
+    >>> [one.before + one.value for one in json_values('[{"name": "chair", "price": 89}]')]
     ['The name is chair', 'The price of chair is 89']
     """
     plain = text.strip()
@@ -51,10 +54,10 @@ def told(text: str) -> list[Told]:
         json.loads(plain)
     except (ValueError, RecursionError):
         return []
-    return list(_told(text))
+    return list(_json_values(text))
 
 
-def _told(text: str) -> Iterator[Told]:
+def _json_values(text: str) -> Iterator[JsonValue]:
     tokens = list(_TOKEN.finditer(text))
     records: list[_Record] = []
     key = ""
@@ -78,18 +81,21 @@ def _told(text: str) -> Iterator[Told]:
                                        token.start() + quoted, token.end() - quoted))
 
 
-def _of(record: _Record) -> Iterator[Told]:
+def _of(record: _Record) -> Iterator[JsonValue]:
     named = {name: value for name, value, _, _ in reversed(record.fields)}
     owner = next((named[name] for name in _NAMES if name in named), record.key)
     for name, value, start, end in record.fields:
         of = f" of {owner}" if owner and value != owner and name != owner else ""
         plain = name.replace("_", " ")
         stated = _stated(plain, owner, value) if value in (_READ["true"], _READ["false"]) else ""
-        yield Told(f"{stated}The {plain or 'value'}{of} is ", value, start, end)
+        yield JsonValue(f"{stated}The {plain or 'value'}{of} is ", value, start, end)
 
 
 def _stated(name: str, owner: str, value: str) -> str:
-    """The sentence that a true or false field stands for; "" if the field's name has no known form.
+    """The sentence for a field that is true or false; "" if no rule fits the field's name.
+
+    ``name`` is the field's name, ``owner`` the name of its record ("" for none), and ``value`` the
+    field's value in the words of :data:`_READ`.
 
     >>> _stated("has pool", "Hotel Mar", "false, not true"), _stated("pets allowed", "", "true")
     ('Hotel Mar has no pool. ', 'Pets are allowed. ')

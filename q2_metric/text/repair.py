@@ -20,8 +20,8 @@ from q2_metric.text.truecase import capitalised, truecase
 class Repaired:
     """A repaired text. Character ``i`` of ``text`` is at position ``places[i]`` of ``original``.
 
-    ``raised`` holds the positions of those capitals of ``text`` that only mark the start of a
-    sentence.
+    ``raised`` contains positions in ``text``: those of capitals that the repair added only because
+    a sentence starts there.
     """
 
     original: str
@@ -30,12 +30,17 @@ class Repaired:
     raised: frozenset[int] = frozenset()
 
     def to_original(self, start: int, end: int) -> tuple[int, int]:
-        """Maps a non-empty slice [start, end) of ``text`` to (start, end) in ``original``."""
+        """The character range (start, end) in ``original``, given a range in ``text``.
+
+        ``end`` is not included. The range must not be empty.
+        """
         return self.places[start], self.places[end - 1] + 1
 
     def from_original(self, start: int, end: int) -> tuple[int, int] | None:
-        """Maps a slice [start, end) of ``original`` to (start, end) in ``text``; ``None`` if all
-        its characters were deleted."""
+        """The character range (start, end) in ``text``, given a range in ``original``.
+
+        ``end`` is not included. ``None`` if the repair deleted all characters of the range.
+        """
         left, right = bisect_left(self.places, start), bisect_left(self.places, end)
         return (left, right) if left < right else None
 

@@ -1,4 +1,5 @@
-"""Tree search for the unit of the knowledge that supports a sentence (SCALE, section 3.2)."""
+"""Tree search for the unit of the knowledge, such as a sentence or an utterance, that best supports
+a claim (SCALE, section 3.2)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class UnitRange:
-    """The units [first, last) of the search with the index ``search``."""
+    """A range of neighbouring units in one of several searches.
+
+    ``search`` is the index of the search, ``first`` the first unit, and ``last`` the unit after the
+    last one.
+    """
 
     search: int
     first: int
@@ -17,7 +22,9 @@ class UnitRange:
 
 
 def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
-    """Divides [first, last) into at most ``branches`` parts whose sizes differ by at most one.
+    """Divides the range from ``first`` to before ``last`` into at most ``branches`` parts.
+
+    The sizes of the parts differ by at most one.
 
     >>> divide(0, 5, 2)
     [(0, 3), (3, 5)]
@@ -32,7 +39,10 @@ def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
 
 
 def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tuple[int, int]]:
-    """Halves [first, last) until each part has at most ``limit`` tokens or is one unit."""
+    """Halves a range of units until each part has at most ``limit`` tokens or is a single unit.
+
+    The range begins with ``first`` and ends before ``last``. ``sizes`` has the tokens of each unit.
+    """
     if last - first <= 1 or sum(sizes[first:last]) <= limit:
         return [(first, last)]
     return [
@@ -45,11 +55,13 @@ def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tup
 def search_each(
     counts: Sequence[int], judge: Callable[[Sequence[UnitRange]], Sequence[float]]
 ) -> list[int | None]:
-    """Like :func:`tree_search`, but judges each unit alone. This suits searches over a few units.
+    """The index of the best unit of each search; ``None`` for a search without units.
+
+    Unlike :func:`tree_search`, each unit is judged alone. This suits searches over a few units.
 
     Args:
         counts: the number of units of each search.
-        judge: returns one score for each range of units, in order.
+        judge: takes ranges of units, and returns a score for each range.
     """
     parts = [UnitRange(i, n, n + 1) for i, count in enumerate(counts) for n in range(count)]
     best: dict[int, tuple[float, int]] = {}
@@ -67,15 +79,15 @@ def tree_search(
 ) -> list[int | None]:
     """The index of the best unit of each search; ``None`` for a search without units.
 
-    Each level divides the current part into ``branches`` parts and keeps the best of them. This
-    takes O(branches * log n) judgements per search. All searches share one call of ``judge`` per
-    level. A part of more than ``limit`` tokens is divided before it is judged. Of equal parts, the
-    earlier one is kept.
+    Each level divides the current part of the knowledge into ``branches`` parts, and keeps the part
+    with the best score. This takes O(branches * log n) judgements for a search over n units. All
+    searches share one call of ``judge`` per level. If parts have equal scores, the first is kept.
 
     Args:
         sizes: for each search, the number of tokens of each unit (sentence, utterance).
-        judge: returns one score for each range of units, in order.
+        judge: takes ranges of units, and returns a score for each range.
         branches: number of parts at each level, at least 2.
+        limit: maximum tokens of a part that is judged. A longer part is divided first.
 
     Raises:
         ValueError: ``branches`` is below 2 (the search would never end).

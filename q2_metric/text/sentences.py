@@ -1,7 +1,7 @@
 """Rules that cut text into sentences, including tokenised lower-case text. They need no model.
 
-On dialogue, rules are better than a parser's boundaries, because a small model cuts at almost any
-"i".
+On dialogue in lower case, rules find sentence ends better than spaCy's small model, which starts a
+new sentence at almost any "i".
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _ABBREVIATIONS = _TITLES | words(
 _CAPITAL_ABBREVIATIONS = words(
     "ark del ga ill ind la mass md miss mo ore pa wash mon wed sat sun mar sep me cal cir ct"
 )
-"""Abbreviations that are also words. They are abbreviations only with a capital: "Ill." is a state,
-"ill." is a word."""
+"""Abbreviations that are also words. With a capital, they are abbreviations: "Ill." is a state, but
+"ill." is a word at the end of a sentence."""
 _APART = {("i", "e"), ("ph", "d")}
-"""Abbreviations in tokenised text: "i . e ." and "ph . d ."."""
+"""The two parts of abbreviations that a tokenizer splits: "i . e ." and "ph . d ."."""
 _NUMBERED = words(
     "no nos vol vols fig figs p pp ch chap sec sect art eq eqs op para pt pts ver ex app tab bk "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
@@ -62,7 +62,10 @@ _LAST_WORD = re.compile(r"(?:\b[a-zA-Z] ?\. ?)*[\w-]+\s?$")
 
 
 def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
-    """Whether the matched full stops, marks or newlines end a sentence."""
+    """Whether the marks or line ends that ``match`` matched in ``text`` end a sentence.
+
+    ``lower`` is true if the text has no capitals, so that sentences may begin in lower case.
+    """
     if match.group().isspace():
         return True
     if match.end() < len(text) and text[match.end()].isalnum():
@@ -92,8 +95,9 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
 def _is_glued(text: str, stop: int, lower: bool) -> bool:
     """Whether a full stop between two words ends a sentence although no blank follows.
 
-    Examples: "a business.Global sales", and in a text without capitals "a business.global sales",
-    but not "example.com" or "Mrs.Smith".
+    It does in "a business.Global sales", and in a text without capitals (``lower``) in "a
+    business.global sales". It does not in "example.com" or "Mrs.Smith". ``stop`` is the position of
+    the full stop.
     """
     nearby = _LAST_WORD.search(text[max(0, stop - 24) : stop])
     last = nearby.group().lower() if nearby else ""
@@ -109,10 +113,10 @@ def _is_glued(text: str, stop: int, lower: bool) -> bool:
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """The character range (start, end) of each sentence, without blanks at the ends. No range is
-    empty.
+    """The character range (start, end) of each sentence of a text.
 
-    Every character that is not blank lies in exactly one sentence.
+    A range has no blanks at its ends and is never empty. Every other character lies in exactly one
+    sentence.
 
     >>> split_sentences("it ' s from st . louis . i love it ! ! !")
     [(0, 24), (25, 40)]
@@ -139,7 +143,10 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Cuts [start, end) at blanks into pieces of at most ``MAX_SENTENCE`` characters."""
+    """Cuts a part of a text at blanks into pieces of at most ``MAX_SENTENCE`` characters.
+
+    The part begins at ``start`` and ends before ``end``. Returns the (start, end) of each piece.
+    """
     pieces = []
     while end - start > MAX_SENTENCE:
         blank = text.rfind(" ", start + 1, start + MAX_SENTENCE)
@@ -150,9 +157,8 @@ def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 class RuleSentences:
-    """A sentence splitter that uses these rules. Its time is linear in the text, because it needs
-    no parse."""
+    """Splits texts into sentences by rules (:func:`split_sentences`), without a model."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """The character range (start, end) of each sentence, for each text."""
+        """For each text, the character range (start, end) of each of its sentences."""
         return [split_sentences(text) for text in texts]

@@ -1,8 +1,7 @@
-"""Rewrites tables in a text, so that each cell is read with its row and its column.
+"""Rewrites tables in a text as sentences that a model can read.
 
-Markdown tables and lines of cells separated by tabs or commas become sentences that a model can
-read: "The Population of Brena is 18,400." JSON also becomes sentences
-(:mod:`q2_metric.text.records`).
+A cell becomes "The Population of Brena is 18,400." Tables are in Markdown, or are lines of cells
+separated by tabs or commas. JSON also becomes sentences (:mod:`q2_metric.text.records`).
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from q2_metric.text.records import told
+from q2_metric.text.records import json_values
 
 LEAST_LINES = 3
-"""Minimum lines of a table with commas, because prose contains commas too. Other tables need two
-lines."""
+"""Minimum lines of a table whose cells are separated by commas, because prose contains commas too.
+Other tables need two lines."""
 LONGEST_CELL = 60
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
@@ -23,7 +22,8 @@ _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of the text as models read it, with its position in the original text."""
+    """A piece of the rewritten text, and the character offset in the original text to which it
+    belongs."""
 
     text: str
     start: int
@@ -39,13 +39,15 @@ _Line = list[_Cell]
 
 
 def read_tables(text: str) -> list[Piece]:
-    """Cuts a text into pieces. The pieces of a table together form the table's sentences.
+    """The pieces of a text whose tables are rewritten as sentences.
+
+    Joined, the pieces are the rewritten text.
 
     >>> [piece.text for piece in read_tables("|City|River|\\n|--|--|\\n|Aldo|Irr|")]
     ['The River of Aldo is ', 'Irr', '.\\n']
     """
     pieces: list[Piece] = []
-    for fact in told(text):
+    for fact in json_values(text):
         pieces += [Piece(fact.before, fact.start), Piece(fact.value, fact.start),
                    Piece(".\n", fact.end)]
     if pieces:
@@ -71,7 +73,7 @@ def _sentences(table: list[_Line]) -> Iterator[Piece]:
 
 
 def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
-    """The start and end of each table, and its lines: the header and the rows."""
+    """Yields the start and end of each table in a text, and its lines: the header and the rows."""
     lines = [(match.start(), match.end(), match[0]) for match in re.finditer(r"[^\n]+", text)]
     at = 0
     while at < len(lines):
@@ -87,7 +89,10 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
 
 
 def _last_line(lines: list[tuple[int, int, str]], first: int, sign: str) -> int:
-    """The index after the last line that has as many separators ``sign`` as the first line."""
+    """The index of the line after a block of lines with equally many separators ``sign``.
+
+    The block begins with the line ``first``. If that line has no separator, its index is returned.
+    """
     count, last = lines[first][2].count(sign), first
     while count and last < len(lines) and lines[last][2].count(sign) == count:
         last += 1
@@ -107,7 +112,10 @@ def _cells(line: str, start: int, sign: str) -> _Line:
 
 
 def _is_table(table: list[_Line], sign: str) -> bool:
-    """Whether lines of cells are a table, that is, a header of words above rows of short cells."""
+    """Whether lines of cells are a table: a header of words above rows of short cells.
+
+    ``sign`` is the separator of the cells.
+    """
     if len(table) < (LEAST_LINES if sign == "," else 2) or len(table[0]) < 2:
         return False
     cells = [cell for line in table for cell in line]

@@ -1,4 +1,4 @@
-"""Gives lower-case text its capitals: "I", starts of sentences, names."""
+"""Capitalises "I", the starts of sentences and names in a lower-case text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ _NAME_GOES_ON = re.compile(r" [A-Z][a-z]")  # "Bob Ross" at the start of a sente
 
 @lru_cache(maxsize=1024)
 def capitalised(knowledge: str) -> dict[str, str]:
-    """The words that ``knowledge`` capitalises inside a sentence, keyed by their lower-case form.
+    """The words that ``knowledge`` always writes with capitals, keyed by their lower-case form.
+
+    Capitals at the start of a sentence do not count, unless a name follows ("Bob Ross …").
 
     >>> capitalised("The painter Bob Ross had red hair.")
     {'bob': 'Bob', 'ross': 'Ross'}
@@ -60,9 +62,11 @@ def capitalised(knowledge: str) -> dict[str, str]:
 
 
 def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
-    """Capitalises "I", sentence starts and names in a lower-case text. The length does not change.
+    """Capitalises "I", sentence starts and names in a lower-case text.
 
-    The second result has the positions of capitals that only mark the start of a sentence.
+    ``hints`` maps words in lower case to their form with capitals (:func:`capitalised`). Returns
+    the text, in the same length, and the positions of capitals that only mark the start of a
+    sentence.
     """
     letters = list(text)
     starts = {start for start, _ in split_sentences(text)}

@@ -16,12 +16,12 @@ PAPER_CHUNK_SIZE = 512
 def window_bounds(
     count: int, size: int, step: int, *, full_last: bool = False
 ) -> list[tuple[int, int]]:
-    """The range [first, last) of each window of at most ``size`` tokens; together they cover
-    ``count`` tokens.
+    """The ranges (first, last) of windows that cover ``count`` tokens; ``last`` is not included.
 
-    Each window begins ``step`` tokens after the window before. The last window ends with the last
-    token and never lies inside the window before. With ``full_last``, the last window begins
-    earlier, so that it is as long as the others. If ``count`` is 0, the result is one empty window.
+    A window has at most ``size`` tokens, and each window begins ``step`` tokens after the window
+    before. The last window ends with the last token and never lies inside the window before. If
+    ``full_last`` is true, the last window begins earlier, so that it is as long as the others. If
+    ``count`` is 0, the result is one empty window.
 
     >>> window_bounds(9, 4, 3), window_bounds(9, 4, 3, full_last=True)
     ([(0, 4), (3, 7), (6, 9)], [(0, 4), (3, 7), (5, 9)])
@@ -34,12 +34,16 @@ def window_bounds(
 
 
 def authors_windows(count: int, size: int, overlap: float) -> list[tuple[int, int]]:
-    """The range [first, last) of each window that the package scale-score makes of ``count``
-    tokens.
+    """The ranges (first, last) of the windows that the package scale-score makes.
 
     scale-score computes the number of windows with the exact step, but places them with the rounded
-    step. So a last window may lie inside the window before, and the end of a very long text may be
-    in no window.
+    step. So the last window may lie inside the window before, and the end of a very long text may
+    be in no window.
+
+    Args:
+        count: number of tokens of the text.
+        size: number of tokens of a window.
+        overlap: share of a window that the next window repeats.
 
     >>> authors_windows(10, 8, overlap=0.25)
     [(0, 8), (6, 10)]
@@ -52,10 +56,10 @@ def authors_windows(count: int, size: int, overlap: float) -> list[tuple[int, in
 def chunks(
     offsets: Sequence[tuple[int, int]], size: int, overlap: float = 0.25
 ) -> list[tuple[int, int]]:
-    """Character ranges of chunks of at most ``size`` tokens.
+    """The character ranges of a text's chunks of at most ``size`` tokens.
 
-    Neighbouring chunks share the fraction ``overlap`` of their tokens. Every token is in a chunk.
-    The last chunk ends with the text and never lies inside the chunk before.
+    Every token is in a chunk. The last chunk ends with the text and never lies inside the chunk
+    before.
 
     Args:
         offsets: (start, end) characters of the text's tokens, in order.
@@ -84,9 +88,10 @@ def chunks(
 def sentence_chunks(
     text: str, sentences: Sequence[tuple[int, int]], size: int
 ) -> list[tuple[int, int]]:
-    """Character ranges of chunks of whole sentences, each of at most ``size`` words.
+    """The character ranges of a text's chunks, which consist of whole sentences.
 
-    A sentence of more than ``size`` words is a chunk of its own.
+    A chunk has at most ``size`` words. A sentence of more than ``size`` words is a chunk of its
+    own. ``sentences`` has the character range of each sentence.
 
     >>> sentence_chunks("A b. C d. E.", [(0, 4), (5, 9), (10, 12)], size=4)
     [(0, 9), (10, 12)]

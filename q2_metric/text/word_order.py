@@ -1,10 +1,11 @@
 """Detects shuffled English words by how likely each word is after the word before.
 
-A response could consist of the knowledge's words in random order. It would overlap with the
-knowledge completely and state nothing. The test is the likelihood ratio of two models of a text. In
-the first, each word depends on the word before, as in English. In the second, words are independent
-of each other, as after a shuffle. Words are replaced by classes, so that the topic does not matter.
-A function word is a class of its own. Any other word is represented by its ending.
+A response could consist of the knowledge's words in random order. Such a response would overlap
+with the knowledge completely and state nothing. The test is the likelihood ratio of two models of a
+text. In the first model, each word depends on the word before, as in English. In the second model,
+words are independent of each other, as after a shuffle. Words are replaced by classes, so that the
+topic does not matter. A function word is a class of its own. Any other word is represented by its
+ending.
 ``python -m tools.training.word_order`` makes the table of log ratios (``word_order.tsv``).
 """
 
@@ -21,27 +22,29 @@ ENDINGS = ("ing", "ed", "ly", "s", "er", "ion", "al", "y")
 BREAK = "|"
 """The class of punctuation, and of the start and the end of a text."""
 CLIP = 4.0
-"""Maximum absolute value of one log ratio, in nats, so that a single error does not decide."""
+"""Maximum absolute value of a log ratio, in nats. A single rare pair of words is then not enough to
+call a text shuffled."""
 STEP = 0.1
-"""Step between the table's numbers. Each number is written as one character."""
+"""Difference between two neighbouring values of log ratios in the table. Each value is written as
+one character."""
 
 LEAST = 8
-"""Minimum number of neighbouring pairs of words for a decision."""
+"""A text with fewer pairs of neighbouring words than this never counts as shuffled."""
 SUM, MEAN = -6.0, -0.3
 """A text counts as shuffled if the sum of its log ratios is below ``SUM`` and their mean below
 ``MEAN``, in nats. Lists of names, headlines and other languages have low sums, but means near 0."""
 
 _WORD = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.,;:!?…–—]+|-+(?!\w)")
 _NO_WORD = re.compile(r"\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
-"""Matches an address, or a quoted word that the text is about: "the"."""
+"""Matches an address, or a single word in quotes, as in: the word "the"."""
 CONTRACTED = re.compile(r"(?:n't|'(?:s|m|re|ve|ll|d|t))$")
-"""Matches the ending that a contraction adds to its word."""
+"""Matches the end of a contraction: "n't" in "isn't", "'s" in "it's"."""
 
 
 def in_no_order(text: str) -> bool:
     """Whether the words of an English text are in random order.
 
-    Short texts have too little evidence, so the answer for them is no.
+    False for short texts, because they contain too little evidence.
 
     Args:
         text: in lower case, with contractions in one piece ("it's").
@@ -56,11 +59,12 @@ def in_no_order(text: str) -> bool:
 
 
 def classes(text: str, known: Container[str]) -> list[str | None]:
-    """The class of each word and break of a lower-case text.
+    """The class of each word of a lower-case text, and of each break between words.
 
-    Each word in ``known`` is a class of its own. A word that may stand anywhere has no class
-    (``None``): a number, a single letter, an address, a word in quotes, or a word alone between two
-    breaks, as in a list.
+    Each word in ``known`` is a class of its own. Any other word has the class of its ending, such
+    as "-ing". A word that may stand anywhere has no class (``None``): a number, a single letter, an
+    address, a word in quotes, or a word alone between two breaks, as in a list. Breaks are
+    punctuation, and the start and the end of the text.
     """
     row: list[str | None] = [BREAK]
     for word in _WORD.findall(_NO_WORD.sub(" 0 ", text)):
@@ -86,7 +90,10 @@ def _class(word: str, known: Container[str]) -> str | None:
 
 
 def _ratios(text: str) -> list[float]:
-    """The log ratio of each word after the word before, if both words have a class."""
+    """The log ratio of each pair of neighbouring words whose two words have a class.
+
+    It is negative if the second word is less likely after the first word than elsewhere.
+    """
     table = _table()
     return [table[one][other] for one, other in pairwise(classes(text, table))
             if one is not None and other is not None]
@@ -94,7 +101,10 @@ def _ratios(text: str) -> list[float]:
 
 @cache
 def _table() -> dict[str, dict[str, float]]:
-    """The table by class before and class: log P(class | class before) - log P(class), clipped."""
+    """The clipped log ratios: log P(class | class before) - log P(class).
+
+    The first key is the class before, the second the class.
+    """
     text = files(__package__).joinpath(TABLE).read_text(encoding="ascii")
     rows = [line.split("\t") for line in text.splitlines()]
     names = [name for name, _ in rows]
@@ -102,7 +112,7 @@ def _table() -> dict[str, dict[str, float]]:
 
 
 def letter(number: float) -> str:
-    """The character by which the table writes a number."""
+    """The character with which the table writes a log ratio."""
     return chr(round((max(-CLIP, min(CLIP, number)) + CLIP) / STEP) + ord("!"))
 
 

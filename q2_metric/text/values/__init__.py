@@ -5,7 +5,8 @@ One value has many notations ("25", "twenty-five"; "3 km", "3,000 metres"; "4 Ma
 values agree. :func:`compare_answers` compares two answers to one question.
 :func:`contradicted_values` compares a claim with a passage. :func:`follows`, :func:`by_row`,
 :func:`ranks`, :func:`of_another`, :func:`respectively`, :func:`mispaired`, :func:`changed`,
-:func:`share_of` and :func:`worked_out` decide about a whole claim by its values.
+:func:`share_of` and :func:`worked_out` each decide by a rule about values whether the knowledge
+supports a claim.
 """
 
 from q2_metric.text.values.arithmetic import changed, combines, share_of, worked_out

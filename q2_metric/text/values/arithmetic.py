@@ -1,7 +1,7 @@
-"""Checks sums, differences and directions that a claim derives from values of the knowledge.
+"""Checks sums, means, comparisons and changes that a claim derives from values of the knowledge.
 
-A claim is checked only if the sentences have no other values of the same kind. The network judges
-all other claims.
+A claim is checked only if the sentences of the knowledge have no other values of the same kind. All
+other claims are left to the entailment model.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ DAY_SECONDS = 86_400
 def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> bool | None:
     """Whether arithmetic over the values of the sentences agrees with the claim.
 
-    ``None`` if the claim derives nothing that can be checked. A sum that the ``knowledge`` states
-    anywhere is not refuted.
+    ``None`` if the claim contains no sum, mean, comparison, duration or change that can be checked.
+    Also ``None`` for a wrong sum that the ``knowledge`` itself states somewhere.
 
     >>> shops = ["The first shop sold 12 lamps and the second sold 8 lamps."]
     >>> worked_out("Together they sold 20 lamps.", shops), worked_out("They sold 28 lamps.", shops)
@@ -67,8 +67,10 @@ def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> boo
 
 
 def changed(claim: str, sentence: str) -> bool:
-    """Whether a sentence contradicts a claimed change: the direction is the other one, or the
-    change is "to" a value and not "by" this value.
+    """Whether a sentence contradicts the change that a claim states.
+
+    The two must have the same value. The sentence contradicts the claim if the change goes up
+    instead of down, or if it is "to" the value instead of "by" the value (or the reverse).
 
     >>> changed("Sales fell to 8 million.", "Sales of 8 million, up from 7 million, were reported.")
     True
@@ -89,13 +91,16 @@ def changed(claim: str, sentence: str) -> bool:
 
 
 def _way(text: str) -> str:
-    """"up" or "down" if the text names only this direction of change; otherwise ""."""
+    """The direction of change that a text names: "up", "down", or "" for none or both."""
     up, down = _ROSE.search(text), _FELL.search(text)
     return "" if bool(up) == bool(down) else "up" if up else "down"
 
 
 def share_of(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Whether a claimed share agrees with two numbers: "5 % of its jobs", "250 of its 5,000 jobs".
+    """Whether a claimed share agrees with two numbers in a sentence.
+
+    "5 % of its jobs" agrees with "250 of its 5,000 jobs". ``None`` if the claim has no share, or if
+    the sentences do not have exactly one such pair of numbers.
 
     >>> share_of("It cuts a quarter of its jobs.", ["It will cut 250 of its 5,000 jobs."])
     False
@@ -120,14 +125,21 @@ def share_of(claim: str, sentences: Sequence[str]) -> bool | None:
 
 
 def combines(claim: str) -> bool:
-    """Whether a claim states a sum or a mean. The knowledge need not state this value itself."""
+    """Whether a claim states a sum or a mean ("together", "on average")."""
     return bool(_TOTAL.search(claim) or _MEAN.search(claim))
 
 
 def _combined(
     claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
 ) -> bool | None:
-    """Whether the claim's sum or mean agrees with the known values of the same things."""
+    """Whether the claim's sum or mean is that of the knowledge's values; ``None`` if unclear.
+
+    Args:
+        claim: the claim.
+        own: the values of the claim.
+        text: the sentences of the knowledge.
+        known: the values of these sentences.
+    """
     claimed = [value for value in own if value.kind in ("number", "money", "quantity")
                and not _few(value, claim)]
     if len(claimed) != 1:
@@ -155,8 +167,10 @@ def _combined(
 
 
 def _few(value: Value, text: str) -> bool:
-    """Whether a number only says how many things there are, and is not their sum: "two" in "the two
-    shops"."""
+    """Whether a number only says how many things have values, and is no value itself.
+
+    An example is "two" in "the two shops sold 20 lamps".
+    """
     before = text[max(0, value.start - 4) : value.start].lower()
     told = before.endswith(("the ", "all ")) or not text[value.start].isdigit()
     return value.kind == "number" and value.low <= 10 and told
@@ -168,8 +182,10 @@ def _counted(text: str, value: Value) -> set[str]:
 
 
 def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Checks a comparison such as "Lake Bor is deeper than Lake Ana". Each of the two must have one
-    value."""
+    """Whether the sentences agree with a comparison such as "Lake Bor is deeper than Lake Ana".
+
+    ``None`` if the sentences do not give exactly one value for each of the two.
+    """
     match = _THAN.search(claim)
     if match is None or values_in(claim) or match[1].lower() in ("older", "younger"):
         return None
@@ -189,8 +205,10 @@ CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
 
 
 def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Value | None:
-    """The only value in the parts that contain ``words`` and none of ``others``; ``None`` if there
-    are several values, or none."""
+    """The only value in the parts that contain all of ``words`` and none of ``others``.
+
+    Both are sets of stems. ``None`` if these parts contain no value or several values.
+    """
     if not words or not others:
         return None
     values = [value for part in parts if words <= stems(part) and not others & stems(part)
@@ -199,7 +217,11 @@ def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Valu
 
 
 def _lasted(claim: str, own: Sequence[Value], known: Sequence[Value]) -> bool | None:
-    """Checks a duration such as "for 20 years" against a beginning in 1990 and an end in 2010."""
+    """Whether a duration such as "for 20 years" agrees with two years, such as 1990 and 2010.
+
+    ``own`` has the values of the claim, and ``known`` those of the knowledge. ``None`` if the claim
+    has no duration, or if the knowledge does not have exactly two years.
+    """
     if len(own) != 1 or own[0].kind != "quantity" or "time" not in own[0].unit:
         return None
     years = sorted(_year(value) for value in known if _is_year(value))
@@ -225,8 +247,11 @@ def _year(value: Value) -> int:
 def _direction(
     claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
 ) -> bool | None:
-    """Checks a direction such as "lost members between 2020 and 2022" against "In 2020 it had 300
-    members; in 2022 it had 240"."""
+    """Whether a claimed change agrees with the numbers of two years.
+
+    "It lost members between 2020 and 2022" agrees with "In 2020 it had 300 members; in 2022 it had
+    240". ``None`` if this cannot be decided. The arguments are those of :func:`_combined`.
+    """
     up, down = bool(_UP.search(claim)), bool(_DOWN.search(claim))
     years = [value for value in known if _is_year(value)]
     numbers = [value for value in known if value.kind in ("number", "money")

@@ -1,4 +1,4 @@
-"""Decides whether two values agree."""
+"""Decides whether two values agree, and whether two texts agree by their values."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _HEDGES = frozenset(
     "than fewer least most up to exactly only estimated between from and per every each total "
     "times old long tall high wide deep away early late mid on at in by degrees degree minus plus "
     "us american people".split())
-"""Words beside a value that do not say what the value measures."""
+"""Words that may stand beside a value and do not say what the value measures or counts."""
 _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A claim's value as written, and the passage's different value of the same thing."""
+    """A value as written in a claim, and the different value of the same thing in a passage."""
 
     claimed: str
     known: str
@@ -37,9 +37,9 @@ class Disagreement:
 def compare_values(claimed: Value, known: Value) -> bool | None:
     """Whether a claimed value agrees with a known one; ``None`` if this cannot be decided.
 
-    The claimed value agrees if it is the known value in another notation or contains the known
-    value. "in the 1970s" contains 1972, "more than 300" contains 412, and "about 42 km" contains
-    41.9 km. The two values disagree if they do not overlap.
+    The claimed value agrees if it is the known value in another notation, or the known value
+    rounded, or if it contains the known value: "in the 1970s" contains 1972, and "more than 300"
+    contains 412. The two values disagree if they do not overlap.
 
     >>> one = lambda text: values_in(text)[0]
     >>> compare_values(one("3,000 metres"), one("3 km")), compare_values(one("8 pm"), one("18:00"))
@@ -73,14 +73,21 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
 
 
 def _weekdays(claimed: Value, known: Value) -> bool | None:
-    """Whether known days of the week include the claimed days."""
+    """Whether the claimed days of the week are among the known days.
+
+    ``None`` if only some of them are.
+    """
     days, those = ({day % 7 for day in range(int(one.low), int(one.high) + 1)}
                    for one in (claimed, known))
     return True if days <= those else None if days & those else False
 
 
 def _rounded(claimed: Value, known: Value) -> bool | None:
-    """Whether the claimed value is the known value rounded. Both values are exact and differ."""
+    """Whether the claimed value is the known value rounded: "42 km" for 41.9 km.
+
+    ``None`` if it is rounded to a single digit ("40 km"), which is too coarse to decide. The two
+    values differ.
+    """
     rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
     if not rounds or claimed.low != claimed.high:
         return False
@@ -98,7 +105,10 @@ def _rounded(claimed: Value, known: Value) -> bool | None:
 
 
 def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
-    """Both values converted to one kind; ``None`` if no kind suits both."""
+    """The two values, converted so that they have the same kind and can be compared.
+
+    ``None`` if they cannot be compared, such as a number and a date.
+    """
     kinds = {claimed.kind, known.kind}
     if len(kinds) == 1:
         if claimed.kind == "quantity" and claimed.unit != known.unit:
@@ -122,7 +132,10 @@ def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
 
 
 def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
-    """Makes two dates comparable: both with a year, or both without one."""
+    """Two dates in a form that can be compared: both with a year, or both without one.
+
+    ``None`` if one has no year and the other is longer than a month.
+    """
     if claimed.unit == known.unit == "century":
         return replace(claimed, near=None), replace(known, near=None)
     if "yearless" not in (claimed.unit, known.unit):
@@ -132,7 +145,7 @@ def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
 
 
 def _folded(value: Value) -> Value:
-    """The time of day on a twelve-hour clock."""
+    """A time of day on a twelve-hour clock: 18:00 and 6:00 become equal."""
     low = value.low % NOON
     return replace(value, low=low, high=low + value.high - value.low, near=None)
 
@@ -147,9 +160,10 @@ def _holds(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
 
 
 def compare_answers(claimed: str, known: str) -> bool | None:
-    """Whether two answers to one question agree by their values.
+    """Whether two answers to one question agree, according to their values.
 
-    ``None`` if values do not decide: an answer has no value, or says more than its value.
+    ``None`` if the values are not enough to decide this. An answer may contain no value, or may say
+    more than its value.
 
     >>> compare_answers("Twenty-five people", "25 people"), compare_answers("€120", "45 euros")
     (True, False)
@@ -170,7 +184,7 @@ def compare_answers(claimed: str, known: str) -> bool | None:
 
 
 def stated(values_of: str, text: str) -> bool:
-    """Whether a text contains all values of another text.
+    """Whether ``text`` contains all values of the text ``values_of``, in any notation.
 
     >>> stated("in 1948", "Built in 1948, opened in 1950."), stated("3 km", "It is 2 km long.")
     (True, False)
@@ -181,8 +195,10 @@ def stated(values_of: str, text: str) -> bool:
 
 
 def _best(value: Value, others: Sequence[Value]) -> bool | None:
-    """Compares a value with others. True if one of them agrees; false if some are of its kind and
-    all of these disagree."""
+    """Whether a value agrees with one of several values.
+
+    True if it agrees with one of them, false if it disagrees with all, and ``None`` otherwise.
+    """
     verdicts = [compare_values(value, other) for other in others]
     if True in verdicts:
         return True
@@ -190,7 +206,8 @@ def _best(value: Value, others: Sequence[Value]) -> bool | None:
 
 
 def _beside(text: str, values: Sequence[Value]) -> set[str]:
-    """The stems of the content words outside the values."""
+    """The stems of the text's content words that do not belong to ``values`` and say what the
+    values measure or count."""
     for value in values:
         text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
     return {stem(word) for word in content_words(text)
@@ -203,10 +220,10 @@ _AROUND = re.compile(r"(?: has| have|['’]s|['’]ve)? been around since(?= (?:
 
 @functools.lru_cache(maxsize=1024)
 def in_notation_of(knowledge: str, claim: str) -> str:
-    """Rewrites the values of a claim in the knowledge's notation, for models that compare only
-    texts.
+    """The claim, with each value that the knowledge also contains in the knowledge's notation.
 
-    "has been around since" a year becomes "started in" that year, which a small network can judge.
+    A model that compares texts can then see that they are equal. "has been around since 1990" also
+    becomes "started in 1990", which a small network can judge.
 
     >>> in_notation_of("It leaves at 23:10.", "The bus leaves at 11:10 pm.")
     'The bus leaves at 23:10.'
@@ -224,14 +241,13 @@ def in_notation_of(knowledge: str, claim: str) -> str:
 
 
 def _one_value(value: Value, other: Value) -> bool:
-    """Whether two values are equal. A value that only contains the other is not equal to it."""
+    """Whether two values are equal. "the 1970s" and "1972" agree, but are not equal."""
     alike = value.kind == other.kind and (value.low == value.high) == (other.low == other.high)
     return alike and compare_values(value, other) is True and compare_values(other, value) is True
 
 
 def _one_of_days(value: Value, other: Value) -> bool:
-    """Whether one value is a day of the week and the other a range that contains it: "Monday to
-    Friday"."""
+    """Whether ``value`` is a day of the week that ``other`` ("Monday to Friday") contains."""
     return value.kind == other.kind == "weekday" and compare_values(value, other) is True
 
 
@@ -240,8 +256,8 @@ def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[D
 
     A value is returned only if it is clear which value of the passage it must agree with. Claim and
     passage must each have one value of this kind for the same counted thing, and the two must
-    disagree. The claimed value must occur nowhere else in the passage or in the ``knowledge``
-    around it.
+    disagree. In addition, the claimed value must not occur anywhere in the passage or in the
+    ``knowledge`` that contains the passage.
 
     >>> contradicted_values("The trail is 24 km long.", "The trail is 41.9 km long.")
     [Disagreement(claimed='24 km', known='41.9 km')]
@@ -265,8 +281,10 @@ def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[D
 
 
 def _elsewhere(claim: str, value: Value, text: str) -> bool:
-    """Whether a text has the value. If the text says what its value counts, the claim must count
-    the same."""
+    """Whether a text contains a value of the claim.
+
+    If the text says what the value counts ("60 cars"), the claim must count the same thing.
+    """
     counted = _counted(claim, value) if value.kind == "number" else set()
     return any(
         compare_values(value, other)
@@ -276,18 +294,21 @@ def _elsewhere(claim: str, value: Value, text: str) -> bool:
 
 
 def may_be_meant(value: Value, other: Value) -> bool:
-    """Whether two values have the same kind and dimension."""
+    """Whether two values have the same kind and, for quantities, the same dimension."""
     return value.kind == other.kind and (value.kind != "quantity" or value.unit == other.unit)
 
 
 def of_one_thing(claim: str, value: Value, text: str, other: Value) -> bool:
-    """Whether two numbers count the same thing. A claimed number without a counted thing may count
-    anything."""
+    """Whether a claimed value and a value of a text can count the same thing.
+
+    True if the claim does not say what its value counts. ``value`` belongs to ``claim``, and
+    ``other`` to ``text``.
+    """
     counted = _counted(claim, value) if value.kind == "number" else set()
     return not counted or bool(counted & _counted(text, other))
 
 
 def _counted(text: str, value: Value) -> set[str]:
-    """The stems of the words after a value, which name the counted thing: "60 cars"."""
+    """The stems of the words after a value, which say what it counts: "cars" in "60 cars"."""
     match = _COUNTED.match(text, value.end)
     return stems(match[1]) if match else set()

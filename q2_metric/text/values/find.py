@@ -1,4 +1,4 @@
-"""Finds the values of a text."""
+"""Finds the values in a text: numbers, shares, money, quantities, dates, times of day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from q2_metric.text.values.words import Number, numbers_in
 _CODE = re.compile(
     r"\+\d[\d ()/-]{6,}\d|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\bv?\d+\.\d+\.\d+\b"
     r"|\b\d+(?:[ -]\d+){3,}\b|\b(?=\w*\d)(?=\w*[A-Z])[A-Z\d]{5,}\b")
-"""Matches digits that are no amount: telephone numbers, addresses, versions."""
+"""Matches digits that are no amount: telephone numbers, network addresses, versions."""
 _PERCENT = re.compile(r"[ \u00a0]{0,8}(?:%|(?:percent(?:age points?)?|per cent|pct)\b)",
                       re.IGNORECASE)
 _OUT_OF = re.compile(r" (?:out of(?: every)?|in(?: every)?) $", re.IGNORECASE)
@@ -58,12 +58,12 @@ _SIGN = re.compile(r"(?:((?<![\w\d])[-−–]|\b(?:minus|negative)[ ])|\bplus[ ]
 _BELOW_ZERO = re.compile(r" below (?:zero|freezing)\b", re.IGNORECASE)
 _TO = re.compile(r"[ ]?(?:-|–|—|to|until|till|through|and)[ ]?", re.IGNORECASE)
 ALLOWED = 0.1
-"""How far a value may be from a number with "about", as a share of the number."""
+"""The tolerance of "about", as a share of the number: "about 300" allows 270 to 330."""
 
 
 @functools.lru_cache(maxsize=4096)
 def values_in(text: str) -> tuple[Value, ...]:
-    """The values of a text, in order and without overlaps.
+    """The values in a text, in order and without overlaps.
 
     >>> [(v.kind, v.low) for v in values_in("About 3 km for €2.5 million, half of it at 8 pm")]
     [('quantity', 3000.0), ('money', 2500000.0), ('share', 0.5), ('clock', 1200.0)]
@@ -89,8 +89,8 @@ _WORDED = re.compile(
     r"|an? (?:hour|day|week|month|year|decade|century|minute)|dozen|hundred|thousand|illion"
     r"|first|second|third|half|quarter|noon|midday|midnight|ninth|tenth|twelfth|[½¼¾⅓⅔⅕]",
     re.IGNORECASE)
-"""Matches any value that is written without digits. Texts without digits and without a match are
-skipped."""
+"""Matches parts of words that occur in every value without digits. A text without digits and
+without a match contains no value."""
 
 
 def _codes(text: str) -> Iterator[Value]:
@@ -134,7 +134,7 @@ def _share(share: float, start: int, end: int, step: float = 0.01) -> Value:
 
 
 def _numbers(text: str) -> Iterator[Value]:
-    """Finds percentages, money, quantities, centuries, ordinals and plain numbers."""
+    """Yields percentages, money, quantities, years, centuries, ordinals and plain numbers."""
     for number in numbers_in(text):
         value, start, end = number.value, number.start, number.end
         sign = _SIGN.search(text[max(0, start - 10) : start])
@@ -164,7 +164,7 @@ def _numbers(text: str) -> Iterator[Value]:
 
 
 def _durations(text: str) -> Iterator[Value]:
-    """Finds durations in words, such as "half an hour" and "a decade"."""
+    """Yields durations that are written without a number, such as "half an hour" and "a decade"."""
     for match in _A_TIME.finditer(text):
         count = (0.5 if match[1] else 1.0) + (0.5 if match[3] else 0.0)
         dimension, base = in_base(count, UNITS[match[2].lower()])
@@ -176,7 +176,7 @@ def _is_century(text: str, number: Number) -> bool:
 
 
 def _ranges(text: str, values: list[Value]) -> list[Value]:
-    """Joins the two values of each range, such as "9 to 12", "between 5 and 7" or "2010-2012"."""
+    """The values of a text, in which the two ends of each range ("9 to 12") become one value."""
     found: list[Value] = []
     for value in values:
         last = found[-1] if found else None
@@ -188,7 +188,10 @@ def _ranges(text: str, values: list[Value]) -> list[Value]:
 
 
 def _joined(text: str, one: Value, other: Value) -> Value | None:
-    """The range from one value to the other; ``None`` if they are separate values."""
+    """The range from the value ``one`` to the value ``other``, as in "between 5 and 7".
+
+    ``None`` if the words between them do not make them a range.
+    """
     between = text[one.end : other.start]
     if not _TO.fullmatch(between) or one.low != one.high:
         return None
@@ -212,7 +215,7 @@ def _joined(text: str, one: Value, other: Value) -> Value | None:
 
 
 def _hedged(text: str, value: Value) -> Value:
-    """Adds to a value the tolerance that the words beside it allow ("about")."""
+    """The value with the wider range that words beside it allow, such as "about" or "at least"."""
     if value.kind in ("code", "ordinal") or value.near:
         return value
     before = text[max(0, value.start - 24) : value.start]
@@ -239,7 +242,7 @@ def _hedged(text: str, value: Value) -> Value:
 
 
 def without_values(text: str) -> str:
-    """The text without its values. In "no more than 5", all words belong to the value."""
+    """The text with a blank in place of each of its values."""
     for value in reversed(values_in(text)):
         text = text[: value.start] + " " + text[value.end :]
     return text

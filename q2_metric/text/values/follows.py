@@ -1,8 +1,8 @@
-"""Decides claims by their values, independently of the network.
+"""Decides by a claim's values whether the knowledge supports it, without an entailment model.
 
-A claim follows from a sentence that has the claim's words in the same order and the claim's values
-in any notation. The claim is contradicted if its value belongs to another row of a table. Sentences
-that deny something or leave it open are not used.
+A claim follows from a sentence that contains the claim's words in the same order and the claim's
+values in any notation. A claim is contradicted if its value belongs to another row of a table.
+Sentences that deny something or leave it open are not used.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ OPEN = re.compile(
     r"|false\w*|untrue|wrong\w*|incorrect\w*|myth|hoax|plan(?:s|ned|ning)?|hop(?:e|ed|es|ing)"
     r"|intend\w*|expect\w*|aim\w*|propos\w*|claim\w*|only|except|until|instead|former\w*|rather"
     r"|other|another|respectively|half|than)\b|n['’]t\b|\?", re.IGNORECASE)
-"""Matches words that may change a sentence's meaning although its other words match in order."""
+"""Matches words that can change what a sentence says about a value: "not", "may", "planned". Texts
+with such a word are left to the entailment model."""
 _DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|after|to|and|year|early"
                      r"|late|mid|summer|winter|spring|autumn|fall|[a-z]*ember|october|january"
                      r"|february|march|april|may|june|july|august)|[-–(,/])[ ]?$", re.IGNORECASE)
-"""Matches the words before a year."""
+"""Matches words and signs that can stand directly before a year, such as "in" or "May"."""
 _CELL = re.compile(r"The (?P<column>.{1,60}?) of (?P<row>.{1,60}) is (?P<cell>.+?)\.?\s*",
                    re.DOTALL)
-"""Matches a table cell in the form that :mod:`q2_metric.text.tables` writes."""
+"""Matches a sentence into which :mod:`q2_metric.text.tables` rewrites a table cell."""
 _SUPERLATIVE = re.compile(
     r"\bthe (?:(?P<least>smallest|lowest|least|fewest|shortest|lightest)"
     r"|(?P<price>cheapest|most expensive|dearest|priciest)"
@@ -44,7 +45,7 @@ _ASIDE = frozenset("about around approximately roughly circa nearly almost just 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A token to compare: the stem of a content word, or a value."""
+    """A token of a text that is compared: the stem of a content word, or a value."""
 
     word: str
     value: Value | None = None
@@ -52,7 +53,9 @@ class _Token:
 
 def follows(claim: str, sentence: str) -> bool:
     """Whether a sentence contains the claim's content words in the same order, and the claim's
-    values.
+    values in any notation.
+
+    False if one of the two texts denies something or leaves it open.
 
     >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
     True
@@ -88,8 +91,11 @@ def _in_order(own: Sequence[_Token], known: Sequence[_Token]) -> bool:
 
 
 def _matches(own: Sequence[_Token], known: Sequence[_Token], kinds: set[Kind]) -> bool:
-    """Whether all tokens of ``own`` occur in ``known`` in the same order. No other value of these
-    kinds may stand between them."""
+    """Whether all tokens of ``own`` occur in ``known`` in the same order.
+
+    ``known`` must begin with the first of them. No other value of these ``kinds`` may stand between
+    them.
+    """
     at = 0
     for other in known:
         if at < len(own) and _same(own[at], other):
@@ -108,7 +114,7 @@ def _same(token: _Token, other: _Token) -> bool:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """The stems of the content words and the values of a text, in order."""
+    """The content words (as stems) and the values of a text, in order."""
     found: list[_Token] = []
     done = 0
     for value in values_in(text):
@@ -125,9 +131,10 @@ def _words(text: str) -> list[_Token]:
 def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
     """Whether the cells of a table agree with a claim about one of its rows.
 
-    True if the row has exactly one value of the claim's kind and that value agrees. If the claim
-    names a column, only that column counts. False if only another row has the claim's value.
-    ``None`` if there is no such row or value.
+    ``sentences`` contain the cells as :mod:`q2_metric.text.tables` writes them. True if the row has
+    exactly one value of the claim's kind, and that value equals the claim's. If the claim names a
+    column, only the cells of that column are compared. False if only another row has the claim's
+    value. ``None`` if the claim names no row, or if no row has the value.
 
     >>> rows = ["The Price of Stalls is £40.", "The Price of Circle is £25."]
     >>> by_row("The circle costs £40.", rows), by_row("The circle costs £25.", rows)
@@ -161,7 +168,10 @@ def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
 
 
 def ranks(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Checks a claim that a row of a table has the largest or smallest value of a column.
+    """Whether a table agrees with a claim that a row has the largest or smallest value of a column.
+
+    ``sentences`` contain the cells as :mod:`q2_metric.text.tables` writes them. ``None`` if the
+    claim is not of this kind, or if the table does not give one value for each row.
 
     >>> rows = ["The Price of Stalls is £40.", "The Price of Circle is £25."]
     >>> ranks("The circle has the lowest price.", rows), ranks("Stalls are the cheapest.", rows)
@@ -198,7 +208,7 @@ def _comparable(value: Value, other: Value) -> bool:
 
 
 def _equal(value: Value, other: Value) -> bool:
-    """Whether two values are equal, or equal in thousands, millions or billions."""
+    """Whether two values are equal, or one is the other in thousands, millions or billions."""
     if compare_values(value, other) is True:
         return True
     if not _comparable(value, other) or not other.low or "quantity" in (value.kind, other.kind):

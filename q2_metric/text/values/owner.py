@@ -19,7 +19,7 @@ from q2_metric.text.values.follows import OPEN
 from q2_metric.text.values.value import Value
 
 _MEASURES = ("number", "quantity", "money", "share")
-"""Kinds of values of which a thing usually has one. A thing may have many dates."""
+"""Kinds of values of which a thing usually has only one. (A thing may have many dates.)"""
 REFERRING = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them|this|that|these|those|there"
                       r"|which|who|former|latter)\b", re.IGNORECASE)
 """Matches words that may refer to a thing named in another sentence."""
@@ -31,11 +31,12 @@ _UNIT = re.compile(r"[\d.,]+(\D.*)")
 
 
 def of_another(claim: str, sentences: Sequence[str]) -> bool:
-    """Whether the claim's value belongs to another thing.
+    """Whether the sentences give the claim's value to another thing than the claim does.
 
     Every sentence with the claimed value must name something else in place of a word of the claim.
-    In addition, one of two conditions must hold. Either a sentence has all words of the claim and a
-    single, different value, or the replaced word is a name and another name takes its place.
+    In addition, one of two conditions must hold. Either some sentence contains all words of the
+    claim and a single, different value. Or the replaced word is a name, and so is the word that
+    replaces it.
 
     >>> of_another("The hotel has 12 rooms.", ["The inn has 12 rooms.", "The hotel has 80 rooms."])
     True
@@ -68,8 +69,14 @@ def of_another(claim: str, sentences: Sequence[str]) -> bool:
 
 
 def _has_another_name(claim: str, said: set[str], holder: tuple[str, Value], text: str) -> bool:
-    """Whether a sentence contains the whole claim except for one name, and has another name in its
-    place."""
+    """Whether a sentence says the same as the claim, but about another name.
+
+    Args:
+        claim: the claim.
+        said: the stems of the claim's words without its value.
+        holder: a sentence with the claim's value, and that value in the sentence.
+        text: all sentences.
+    """
     sentence, value = holder
     missing = said - stems(sentence)
     names = {word for word in _NAME.findall(claim) if stems(word) & missing and word in text
@@ -81,7 +88,13 @@ def _has_another_name(claim: str, said: set[str], holder: tuple[str, Value], tex
 
 
 def _names_another(said: set[str], own: tuple[str, Value], holder: tuple[str, Value]) -> bool:
-    """Whether the sentence with the equal value names something else before the value."""
+    """Whether the claim's value belongs to something else in the sentence ``holder``.
+
+    Args:
+        said: the stems of the claim's words without its value.
+        own: a sentence that contains all these words, and its different value.
+        holder: a sentence with the claim's value, and that value in the sentence.
+    """
     sentence, value = holder
     missing = said - stems(sentence)
     rivals = stems(sentence[: value.start]) - said
@@ -106,7 +119,7 @@ def mispaired(claim: str, sentence: str) -> bool:
 
 
 def _dated(text: str) -> list[tuple[Value, Value]]:
-    """The amounts of a text with their dates, if amounts and dates alternate in the text."""
+    """Pairs of an amount and its date, if amounts and dates alternate in the text; else empty."""
     values = [value for value in values_in(text)
               if value.kind in (*_MEASURES, "date", "weekday")]
     dated = [value.kind in ("date", "weekday") for value in values]
@@ -117,8 +130,10 @@ def _dated(text: str) -> list[tuple[Value, Value]]:
 
 
 def respectively(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Whether a claim agrees with a sentence that lists things and then their values
-    "respectively".
+    """Whether a claim agrees with a sentence that lists things and then, with "respectively", their
+    values.
+
+    ``None`` if no such sentence is about the claim.
 
     >>> told = ["Ana and Ben are 31 and 34 years old, respectively."]
     >>> respectively("Ana is 31 years old.", told), respectively("Ben is 31 years old.", told)
@@ -143,7 +158,8 @@ def respectively(claim: str, sentences: Sequence[str]) -> bool | None:
 
 
 def _listed(text: str) -> list[tuple[set[str], Value]]:
-    """Each listed thing with its value: the stems of the thing's name, and the value."""
+    """The things that a text lists before their values: the stems of each thing's name, and its
+    value. "Ana and Ben are 31 and 34 years old" → ({"ana"}, 31 years), ({"ben"}, 34 years)."""
     run: list[Value] = []
     for value in values_in(text):
         if run and not _BETWEEN.fullmatch(text[run[-1].end : value.start]):
@@ -160,15 +176,21 @@ def _listed(text: str) -> list[tuple[set[str], Value]]:
 
 
 def _name(part: str, last: bool) -> set[str]:
-    """The stems of the name in one part of a list. A name is the capitalised words or, without
-    capitals, the word next to "and"."""
+    """The stems of the name in one part of a list, such as "Ana" in "The sisters Ana".
+
+    The name consists of the part's capitalised words. Without capitals, it is the word next to
+    "and": the part's last word, or its first word if the part is the ``last`` one.
+    """
     words = [word for word in part.split() if stems(word)]
     capital = [word for word in words if word[0].isupper()]
     return stems(" ".join(capital or (words[:1] if last else words[-1:])))
 
 
 def _with_unit(value: Value, last: Value, text: str) -> Value:
-    """Adds to a value the unit that only the last value of its list has: "31 and 34 years"."""
+    """The value with the unit that only the ``last`` value of its list has.
+
+    In "31 and 34 years", 31 becomes 31 years.
+    """
     unit = _UNIT.fullmatch(text[last.start : last.end])
     if value.kind == last.kind or unit is None:
         return value

@@ -1,8 +1,7 @@
 """Finds dates and times of day, with their character ranges.
 
-A date is a range of days, so that "July 1968" contains "7 July 1968". Days are counted as by
-:meth:`datetime.date.toordinal` (proleptic calendar). The library python-dateutil reads whatever is
-written as a date.
+A date is a range of days, so that "July 1968" contains "7 July 1968". Days are numbered as by
+:meth:`datetime.date.toordinal`. The library python-dateutil reads dates with the month in words.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ _CENTURY = re.compile(r"[ -]centur(?:y|ies)\b(?: (bce?))?", re.IGNORECASE)
 _ERA = re.compile(r"\b(\d{1,4}) ?(b\.?c\.?(?:e\.?)?)(?!\w)", re.IGNORECASE)
 _BARE_YEAR = re.compile(rf"(?<![\w.,£$€-])({_YEAR})(?![\w%]|[.,:]\d|-\d)")
 _YEARLESS = -1_000_000
-"""Days without a year are counted from this number, so they match only other days without a year.
-"""
+"""Days without a year are numbered from here, so that they equal no day with a year."""
 _FULL = range(1, 9999)
 """The years that Python's calendar covers."""
 
@@ -63,7 +61,7 @@ NOON = 720
 
 
 def dates_in(text: str) -> Iterator[Value]:
-    """Finds days, months, decades, and years before our era."""
+    """Yields the days, months, decades and years before our era that are written in a text."""
     for match in _ISO.finditer(text):
         yield from _days(match, (int(match[1]), int(match[2]), int(match[3])))
     for match in _FIGURES.finditer(text):
@@ -80,7 +78,10 @@ def dates_in(text: str) -> Iterator[Value]:
 
 
 def year(text: str, start: int, end: int) -> Value | None:
-    """The year that is written at [start, end); ``None`` if there is none."""
+    """The year whose digits are the characters from ``start`` to before ``end`` of a text.
+
+    ``None`` if these characters are no year.
+    """
     match = _BARE_YEAR.match(text, start)
     if match is None or match.end() != end:
         return None
@@ -88,7 +89,9 @@ def year(text: str, start: int, end: int) -> Value | None:
 
 
 def century(text: str, start: int, end: int, number: float) -> Value | None:
-    """The century that is written at [start, end) and has this number; ``None`` if there is none.
+    """The century ``number``, if the word "century" follows the number; otherwise ``None``.
+
+    The number is written from ``start`` to before ``end`` of the text.
     """
     match = _CENTURY.match(text, end)
     if match is None or not 1 <= number <= 21:
@@ -104,8 +107,11 @@ def century(text: str, start: int, end: int, number: float) -> Value | None:
 
 
 def _years(start: int, end: int, first: int, last: int) -> Value:
-    """The days of a range of years. Before the calendar's first year, days are computed with the
-    mean year."""
+    """The value for the years ``first`` to ``last``, as a range of days.
+
+    Python's calendar begins with the year 1. Before, each year is taken to have 365.25 days. The
+    years are written from ``start`` to before ``end`` of the text.
+    """
     low = float(date(first, 1, 1).toordinal()) if first in _FULL else first * 365.25
     high = float(date(last, 12, 31).toordinal()) if last in _FULL else last * 365.25 + 365
     return Value("date", low, high, start, end)
@@ -122,8 +128,11 @@ def _days(match: re.Match[str], *readings: tuple[int, int, int]) -> Iterator[Val
 
 
 def _figures(match: re.Match[str]) -> Iterator[Value]:
-    """Reads dates in digits. "04/03/2021" can be in March or in April; "25/12/2021" has only one
-    reading."""
+    """Yields the date for digits such as "25/12/2021".
+
+    "04/03/2021" can be in March or in April. Such a date gets both days as its wider range
+    (``near``).
+    """
     one, two, year = int(match[1]), int(match[3]), int(match[4])
     try:
         first = date(year, two, one).toordinal()
@@ -167,13 +176,13 @@ def _written(match: re.Match[str]) -> Iterator[Value]:
 
 
 def plain_year(value: Value) -> Value:
-    """A year as a number."""
+    """The value of a year as a plain number: 1200 for the days of the year 1200."""
     number = float(date.fromordinal(int(value.low)).year)
     return replace(value, kind="number", low=number, high=number, unit="", near=None)
 
 
 def yearless(value: Value) -> Value:
-    """A day, or the days of a month, without its year."""
+    """The value of a day or a month without its year: "4 May 2021" → "4 May"."""
     if value.unit == "yearless":
         return value
     low, high = (
@@ -183,7 +192,7 @@ def yearless(value: Value) -> Value:
 
 
 def weekdays_in(text: str) -> Iterator[Value]:
-    """Finds days of the week and ranges of them. Monday is 0."""
+    """Yields the days of the week in a text, and ranges of them. Monday is 0."""
     for match in _WEEK.finditer(text):
         first, last = _weekday(match[1]), _weekday(match[2])
         yield _of_week(match, first, last if first <= last else last + 7)
@@ -202,7 +211,7 @@ def _of_week(match: re.Match[str], first: int, last: int) -> Value:
 
 
 def clocks_in(text: str) -> Iterator[Value]:
-    """Finds times of day, in minutes after midnight."""
+    """Yields the times of day in a text, in minutes after midnight."""
     for match in _SPOKEN.finditer(text):
         aside, way = (group.lower() for group in match.groups()[:-2] if group)
         minutes = _MINUTES.get(aside) or int(aside)

@@ -1,4 +1,4 @@
-"""Words that name units and currencies. Conversion factors come from the library pint."""
+"""Finds the unit or currency of a number, and converts quantities with the library pint."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNITS |= {f"{name}s": unit for name, unit in list(UNITS.items()) if len(name) > 
 UNITS |= {"feet": "foot", "inches": "inch", "centuries": "century", "days": "day"}
 _SQUARE = {"square": "({})**2", "sq": "({})**2", "cubic": "({})**3"}
 _LETTERS = words("m g l h s ha min")
-"""Spellings that are units only in lower case: "3 M" is no length."""
+"""Spellings that are units only in lower case: "3 m" is a length, "3 M" is not."""
 _UNIT = re.compile(
     r"(?:-|[ \u00a0\u202f]{0,8})(?:(square|sq|cubic)\.?[ -])?(?:(?:degrees?|deg)[ ])?"
     r"(°[ ]?[CF]\b|[℃℉]|km/h|m/s|k?m[²³]|k?m[23]\b|[A-Za-z]+)", re.IGNORECASE)
@@ -54,11 +54,14 @@ _SIGN = re.compile(r"(?:\b(?:US|C|A|R)\$|[$€£¥₹₩₽₺₪]|\b(?:USD|EUR|
                    r"|CAD|AUD|PLN))[ \u00a0]?$")
 _AFTER = re.compile(r"(?:-|[ \u00a0]{0,8})([$€£¥₹₩₽₺₪]|(?:(?:US|American)[ ])?[A-Za-z]+)")
 SHORT = {"m": 1e6, "b": 1e9}
-"""Letters for magnitudes, which are read only beside a currency sign: "$3m"."""
+"""Letters that mean million and billion, but only for a number with a currency sign: "$3m"."""
 
 
 def unit_after(text: str, end: int) -> tuple[str, int] | None:
-    """The unit that is named after a number, in pint's spelling, and where the unit's name ends."""
+    """The unit after a number in pint's spelling, and the position where the unit's name ends.
+
+    ``end`` is the position where the number ends. ``None`` if no unit follows.
+    """
     match = _UNIT.match(text, end)
     if match is None:
         return None
@@ -73,10 +76,12 @@ def unit_after(text: str, end: int) -> tuple[str, int] | None:
 
 
 def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, float] | None:
-    """The currency of the number at [start, end).
+    """The currency of a number that is written from ``start`` to before ``end`` of a text.
 
-    Returns the currency, the start and end of number and currency together, and the factor of a
-    letter after the number (1e6 in "$3m"). ``None`` without a currency.
+    Returns:
+        The currency's code, the start and end of number and currency together, and the factor by
+        which a letter after the number multiplies it (1e6 in "$3m", 1.0 without a letter). ``None``
+        if the number has no currency.
     """
     sign = _SIGN.search(text, max(0, start - 5), start)
     if sign:
@@ -106,7 +111,10 @@ def _registry() -> UnitRegistry[float]:
 
 @functools.cache
 def _line(unit: str) -> tuple[str, float, float]:
-    """The dimension of a unit, and the (factor, shift) that converts values to the base unit."""
+    """The dimension of a unit, and the factor and the shift that convert to the base unit.
+
+    A value v in the unit is v * factor + shift in the base unit.
+    """
     registry = _registry()
     zero = registry.Quantity(0.0, unit).to_base_units()
     one = registry.Quantity(1.0, unit).to_base_units()
@@ -125,5 +133,6 @@ def in_base(value: float, unit: str) -> tuple[str, float]:
 
 
 def step_in_base(step: float, unit: str) -> float:
-    """A difference of ``step`` in this unit, converted to the base unit."""
+    """A difference between two values in this unit, converted to the base unit (without a shift).
+    """
     return step * _line(unit)[1]

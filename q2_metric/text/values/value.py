@@ -12,18 +12,19 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value in a text, as a range of numbers.
+    """A value in a text, such as "about 3 km", as a range of numbers.
 
     Attributes:
         kind: the kind of value. Only values of the same kind are compared.
-        low, high: the bounds in the kind's base unit. They are equal if the value is exact. A date
-            or a decade is a range of days. A weekday counts from Monday, which is 0.
+        low, high: the smallest and the largest number of the range, in the kind's base unit. They
+            are equal if the value is exact. A date or a decade is a range of days. A weekday counts
+            from Monday, which is 0. A time of day is in minutes after midnight.
         start, end: the value's character range in the text.
         unit: the currency, the dimension of a quantity, or the digits of a code; "" if not stated.
-        near: the wider range that the text's words allow: "about 300" has (270, 330), "more than
-            300" (300, inf).
-        step: the size of the last written digit in base units: 0.1 million for "2.1 million".
-        folded: true if the text does not say whether a time of day is before or after noon.
+        near: the wider range that words beside the value allow: (270, 330) for "about 300" and
+            (300, inf) for "more than 300"; ``None`` without such words.
+        step: the size of the last written digit in base units: 100,000 for "2.1 million".
+        folded: true for a time of day that can be before or after noon ("at 8").
     """
 
     kind: Kind
@@ -38,10 +39,10 @@ class Value:
 
     @property
     def reach(self) -> tuple[float, float]:
-        """The range (low, high) that the text's words allow."""
+        """The range (low, high) of the value, with what words such as "about" allow."""
         return self.near or (self.low, self.high)
 
     @property
     def open_ended(self) -> bool:
-        """Whether the text sets a bound on one side only ("more than 300")."""
+        """Whether the text gives only a minimum or only a maximum ("more than 300")."""
         return self.near is not None and math.inf in map(abs, self.near)

@@ -38,8 +38,11 @@ _NUMBER_WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number and its character range. ``step`` is the size of its last written digit. ``worded``
-    is true if the number is written in words."""
+    """A number in a text, with its character range.
+
+    ``step`` is the size of the last written digit: 100,000 for "2.1 million". ``ordinal`` is true
+    for "13th", and ``worded`` for a number in words.
+    """
 
     value: float
     start: int
@@ -67,7 +70,7 @@ class _NumberToken:
 
 @functools.lru_cache(maxsize=64)
 def numbers_in(text: str) -> tuple[Number, ...]:
-    """The numbers of a text, in order. Each includes a magnitude such as "million".
+    """The numbers of a text, in order. A magnitude such as "million" is part of its number.
 
     >>> [n.value for n in numbers_in("Twenty-five of 1.25 million, half a dozen, the 13th")]
     [25.0, 1250000.0, 6.0, 13.0]
@@ -83,7 +86,7 @@ def numbers_in(text: str) -> tuple[Number, ...]:
 
 
 def _scaled(text: str) -> Iterator[Number]:
-    """Finds numbers with a magnitude word: "a dozen", "half a million", "a hundred"."""
+    """Yields numbers that are only a magnitude word: "a dozen", "half a million", "a hundred"."""
     for match in _SCALED.finditer(text):
         if _NUMBER_WORD.match(text, match.end() + 1) or _MAGNITUDE.match(text, match.end()):
             continue  # "a hundred and five": text2num reads this from "hundred" on
@@ -108,8 +111,11 @@ def _in_digits(text: str) -> Iterator[Number]:
 
 
 def _times_magnitude(text: str, value: float, step: float, end: int) -> tuple[float, float, int]:
-    """Applies words after a number: multiplies by "million", adds "and a half". Returns value, step
-    and end."""
+    """A number with the words after it applied: times "million", plus "and a half".
+
+    ``value``, ``step`` and ``end`` are those of the number without these words. Returns the three
+    with these words.
+    """
     half = _HALF.match(text, end)
     if half:
         part = 0.5 if half[1].lower() == "half" else 0.25
