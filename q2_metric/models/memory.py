@@ -19,7 +19,7 @@ class LruCache(Generic[K, V]):
     Args:
         most: maximum number of values.
         characters: maximum total characters of the texts from which the values were computed. The
-            newest value is always kept.
+            newest value is kept even if its text is longer.
     """
 
     def __init__(self, most: int, characters: int) -> None:

@@ -44,7 +44,10 @@ class Stage:
     pickled: bool = False
 
     def gigabytes(self, bytes_each: int = 4) -> float:
-        """The size of the stage's weights. They are published in float32, which has 4 bytes each.
+        """The size of the stage's weights in gigabytes.
+
+        ``bytes_each`` is the number of bytes for each weight: 4 for float32, in which the weights
+        are published.
         """
         return self.millions * bytes_each / 1000
 
@@ -85,18 +88,20 @@ class Preset:
         """The settings of a metric that differ from the paper's.
 
         ``replaced`` is the model that replaces the preset's own model; ``None`` if nothing is
-        replaced.
+        replaced. If a model is replaced, the result is empty unless ``recipe`` is true.
         """
         own = self.q2_settings if metric == "q2" else self.scale_settings
         return own if self.recipe or not replaced else {}
 
     def gigabytes(self, bytes_each: int = 4) -> float:
-        """The size of the weights of the preset's Hub models, with ``bytes_each`` bytes for each
-        weight."""
+        """The size of the weights of all Hub models of the preset, in gigabytes.
+
+        ``bytes_each`` is the number of bytes for each weight.
+        """
         return sum(stage.gigabytes(bytes_each) for stage in self.on_the_hub())
 
     def on_the_hub(self) -> list[Stage]:
-        """The stages whose models are on the Hub, in order."""
+        """The stages of the preset whose models are on the Hub, in the order in which they run."""
         stages = (self.questions, self.reader, self.nli, self.scale)
         return [stage for stage in stages if stage.model]
 

@@ -58,7 +58,7 @@ def last_question(text: str) -> str:
 
 
 def decides(response: str, question: str | None) -> bool:
-    """Whether a response only says yes or no, to a yes/no question.
+    """Whether a response is only a "yes" or "no", given in answer to a yes/no question.
 
     >>> decides("No.", "Is the shop open?"), decides("No.", "When is it open?")
     (True, False)

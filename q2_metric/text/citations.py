@@ -23,16 +23,16 @@ _BETWEEN = re.compile(r"[\s.,;:!?)\"'”’*_]*")
 
 
 def has_labels(knowledge: str) -> bool:
-    """Whether lines of the knowledge begin with a passage number: "[2] …", "Source 2: …"."""
+    """Whether the knowledge begins with a passage number, as in "[2] …" or "Source 2: …"."""
     return _LABEL.match(knowledge.lstrip()) is not None
 
 
 def passages(knowledge: str) -> dict[str, tuple[int, int]]:
     """The character range of each passage, keyed by the name that citations use.
 
-    If lines begin with a passage number ("[2] …", "Source 2: …"), a passage extends to the next
-    such line. Otherwise each line that is not blank is a passage, and its name is its number, from
-    1.
+    If the knowledge begins with a passage number ("[2] …", "Source 2: …"), a passage extends to the
+    next line with such a number. Otherwise each line that is not blank is a passage, and its name
+    is its number, from 1.
 
     >>> passages("[4] One.\\nMore.\\n[7] Two.")
     {'4': (0, 14), '7': (15, 23)}

@@ -12,8 +12,8 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
 
 PASSAGE = 900
-"""Minimum characters of a passage, about 200 tokens. Sentences are joined until they reach this
-length."""
+"""Maximum characters of a passage, about 200 tokens. Sentences are joined while they fit into a
+passage. A longer sentence is cut."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ STRETCH = 10
 Lists of names have marks between the names.
 """
 COMMON = 1 / 15
-"""Minimum share of common words in a text that must contain common words (:data:`STRETCH`)."""
+"""Minimum share of common words. A text with a long run of words (:data:`STRETCH`) and fewer common
+words counts as gibberish."""
 
 _NOT_FOLDED = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae",
                              "œ": "oe", "þ": "th", "ð": "d", "ħ": "h", "ŋ": "n", "ə": "e"})
@@ -46,7 +47,8 @@ _SPELT = re.compile(
     r"\d|[@_\\/=<>{}|$#]|www\.|\w[.(]\w"  # XR-500, H2O, addresses, paths, code
     r"|[a-z][A-Z]|(?<![^\W\d_])[A-Z]{1,5}s?(?![^\W\d_])"  # NaCl, NATO
 )
-"""Matches a piece between blanks that is written unlike words. Such a piece is ignored."""
+"""Matches a sign that no ordinary word contains, as in "XR-500" or "NaCl". Such words are ignored.
+"""
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0590-\u05ff\u064b-\u065f\u0670"
                    r"\u0900-\u0dff\u0e30-\u0e4e\u200c\u200d])*")
 """Matches a word: letters, with the vowel signs and accents of their script."""
@@ -143,7 +145,8 @@ def _counted(word: str) -> tuple[int, int, frozenset[str]]:
 
 
 def _unknown(words: Sequence[str]) -> bool:
-    """Whether too few letter groups of the words occur in some language (:data:`KNOWN`)."""
+    """Whether too few of the words' letter groups occur in any language: a smaller share than
+    :data:`KNOWN`."""
     counted = [_counted(word) for word in dict.fromkeys(words)]
     alone = len(frozenset().union(*(scripts for _, _, scripts in counted))) == 1
     counted = [one for one in counted if not (alone and one[2])]  # only unknown scripts
@@ -162,7 +165,7 @@ def _circles(words: Sequence[str]) -> bool:
 
 
 def _strange(text: str) -> bool:
-    """Whether a text that must contain common words (:data:`STRETCH`) has almost none."""
+    """Whether a text has a long run of words (:data:`STRETCH`) but almost no common words."""
     stretches = [stretch.split() for stretch in _BREAK.split(text)]
     if max(map(len, stretches)) < STRETCH:
         return False

@@ -15,9 +15,9 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Example, Span
 
 SENTENCES = 3
-"""Number of sentences of a passage: the span's own, one before and one after. For the response's
-first sentence, they are the next two, and for its last sentence the two before. So a response of up
-to three sentences is one passage."""
+"""Number of sentences in a passage: the span's own, one before and one after. If the span is in the
+response's first sentence, the next two are added; if it is in the last, the two before. So a
+response of up to three sentences is one passage."""
 
 
 class Passages:
@@ -42,7 +42,7 @@ class Passages:
 
 
 def in_passages(spans: Sequence[Span]) -> list[Span]:
-    """The spans, in examples whose response is shortened to the passage around the span.
+    """Copies of the spans. Their examples have only the passage around the span as response.
 
     A response stays whole if it has at most three sentences, or if it does not contain the span's
     text at the span's position.

@@ -115,8 +115,8 @@ def _is_glued(text: str, stop: int, lower: bool) -> bool:
 def split_sentences(text: str) -> list[tuple[int, int]]:
     """The character range (start, end) of each sentence of a text.
 
-    A range has no blanks at its ends and is never empty. Every other character lies in exactly one
-    sentence.
+    A range has no blanks at its ends and is never empty. Every character that is not a blank lies
+    in exactly one sentence.
 
     >>> split_sentences("it ' s from st . louis . i love it ! ! !")
     [(0, 24), (25, 40)]

@@ -1,7 +1,7 @@
 """Cuts long token sequences into windows, for chunks and for the inputs of models.
 
-:func:`window_bounds` computes all windows, except those of the package scale-score, which leave
-gaps (:func:`authors_windows`).
+:func:`window_bounds` computes windows without gaps. :func:`authors_windows` computes the windows of
+the package scale-score, which can leave gaps.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 PAPER_CHUNK_SIZE = 512
-"""Number of tokens of a chunk (SCALE, section 4.1). The authors' later code uses 1000."""
+"""Number of tokens of a chunk (SCALE, section 4.1). The later code of SCALE's authors uses 1000."""
 
 
 def window_bounds(

@@ -44,8 +44,8 @@ def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Flo
     """Converts a linear layer's matrix to 8 bits, with one scale for each output.
 
     Args:
-        weight: (out, in).
-        multiplier: (in,), the factor of each input channel. Channels with factor 0 are left out.
+        weight: the matrix (out, in).
+        multiplier: the factor of each input channel (in,). Channels with factor 0 get weights of 0.
 
     Returns:
         The 8-bit integers (in, out), within :data:`LARGEST_PAIR`, and the scale of each output

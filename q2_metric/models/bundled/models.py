@@ -47,7 +47,7 @@ DEVICE_TOKENS = 65_536
 """Padded tokens of a batch on a GPU, which needs larger batches to stay busy (not measured)."""
 
 SLAB = 4096
-"""Number of pairs that are tokenised and sorted together."""
+"""Number of pairs of texts that are tokenised and sorted by length together."""
 
 T = TypeVar("T")
 
@@ -81,7 +81,8 @@ class _Bundled:
 
     networks: tuple[str, ...]
     settles_ties = False
-    """Whether the model reads again in float32 if its 8-bit logits are near a tie (:data:`TIE`)."""
+    """Whether the model runs a row again in float32 if its 8-bit logits are near a tie
+    (:data:`TIE`)."""
 
     def __init__(
         self,

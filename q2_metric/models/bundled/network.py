@@ -47,7 +47,8 @@ NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
 """The shape of the first six layers of MPNet."""
 DEEP = replace(WIDE, layers=12)
-"""The shape of all layers of MPNet. This network is a teacher and is too large to ship."""
+"""The shape of all layers of MPNet. A network of this shape only serves as teacher in training,
+because it is too large to ship."""
 SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
 """The shapes of the bundled networks."""
 
@@ -158,7 +159,10 @@ class EntailmentNetwork(nn.Module):
         self.classify = nn.Linear(shape.hidden, 3)
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor, query: Tensor) -> Tensor:
-        """``query`` (batch, length) is 1.0 on the tokens of the hypothesis and 0.0 elsewhere."""
+        """The logits of entailment, neutral and contradiction for each row: (batch, 3).
+
+        ``query`` (batch, length) is 1.0 on the tokens of the hypothesis and 0.0 elsewhere.
+        """
         places = torch.arange(1, query.shape[1] + 1, device=query.device)
         wanted = max(1, int((query * places).amax()))  # the first token and the hypothesis
         x = self.encoder(ids, types, lengths, wanted)

@@ -32,7 +32,7 @@ _PREPOSITIONS = words("in on at by to from for of with near behind under over ab
                       "beside inside outside within around through during since until before after "
                       "about across along into onto off up down next on because due as")
 _UNSURE = words("or any anyone anybody anything ever yet either")
-"""If a question contains one of these words, a "yes" makes no statement."""
+"""If a question contains one of these words, the answer "yes" makes no clear statement."""
 _MOTION = words("go return travel move fly sail run drive emigrate lead migrate relocate flee")
 _LASTING = words("last take")
 _TIMES = words("year month date day time century decade season")
@@ -126,7 +126,7 @@ def _is_fragment(tree: Tree) -> bool:
 
 
 def _parts(tree: Tree) -> _QuestionParts | None:
-    """The parts of the question; ``None`` if it does not have the expected shape."""
+    """The parts of a question; ``None`` if the question does not have these parts."""
     said = list(tree.words)
     while said and (said[-1].dep == "punct" or said[-1].text in "?."):
         said.pop()

@@ -38,7 +38,8 @@ who whom whose which one
 PRONOUNS = frozenset(_PRONOUNS.split())
 """Pronouns. A pronoun never replaces another mention, because it names nothing."""
 POSSESSIVES = frozenset({"my", "your", "his", "its", "our", "their", "whose"})
-"""Pronouns that are always possessive. For "her", the tagger decides."""
+"""Pronouns that are always possessive. Whether "her" is possessive depends on its part of speech.
+"""
 
 
 # --- rewriting --------------------------------------------------------------------------
@@ -225,7 +226,10 @@ def _named_pipeline(model: str) -> Language:
 
 
 def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
-    """coreferee's chains as mentions in turns. A mention that spans two turns is left out."""
+    """The mentions of each entity, converted from coreferee's chains in ``doc``.
+
+    A mention that spans two turns is left out.
+    """
     starts, at = [], 0
     for turn in turns:
         starts.append(at)

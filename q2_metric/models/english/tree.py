@@ -104,7 +104,8 @@ class Tree:
         return sets
 
     def child(self, word: Word, deps: Iterable[str]) -> Word | None:
-        """The first child of ``word`` with one of these dependencies."""
+        """The first child of ``word`` with one of the dependencies ``deps``; ``None`` without one.
+        """
         return next((child for child in self.children[word.i] if child.dep in deps), None)
 
     def members(self, bits: int) -> list[Word]:
@@ -117,7 +118,7 @@ class Tree:
         return words
 
     def up(self, word: Word) -> Iterator[Word]:
-        """``word``, its head, the head's head, and so on up to the root."""
+        """Yields ``word``, its head, the head's head, and so on up to the root."""
         yield word
         while word.head != word.i:
             word = self.words[word.head]

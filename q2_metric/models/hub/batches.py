@@ -28,7 +28,7 @@ MOST_TOKENS = 262_144
 MEMORY_SHARE = 0.8
 """Share of the free memory that a batch may take."""
 GROWTH = 4
-"""After each measured batch, the budget of tokens can grow to at most this many times its size."""
+"""After a measured batch, the budget of tokens can grow to this many times its previous value."""
 
 Row = dict[str, list[int]]
 """The model's inputs for one text or pair of texts. It maps the name of an input, such as
@@ -108,7 +108,7 @@ class Batches:
     and the memory that earlier batches took.
 
     Args:
-        loaded: the model whose padding ids and device are used.
+        loaded: the model that runs the batches. Its tokenizer gives the ids for padding.
         batch_size: rows of a batch, at least 1, or ``None``.
         copies: number of beams for each row.
         extra: maximum number of tokens that the model generates for each beam.

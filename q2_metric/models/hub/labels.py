@@ -17,7 +17,7 @@ NAMES: dict[str, Label] = {
     **dict.fromkeys(("contradiction", "contradicts", "contradict", "refutes", "refute",
                      "refuted"), "contradiction"),
 }
-"""The classes, keyed by their names in configs. Case, "-" and blanks are ignored."""
+"""The NLI class for each name that configs give to a class. Case, "-" and blanks are ignored."""
 
 _OPTION = "nli_labels (--nli-labels entailment,neutral,contradiction)"
 

@@ -35,7 +35,7 @@ about 35 spans of short responses. (With T5-small, batches of 32 spans were fast
 16 and 64.)"""
 
 QUESTION_PREFIX = "question:"
-"""The model by mrm8488 writes this before each question."""
+"""The model of the Q² paper (by mrm8488) writes this before each question."""
 
 _JOINED = {" .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'", " n't": "n't", " 'm": "'m",
            " 's": "'s", " 've": "'ve", " 're": "'re"}

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_WINDOW = 384
+"""Maximum tokens of a window, as in the SQuAD scripts."""
 OVERLAP = 128
+"""Number of tokens that neighbouring windows share, as in the SQuAD scripts."""
 MAX_QUESTION = 64
+"""Maximum tokens of a question, as in the SQuAD scripts."""
 MAX_ANSWER = 30
-"""Maximum tokens of a window, of the overlap of two windows, of a question and of an answer (from
-the SQuAD scripts)."""
+"""Maximum tokens of an answer, as in the SQuAD scripts."""
 MIN_WINDOW = 16
 """Minimum value of ``max_length``. It leaves room for a question, a context and special tokens."""
 

@@ -104,7 +104,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
-    """Each text, cut after ``limit`` tokens."""
+    """The texts in order. A text of more than ``limit`` tokens is cut after ``limit`` tokens."""
     lengths = dict.fromkeys(texts, 0)
     for text, ids in zip(lengths, many_ids(tokenizer, [*lengths]), strict=True):
         lengths[text] = len(ids)

@@ -1,4 +1,4 @@
-"""Writes the question about a gap in a clause: the words that the question asks for."""
+"""Turns a clause into a question that asks for some of the clause's words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tidy(parts: Iterable[str]) -> str:
 
 
 def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
-    """Turns a clause into a question that asks for the words of the gap.
+    """Turns a clause into a question. ``gap`` says which words it asks for, and how.
 
     ``None`` if no question can be formed, for example if no form of "do" fits the verb. If ``full``
     is true, the question keeps subordinate clauses and asides that a short question leaves out
@@ -98,7 +98,7 @@ def subject_question(
     Args:
         tree: the sentence.
         clause: the clause.
-        gap: the subject's gap.
+        gap: the question word for the subject.
         rest: the words of the clause after the subject.
         moved: text from before the subject, which comes at the end of the question.
     """

@@ -1,4 +1,4 @@
-"""Writes questions about comparatives, examples and appositions, without a gap in a clause."""
+"""Writes questions whose answer is a comparative, an example of a noun or an apposition."""
 
 from __future__ import annotations
 

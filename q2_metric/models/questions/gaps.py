@@ -1,4 +1,7 @@
-"""Finds the gaps for a span: which words a question removes from the clause, and how it asks."""
+"""Finds out how a question can ask for a span of a clause.
+
+The result is a :class:`Gap`: the words that are removed from the clause, and the question words.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ from q2_metric.models.questions.words import about_person, is_age, plain_wh, wit
 def gaps(
     tree: Tree, clause: Clause, members: Sequence[Word], root: Word, label: str
 ) -> Iterator[Gap]:
-    """Yields the gaps for questions that ask for a span of a clause, best first.
+    """Yields the ways in which a question can ask for a span of a clause, best first.
+
+    Each :class:`Gap` has the question words, and the words that are removed from the clause.
 
     Args:
         tree: the sentence.
@@ -56,9 +61,10 @@ def gaps(
 
 
 def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) -> Iterator[Gap]:
-    """Yields the gaps for a span that is the clause's subject: "Who founded Ford?".
+    """Yields the ways to ask for a span that is the clause's subject: "Who founded Ford?".
 
-    ``text`` is the span in lower case. The other arguments are those of :func:`gaps`.
+    ``root`` is the head of the span, ``label`` its entity type, and ``text`` the span in lower
+    case.
     """
     wh = with_part(tree, root, plain_wh(tree, root, label, text))
     if wh == "when":
@@ -73,11 +79,10 @@ def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) 
 def modifier_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Yields the gaps for a modifier of a noun. The question words contain the noun: "three types"
-    → "how many types".
+    """Yields the ways to ask for a modifier of a noun: "three types" → "how many types".
 
-    ``top`` is the first word of the coordination that ``root`` belongs to, and ``text`` is the span
-    in lower case. The other arguments are those of :func:`gaps`.
+    ``root`` is the head of the span that is asked for, ``label`` its entity type, and ``text`` the
+    span in lower case. ``top`` is the first word of the coordination that ``root`` belongs to.
     """
     noun = tree.words[top.head]
     if label == "NORP" and noun.dep == "attr" and about_person(tree, clause, noun):
@@ -96,10 +101,10 @@ def modifier_gaps(
 
 
 def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Yields the gap for the object of a preposition inside the subject.
+    """Yields the way to ask for the object of a preposition inside the subject.
 
-    Only an echo question can ask for it: "The symptoms of what are recurring?" The arguments are
-    those of :func:`modifier_gaps`.
+    The question word stays in the place of the object: "The symptoms of what are recurring?" The
+    arguments are those of :func:`modifier_gaps`.
     """
     if tree.words[top.head].lower in ("of", "for", "in", "from", "by", "about"):
         wh = plain_wh(tree, root, label, text)
@@ -111,8 +116,9 @@ def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Itera
 def adverbial_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Yields the gaps for times and measures without a preposition: "last year" → "when", "6 feet
-    tall" → "how tall".
+    """Yields the ways to ask for times and measures without a preposition.
+
+    "last year" → "when"; "6 feet tall" → "how tall".
 
     The arguments are those of :func:`modifier_gaps`.
     """
@@ -136,9 +142,9 @@ def adverbial_gaps(
 def object_gaps(
     tree: Tree, members: Sequence[Word], root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Yields the gaps for the object of the verb, or for a name as in "they call him Bob".
+    """Yields the ways to ask for the object of the verb, or for a name as in "they call him Bob".
 
-    The arguments are those of :func:`gaps` and :func:`modifier_gaps`.
+    ``members`` has the words of the span. The other arguments are those of :func:`modifier_gaps`.
     """
     wh = plain_wh(tree, root, label, text)
     whole = phrase_bits(tree, top)
@@ -176,7 +182,7 @@ def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
 
 
 def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -> Iterator[Gap]:
-    """Yields the gaps for a span after a form of "be": "it is a band" → "what".
+    """Yields the ways to ask for a span after a form of "be": "it is a band" → "what".
 
     ``wh`` is the question word that the span alone suggests (:func:`plain_wh`). The other arguments
     are those of :func:`modifier_gaps`.

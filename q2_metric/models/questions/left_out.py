@@ -1,4 +1,4 @@
-"""Chooses the words of a clause that a question about a gap leaves out."""
+"""Chooses the words of a clause that a question leaves out."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from q2_metric.models.questions.nouns import own_phrase
 
 
 def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
-    """The words of the clause, besides the gap, that the question leaves out, as a bit mask.
+    """The words of the clause that the question leaves out, as a bit mask.
 
-    If ``full`` is true, the question keeps adverbial clauses after the verb, relative clauses and
-    asides.
+    The words that the question asks for (``gap``) are not among them. If ``full`` is true, the
+    question keeps adverbial clauses after the verb, relative clauses and asides.
     """
     verb = clause.verb
     gone = 0
@@ -42,9 +42,10 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
 
 
 def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
-    """Whether a question leaves out ``child``, a dependent of the verb that contains no gap.
+    """Whether a question leaves out ``child``, a dependent of the clause's verb.
 
-    ``full`` is true for a question that keeps adverbial clauses after the verb.
+    The question does not ask for a word of ``child``. ``full`` is true for a question that keeps
+    adverbial clauses after the verb.
     """
     before = child.i < clause.verb.i
     if child.dep == "advcl":
@@ -55,10 +56,10 @@ def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
 
 
 def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
-    """The words that are coordinated with a phrase that contains the gap, as a bit mask.
+    """The words that are coordinated with a phrase that the question asks about, as a bit mask.
 
-    For the gap "the liver" in "it results in illness and cirrhosis of the liver", they are "illness
-    and". The question is "What does it result in cirrhosis of?".
+    If the question asks for "the liver" in "it results in illness and cirrhosis of the liver", they
+    are "illness and". The question is "What does it result in cirrhosis of?".
     """
     inner = next((w for w in tree.members(gap.bits) if not gap.bits >> w.head & 1), None)
     gone = 0

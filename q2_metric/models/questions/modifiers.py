@@ -1,5 +1,5 @@
-"""Finds the gap for a modifier of a noun. The question words contain the noun: "three types of
-guitar" → "how many types of guitar"."""
+"""Finds out how a question can ask for a modifier of a noun: "three types of guitar" → "how many
+types of guitar"."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from q2_metric.models.questions.gap import Gap
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
 AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
-"""Dependencies on a noun. A question about the noun's modifier leaves out words with these."""
+"""Dependencies on a noun. Words with these dependencies are left out of a question that asks for
+another modifier of the noun."""
 
 
 def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Gap | None:
-    """The gap for a modifier of a noun; ``None`` if no question can ask for this modifier.
+    """The way to ask for a modifier of a noun; ``None`` if no question can ask for it.
 
     The question words contain the rest of the noun phrase. For "three" in "three types of guitar",
     they are "how many types of guitar". For "ford" in "ford's cars", they are "whose cars".

@@ -1,5 +1,7 @@
-"""Finds gaps for the object of a preposition. The question asks when or where, or it asks who or
-what and keeps the preposition."""
+"""Finds out how a question can ask for the object of a preposition.
+
+The question asks when or where, or it asks who or what and keeps the preposition.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from q2_metric.models.questions.words import plain_wh, time_wh
 
 
 def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Yields the gaps for a span that is the object of a preposition, best first.
+    """Yields the ways to ask for a span that is the object of a preposition, best first.
 
     Args:
         tree: the sentence.
@@ -70,10 +72,10 @@ def _around(tree: Tree, preposition: Word, holder: Word) -> int:
 def _time_gap(
     tree: Tree, root: Word, top: Word, around: int, label: str, text: str
 ) -> Gap | None:
-    """The gap for a question that asks when; ``None`` if the preposition's object is not a time.
+    """The way to ask for a time ("when"); ``None`` if the preposition's object is not a time.
 
-    ``around`` is the result of :func:`_around`. The other arguments are those of
-    :func:`prepositional_gaps`.
+    ``around`` has the words of the prepositional phrase, as a bit mask. The other arguments are
+    those of :func:`prepositional_gaps`.
     """
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
@@ -95,10 +97,10 @@ def _time_gap(
 
 
 def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> Iterator[Gap]:
-    """Yields the gaps for questions that ask where.
+    """Yields the ways to ask for a place: "in Paris" → "where".
 
-    ``around`` is the result of :func:`_around`. The other arguments are those of
-    :func:`prepositional_gaps`.
+    ``around`` has the words of the prepositional phrase, as a bit mask. The other arguments are
+    those of :func:`prepositional_gaps`.
     """
     prep, whole, after = tree.words[top.head].lower, tree.below[top.i], besides(tree, root)
     inner = tree.child(root, ("appos", "npadvmod"))
@@ -115,9 +117,9 @@ def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> I
 
 
 def _object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Yields the gaps for questions that ask who or what and keep the preposition.
+    """Yields the ways to ask who or what, with the preposition kept: "What is it made of?".
 
-    An example is "What is it made of?". The arguments are those of :func:`prepositional_gaps`.
+    The arguments are those of :func:`prepositional_gaps`.
     """
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]

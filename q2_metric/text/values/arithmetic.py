@@ -132,7 +132,9 @@ def combines(claim: str) -> bool:
 def _combined(
     claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
 ) -> bool | None:
-    """Whether the claim's sum or mean is that of the knowledge's values; ``None`` if unclear.
+    """Whether the claim's sum or mean equals the sum or mean of the knowledge's values.
+
+    ``None`` if it is unclear which values are meant.
 
     Args:
         claim: the claim.
