@@ -24,8 +24,8 @@ T = TypeVar("T")
 def is_out_of_memory(error: Exception) -> bool:
     """Whether an error means that memory ran out.
 
-    Some of these errors have a class of their own. The others (RuntimeError of torch, errors of
-    ONNX Runtime) are recognised by their message.
+    MemoryError always does. A RuntimeError (torch) or an error of ONNX Runtime does if its message
+    contains one of :data:`MARKS`.
     """
     if isinstance(error, MemoryError):
         return True

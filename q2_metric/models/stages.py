@@ -291,7 +291,7 @@ def load_backbone(
 
 
 def load_chooser(config: RuntimeConfig = DEFAULT_RUNTIME) -> Entailment:
-    """Loads the package's small entailment network, which chooses chunks for SCALE's backbone."""
+    """Loads the package's small entailment network, which chooses the chunks that SCALE judges."""
     return _entailment(SMALL, None, config)
 
 

@@ -1,4 +1,4 @@
-"""Shortens a long text to the parts that share most words with a sentence."""
+"""Shortens a long text to the parts that share the most words with a question or claim."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Excerpt:
 
 
 def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
-    """Shortens a text to the passages that share most words with ``about``, in text order.
+    """Shortens a text to the passages that share the most words with ``about``, in text order.
 
     The whole text is returned if ``most`` is 0, or if the text is not longer than ``most``
     passages.

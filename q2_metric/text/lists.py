@@ -82,7 +82,7 @@ def _of_row(
 
     Args:
         line: the line.
-        row: the match of the line's cells.
+        row: the match of the line with the pattern for rows. Its group has the cells.
         columns: the columns' names; ``None`` if this line is the header.
         start: the line's first character in the response.
         listed: the lines found so far.

@@ -1,4 +1,4 @@
-"""Finds the parts of a text that share most words with a sentence."""
+"""Finds the parts of a text that share the most words with a sentence."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class WordIndex:
         self._weights = {w: math.log(1 + len(parts) / n) for w, n in found_in.items()}
 
     def nearest(self, sentence: str, most: int) -> list[int]:
-        """The indices, in ascending order, of the parts that share most words with the sentence.
+        """The indices, in ascending order, of the parts that share the most words with a sentence.
 
         At most ``most`` parts are returned. The weight of a content word is
-        log(1 + number of parts / number of parts with the word), so rare words count more. If two
-        parts share equally much, the earlier one is chosen.
+        log(1 + number of parts / number of parts with the word), so rare words count more. If the
+        shared words of two parts have equal weights, the earlier part is chosen.
 
         >>> index = WordIndex(["The tower.", "Lit in 1882.", "The tower was lit."])
         >>> index.nearest("It was lit.", 2)

@@ -90,7 +90,7 @@ def _class(word: str, known: Container[str]) -> str | None:
 
 
 def _ratios(text: str) -> list[float]:
-    """The log ratio of each pair of neighbouring words whose two words have a class.
+    """The log ratio of each pair of neighbouring words that both have a class.
 
     It is negative if the second word is less likely after the first word than elsewhere.
     """

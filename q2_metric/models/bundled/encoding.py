@@ -135,8 +135,12 @@ def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[Q
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded rows. ``lengths`` (batch,) has the tokens of each row; the other arrays have the shape
-    (batch, length). ``query`` is 1.0 on the tokens of the query and 0.0 elsewhere."""
+    """A batch of padded rows.
+
+    ``ids`` are token ids, and ``types`` the token types (:mod:`q2_metric.text.alignment`).
+    ``query`` is 1.0 on the tokens of the query and 0.0 elsewhere. These three have the shape
+    (batch, length). ``lengths`` (batch,) is the number of tokens of each row without padding.
+    """
 
     ids: NDArray[np.int64]
     types: NDArray[np.int64]

@@ -34,7 +34,7 @@ are multiplied."""
 
 
 class _Opener:
-    """Opens networks in a thread, one after the other: opening two at once needs more memory."""
+    """Opens networks in a thread. Only one is opened at a time, which needs less memory."""
 
     def __init__(self) -> None:
         self.in_child()

@@ -245,7 +245,7 @@ def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
 def _framed(tree: Tree, verb: Word) -> Word | None:
     """The verb of the clause that ``verb`` only introduces.
 
-    In "i know that it is red", it is "is" for the verb "know". ``None`` if ``verb`` introduces no
+    For "know" in "i know that it is red", the result is "is". ``None`` if ``verb`` introduces no
     clause, or if it does more than introduce a clause ("the mayor said that it is red").
     """
     subject, state = tree.child(verb, SUBJECTS | {"expl"}), tree.child(verb, ("acomp",))

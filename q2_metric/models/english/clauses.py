@@ -51,7 +51,7 @@ def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
     """The text of the subject of a clause that modifies ``noun``, and whether it is plural.
 
     In "it is a sitcom created by ...", the subject of "created" is "it". In "they watch a sitcom
-    created by ...", it is "the sitcom". ``None`` if ``noun`` is a pronoun that names nothing.
+    created by ...", the subject is "the sitcom". ``None`` if ``noun`` is a pronoun.
     """
     if noun.dep == "attr":
         verb = tree.words[noun.head]
@@ -152,7 +152,7 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
 def participle_clause(tree: Tree, verb: Word) -> Clause | None:
     """The clause of a participle after a noun: "the band formed in 1994" → "the band was formed …".
 
-    ``None`` if the noun is a pronoun that names nothing.
+    ``None`` if there is a pronoun in place of the noun.
     """
     known = owner(tree, tree.words[verb.head])
     if known is None:

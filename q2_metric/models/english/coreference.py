@@ -162,9 +162,9 @@ class CorefereeResolver:
     def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
         """The last turn of each dialogue, in which each mention is replaced by its first mention.
 
-        For the turns "Mary has a dog." and "Does it bark?", it is "Does a dog bark?". A dialogue
-        without turns gives "". All turns are parsed as paragraphs of one document, so that mentions
-        in different turns can be linked.
+        The turns "Mary has a dog." and "Does it bark?" give "Does a dog bark?". A dialogue without
+        turns gives "". All turns are parsed as paragraphs of one document, so that mentions in
+        different turns can be linked.
         """
         texts = ["\n".join(turns) for turns in dialogues]
         return [

@@ -154,8 +154,8 @@ class Parsed:
     def tokens(self, start: int, end: int) -> tuple[ParsedSentence, Tokens] | None:
         """The sentence and the tokens at the characters from ``start`` to before ``end``.
 
-        The two are offsets in the original text. ``None`` if there is no token at these characters,
-        or if they belong to more than one sentence.
+        ``start`` and ``end`` are offsets in the original text. ``None`` if there is no token at
+        these characters, or if the characters belong to more than one sentence.
         """
         repaired = self.repaired.from_original(start, end)
         if repaired is None:

@@ -93,10 +93,10 @@ class EnglishStances:
         self.parser = parser or Parser()
 
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each (claim, sentence of the knowledge), whether the two disagree.
+        """For each (claim, sentence of the knowledge), whether the sentence disagrees.
 
-        They disagree if one denies what the other affirms, or if the sentence leaves open what the
-        claim affirms.
+        It disagrees if it denies what the claim affirms (or the reverse), leaves open what the
+        claim affirms, or swaps who did something to whom.
         """
         suspects = [pair for pair in dict.fromkeys(pairs) if may_oppose(*pair)]
         found = self._statements(suspects)
@@ -131,10 +131,10 @@ def _named(text: str) -> int:
 
 
 def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
-    """Whether the knowledge disagrees with the claim.
+    """Whether the statements of the knowledge disagree with those of the claim.
 
     For some statement of the claim, at least one statement of the knowledge about the same thing
-    must disagree, and none may agree.
+    must disagree, and no such statement may agree.
     """
     for one in claimed:
         if not one.asserted:
@@ -195,7 +195,8 @@ def _against(claimed: Statement, known: Statement) -> bool | None:
 
 
 def _swapped(claimed: Statement, known: Statement) -> bool:
-    """Whether the agent of one statement is the patient of the other one, and vice versa."""
+    """Whether agent and patient of the two statements are swapped: "Ann taught Ben", "Ben taught
+    Ann"."""
     crossed = claimed.agent & known.patient and claimed.patient & known.agent
     return bool(crossed) and not claimed.agent & known.agent
 
@@ -269,7 +270,7 @@ def _stems(tree: Tree, bits: int) -> frozenset[str]:
 def _kept_out(tree: Tree) -> int:
     """The words that a sentence excludes although it affirms its verb, as a bit mask.
 
-    In "it opens on weekdays, but not on Sundays", the words are "Sundays" and those with it.
+    An example is "on Sundays" in "it opens on weekdays, but not on Sundays".
     """
     bits = 0
     for word in tree.words:
@@ -304,7 +305,7 @@ def _key(tree: Tree, word: Word) -> tuple[str, bool, Word | None]:
 
     Returns:
         The key (a stem), whether agent and patient are swapped ("A lost to B" means "B beat A"),
-        and the preposition before the patient (``None`` without one).
+        and the preposition before the patient, or ``None``.
     """
     for child in tree.children[word.i]:
         if (word.lemma, child.lower) in CONVERSES:

@@ -104,8 +104,7 @@ class Tree:
         return sets
 
     def child(self, word: Word, deps: Iterable[str]) -> Word | None:
-        """The first child of ``word`` with one of the dependencies ``deps``; ``None`` without one.
-        """
+        """The first child of ``word`` with one of the dependencies ``deps``, or ``None``."""
         return next((child for child in self.children[word.i] if child.dep in deps), None)
 
     def members(self, bits: int) -> list[Word]:

@@ -50,8 +50,8 @@ def is_finite_clause(tree: Tree, verb: Word) -> bool:
 def first_of(tree: Tree, verb: Word) -> Word:
     """The verb whose subject a coordinated verb shares.
 
-    In "it has rooms and allows pets", it is "has" for "allows". A verb with a subject of its own is
-    returned unchanged.
+    For "allows" in "it has rooms and allows pets", the result is "has". A verb with a subject of
+    its own is returned unchanged.
     """
     while verb.dep == "conj" and subject_of(tree, verb) is None:
         if not is_verb(tree.words[verb.head]):

@@ -40,9 +40,11 @@ SAYINGS = words("""
 """)
 """Words for what a sentence calls true or false: "that" or "the claim" in "that is false"."""
 UNASKED = words("intj mark cc preconj parataxis dep meta conj")
-"""Dependencies on a verb. A question about the verb leaves out words with these dependencies."""
+"""Dependencies of words on a verb. Words with these dependencies are left out of questions about
+the verb's clause."""
 LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")
-"""Dependencies on a noun. Words with these dependencies can be left out of the noun phrase."""
+"""Dependencies of words on a noun. Words with these dependencies can be left out of the noun's
+phrase."""
 GENERIC = words("those one ones people person something thing things someone")
 """Nouns that need a relative clause to mean something definite: "people who ..."."""
 VAGUE = words("many much several some various other different few certain")
@@ -66,7 +68,8 @@ PEOPLE = words("""
     guest people women men children parent grandfather grandmother fan kid host
 """)
 WORKS = words("song album movie film book novel series band show brand team single game city dish")
-"""Nouns for things. Questions about a thing never ask "who", even if it has a person's name."""
+"""Nouns for things. A question about such a thing never asks "who", even if the thing's name is
+that of a person."""
 PLACES = words("""
     area beach building center centre city coast continent country county district garden home
     hospital house island kitchen lake mall mountain museum neighborhood ocean office park place

@@ -17,7 +17,7 @@ from q2_metric.models.questions.words import is_person
 def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
     """The question whose answer is the comparative ``root``; ``None`` if no rule applies.
 
-    For "bigger" in "Alaska is bigger than Texas", it is "How does Alaska compare to Texas?".
+    "bigger" in "Alaska is bigger than Texas" → "How does Alaska compare to Texas?"
     """
     than = next((c for c in tree.children[root.i] if c.dep == "prep" and c.lower == "than"), None)
     other = tree.child(than, ("pobj",)) if than is not None else None

@@ -10,15 +10,15 @@ from q2_metric.models.questions.gap import Gap
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
 AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
-"""Dependencies on a noun. Words with these dependencies are left out of a question that asks for
-another modifier of the noun."""
+"""Dependencies of words on a noun. Words with these dependencies are left out of a question that
+asks for another modifier of the noun."""
 
 
 def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Gap | None:
     """The way to ask for a modifier of a noun; ``None`` if no question can ask for it.
 
-    The question words contain the rest of the noun phrase. For "three" in "three types of guitar",
-    they are "how many types of guitar". For "ford" in "ford's cars", they are "whose cars".
+    The question words contain the rest of the noun phrase: "three" in "three types of guitar" →
+    "how many types of guitar"; "ford" in "ford's cars" → "whose cars".
 
     Args:
         tree: the sentence.

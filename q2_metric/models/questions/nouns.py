@@ -27,7 +27,7 @@ def top_of(tree: Tree, root: Word) -> Word:
 def besides(tree: Tree, root: Word) -> str:
     """The end of a question that asks for one of several coordinated nouns.
 
-    For "green" in "red, blue and green", it is "besides red and blue". It is "" if ``root``, the
+    "green" in "red, blue and green" → "besides red and blue". The result is "" if ``root``, the
     head of the span, does not belong to a coordination of two to five nouns.
     """
     conjuncts = [top_of(tree, root)]

@@ -15,7 +15,8 @@ from q2_metric.text.values.times import NOON, plain_year, yearless
 from q2_metric.text.values.value import Value
 
 _SLACK = 0.006
-"""Share by which two amounts in different units may differ, because people round conversions."""
+"""Two quantities in different units agree if they differ by at most this share (0.6 %), because
+people round when they convert units."""
 _PAPER = 1e-9
 _HEDGES = frozenset(
     "about around approximately approx roughly circa some nearly almost just over under more less "
@@ -107,7 +108,7 @@ def _rounded(claimed: Value, known: Value) -> bool | None:
 def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
     """The two values, converted so that they have the same kind and can be compared.
 
-    ``None`` if they cannot be compared, such as a number and a date.
+    ``None`` if they cannot be compared, such as a price and a date.
     """
     kinds = {claimed.kind, known.kind}
     if len(kinds) == 1:
@@ -132,9 +133,9 @@ def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
 
 
 def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
-    """Two dates in a form that can be compared: both with a year, or both without one.
+    """Two dates in a form that can be compared: both with a year, or both without a year.
 
-    ``None`` if one has no year and the other is longer than a month.
+    ``None`` if only one date has a year, and this date is longer than a month ("the 1970s").
     """
     if claimed.unit == known.unit == "century":
         return replace(claimed, near=None), replace(known, near=None)

@@ -100,8 +100,8 @@ def _codes(text: str) -> Iterator[Value]:
 
 
 def _shares(text: str) -> Iterator[Value]:
-    """Finds shares: "half of", "two thirds", "3/4", "two out of five". Percentages are found as
-    numbers."""
+    """Yields shares in other forms than percentages: "half of", "two thirds", "3/4", "two out of
+    five"."""
     for match in _FRACTION.finditer(text):
         count, parts = _PARTS[match[1].lower()], _FRACTIONS[match[2].lower()]
         alone = not _NOUN.match(text, match.end())

@@ -111,10 +111,10 @@ def _in_digits(text: str) -> Iterator[Number]:
 
 
 def _times_magnitude(text: str, value: float, step: float, end: int) -> tuple[float, float, int]:
-    """A number with the words after it applied: times "million", plus "and a half".
+    """Applies the words after a number: multiplies by "million", adds "and a half".
 
-    ``value``, ``step`` and ``end`` are those of the number without these words. Returns the three
-    with these words.
+    ``value``, ``step`` (the size of its last digit) and ``end`` (its end in the text) are those of
+    the number alone. Returns value, step and end of the number with these words.
     """
     half = _HALF.match(text, end)
     if half:
