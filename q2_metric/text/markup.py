@@ -102,7 +102,7 @@ def squeezed(text: str) -> str:
 
 def _end(match: re.Match[str]) -> str:
     """The replacement for the HTML tag in ``match``: "|" for the end of a cell, a newline for the
-    end of a line. Blanks are added to the tag's length."""
+    end of a line. It is padded with blanks to the length of the tag."""
     sign = "|" if match.group()[2:4].lower() in ("td", "th") else "\n"
     return sign.ljust(len(match.group()))
 
@@ -110,7 +110,8 @@ def _end(match: re.Match[str]) -> str:
 def _character(match: re.Match[str]) -> str:
     """The character for the HTML entity in ``match``, such as "&" for "&amp;".
 
-    Blanks are added on the left to the entity's length. Unknown entities are returned unchanged.
+    It is padded with blanks on the left to the length of the entity. Unknown entities are returned
+    unchanged.
     """
     read = html.unescape(match.group()).replace("\u00a0", " ")
     return read.rjust(len(match.group())) if len(read) == 1 else match.group()

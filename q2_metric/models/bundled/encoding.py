@@ -19,7 +19,7 @@ from q2_metric.text.windows import window_bounds
 
 CLS, SEP, PAD = 101, 102, 0
 MAX_QUERY = 192
-"""Maximum tokens of a query (half a window). The rest of a longer query is cut."""
+"""Maximum tokens of a query (half a window). The end of a longer query is cut off."""
 MULTIPLE = 8
 """Rows are padded to a multiple of this number of tokens, so that the shapes of batches recur."""
 CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
@@ -60,7 +60,8 @@ class Tokens:
 class QueryWindow:
     """One row of a batch: a query with a window of the text that belongs to the query.
 
-    ``types`` says for each token which words match (:mod:`q2_metric.text.alignment`).
+    ``types`` has the type of each token. It says whether the token's word occurs in query and text
+    (:mod:`q2_metric.text.alignment`).
     ``query_length`` is the number of the query's tokens. ``text_start`` is the position of the
     window's first token in ``ids``. ``offsets[i]`` is the character range of token
     ``text_start + i`` in the whole text.

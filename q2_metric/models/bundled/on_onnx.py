@@ -64,8 +64,8 @@ def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
     """Opens a network like :func:`open_network`, but once per process and in the background.
 
     The caller can load other models meanwhile (spaCy takes as long). The first batch waits until
-    the network is open. It raises :class:`BrokenModel` if a file is damaged or memory runs out. The
-    next call of this function then tries to open the network again.
+    the network is open. If a file is damaged or memory runs out, running the first batch raises
+    :class:`BrokenModel`, and the next call of this function tries to open the network again.
 
     Raises:
         ModelError: a file is missing.

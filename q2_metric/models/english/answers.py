@@ -126,7 +126,7 @@ def _is_fragment(tree: Tree) -> bool:
 
 
 def _parts(tree: Tree) -> _QuestionParts | None:
-    """The parts of a question; ``None`` if the question does not have these parts."""
+    """Splits a question into its parts; ``None`` if the rules do not cover such a question."""
     said = list(tree.words)
     while said and (said[-1].dep == "punct" or said[-1].text in "?."):
         said.pop()
@@ -164,7 +164,7 @@ def _parts(tree: Tree) -> _QuestionParts | None:
 def _asked_subject(
     tree: Tree, asking: Sequence[Word], said: Sequence[Word]
 ) -> _QuestionParts | None:
-    """The parts of a question about the subject ("Who wrote the book"); ``None`` for others.
+    """The parts of a question about the subject ("Who wrote the book"); ``None`` for any other one.
 
     ``asking`` are the question's words before the auxiliary, and ``said`` all of its words.
     """

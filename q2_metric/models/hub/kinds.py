@@ -25,10 +25,10 @@ Kind = Literal["nli", "yes-no"]
 
 
 def entailment_kind(model: str) -> Kind:
-    """How a model judges entailment, according to its config.
+    """Reads from a model's config how the model judges entailment.
 
-    "nli" is a sequence classifier. "yes-no" is an encoder-decoder model, which is asked a Yes/No
-    question.
+    The result is "nli" for a sequence classifier, and "yes-no" for an encoder-decoder model, which
+    is asked a Yes/No question.
 
     Raises:
         MissingExtra: torch or transformers is not installed.

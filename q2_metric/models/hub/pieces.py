@@ -31,7 +31,7 @@ State = dict[str, Any]
 def restore(tokenizer: Any, saved: str | None) -> None:
     """Restores the settings of a SentencePiece model that the tokenizer's class has lost.
 
-    Other tokenizers are not changed.
+    A tokenizer of another kind than SentencePiece's Unigram is not changed.
 
     Args:
         tokenizer: a loaded transformers tokenizer; it is changed in place.
