@@ -112,7 +112,7 @@ def load_claims() -> ClaimFinder:
 def load_personal(*, authors: bool = False) -> PersonalFilter:
     """Loads the filter that recognises questions about the speakers, such as "What do I like?".
 
-    ``authors`` chooses the rule of the Q² authors' program instead of the package's (both: spaCy).
+    If ``authors`` is true, the rule of the Q² authors' program is used, otherwise the package's.
 
     Raises:
         ModelError: spaCy's English model is not installed.

@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 @lru_cache(maxsize=1)
 def tokenizer() -> Tokenizer:
-    """The tokenizer that both models share."""
+    """The tokenizer of the bundled reader and of the bundled entailment model."""
     return Tokenizer(intact("tokenizer.json"))
 
 

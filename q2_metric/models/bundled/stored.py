@@ -47,8 +47,8 @@ def intact(file: str) -> Path:
     with SHA extensions).
 
     Raises:
-        ModelError: the file is missing or was changed. With a changed file, signatures would still
-            name the released weights.
+        ModelError: the file is missing or was changed. (Signatures name the released weights, so
+            scores with other weights would have a wrong signature.)
     """
     path = shipped(file)
     _check(path)

@@ -147,7 +147,7 @@ def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
 
 
 def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
-    """Whether the knowledge makes the claim's only statement. False for a claim of several.
+    """Whether the claim makes exactly one statement, and the knowledge makes the same statement.
 
     Verb, stance and participants must be the same, with all modifiers ("all rooms" are not "some
     rooms"). The knowledge may add circumstances to a past event, but not to a present state: "dogs

@@ -221,10 +221,10 @@ _AROUND = re.compile(r"(?: has| have|['’]s|['’]ve)? been around since(?= (?:
 
 @functools.lru_cache(maxsize=1024)
 def in_notation_of(knowledge: str, claim: str) -> str:
-    """The claim, with each value that the knowledge also contains in the knowledge's notation.
+    """Rewrites the values of a claim in the notation that the knowledge uses for the same values.
 
-    A model that compares texts can then see that they are equal. "has been around since 1990" also
-    becomes "started in 1990", which a small network can judge.
+    A model that compares texts can then see that the values are equal. "has been around since 1990"
+    also becomes "started in 1990", which a small network can judge.
 
     >>> in_notation_of("It leaves at 23:10.", "The bus leaves at 11:10 pm.")
     'The bus leaves at 23:10.'
