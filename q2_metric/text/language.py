@@ -89,7 +89,7 @@ def is_language(text: str) -> bool:
     plain = text.lower() if text.isupper() else text
     plain = " ".join("0" if _SPELT.search(piece) else piece for piece in plain.split())
     words = [word[:LONGEST] for word in _WORD.findall(folded(plain))]
-    return not (_unknown(words) or _circles(words) or _strange(plain))
+    return not (_has_unknown_groups(words) or _repeats_groups(words) or _lacks_common_words(plain))
 
 
 def folded(text: str) -> str:
@@ -136,7 +136,7 @@ def _groups(word: str) -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(1 << 16)
-def _counted(word: str) -> tuple[int, int, frozenset[str]]:
+def _group_counts(word: str) -> tuple[int, int, frozenset[str]]:
     """How many letter groups of a word the table contains, how many letter groups the word has, and
     the word's scripts that the table lacks."""
     groups, table = _groups(word), _table()
@@ -144,17 +144,17 @@ def _counted(word: str) -> tuple[int, int, frozenset[str]]:
     return sum(group in table.groups for group, _ in groups), len(groups), other
 
 
-def _unknown(words: Sequence[str]) -> bool:
+def _has_unknown_groups(words: Sequence[str]) -> bool:
     """Whether too few of the words' letter groups occur in any language: a smaller share than
     :data:`KNOWN`."""
-    counted = [_counted(word) for word in dict.fromkeys(words)]
+    counted = [_group_counts(word) for word in dict.fromkeys(words)]
     alone = len(frozenset().union(*(scripts for _, _, scripts in counted))) == 1
     counted = [one for one in counted if not (alone and one[2])]  # only unknown scripts
     total = sum(size for _, size, _ in counted)
     return total >= LEAST and sum(known for known, _, _ in counted) < KNOWN * total
 
 
-def _circles(words: Sequence[str]) -> bool:
+def _repeats_groups(words: Sequence[str]) -> bool:
     """Whether the words repeat a few letter groups again and again, as in "ititititit"."""
     groups: list[str] = []
     for word in words:
@@ -164,7 +164,7 @@ def _circles(words: Sequence[str]) -> bool:
     return len(groups) >= LEAST and len(set(groups)) < DISTINCT * min(len(groups), READ)
 
 
-def _strange(text: str) -> bool:
+def _lacks_common_words(text: str) -> bool:
     """Whether a text has a long run of words (:data:`STRETCH`) but almost no common words."""
     stretches = [stretch.split() for stretch in _BREAK.split(text)]
     if max(map(len, stretches)) < STRETCH:

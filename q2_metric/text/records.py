@@ -68,7 +68,7 @@ def _json_values(text: str) -> Iterator[JsonValue]:
             records.append(_Record(key or (records[-1].key if records else "")))
             key = ""
         elif sign in "}]":
-            yield from _of(records.pop())
+            yield from _values_of(records.pop())
             key = ""
         elif sign == "," or sign == ":":
             key = "" if sign == "," else key
@@ -81,7 +81,7 @@ def _json_values(text: str) -> Iterator[JsonValue]:
                                        token.start() + quoted, token.end() - quoted))
 
 
-def _of(record: _Record) -> Iterator[JsonValue]:
+def _values_of(record: _Record) -> Iterator[JsonValue]:
     named = {name: value for name, value, _, _ in reversed(record.fields)}
     owner = next((named[name] for name in _NAMES if name in named), record.key)
     for name, value, start, end in record.fields:

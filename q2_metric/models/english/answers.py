@@ -154,7 +154,7 @@ def _parts(tree: Tree) -> _QuestionParts | None:
         return None
     asked = _QuestionParts(tree, asking, said[at], subject, said[at + 1 + len(subject) :])
     if said[at].lower in _DO:
-        verb = asked.rest[_done(asked) - 1] if asked.rest else None
+        verb = asked.rest[_used_words(asked) - 1] if asked.rest else None
         bare = verb and (verb.tag in ("VB", "VBP", "NN", "JJ", "RB")
                          or verb.lower == past(verb.lower))
         return asked if bare else None
@@ -246,13 +246,13 @@ def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
             verdict == "yes" and lower & _UNSURE):
         return None
     if verdict == "yes":
-        rest = asked.rest[_done(asked) :]
+        rest = asked.rest[_used_words(asked) :]
         return _sentence(asked, [*_verbs(asked), *(word.text for word in rest)])
     front = expand(asked.tree, asked.auxiliary)
     return _sentence(asked, [front, "not", *(word.text for word in asked.rest)])
 
 
-def _done(asked: _QuestionParts) -> int:
+def _used_words(asked: _QuestionParts) -> int:
     """How many words of ``rest`` are in the result of :func:`_verbs`: two for "did it also open",
     0 unless the auxiliary is a form of "do"."""
     if asked.auxiliary is None or asked.auxiliary.lower not in _DO:
@@ -267,7 +267,7 @@ def _verbs(asked: _QuestionParts) -> list[str]:
     assert front is not None
     if front.lower not in _DO:
         return [expand(asked.tree, front)]
-    *adverbs, verb = asked.rest[: _done(asked)]
+    *adverbs, verb = asked.rest[: _used_words(asked)]
     forms: dict[str, Callable[[str], str]] = {"did": past, "does": third, "do": str}
     return [*(word.text for word in adverbs), forms[front.lower](verb.lower)]
 
@@ -295,12 +295,12 @@ def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
     if not asked.rest:
         return _copula(asked, kind, text)
     if asked.rest[0].lower == "do" or any(
-            word.dep in ("nsubj", "nsubjpass") for word in asked.rest[_done(asked) :]):
+            word.dep in ("nsubj", "nsubjpass") for word in asked.rest[_used_words(asked) :]):
         return None
     place, text = _place(asked, wh, kind, text)
     if place is None:
         return None
-    done = _done(asked)
+    done = _used_words(asked)
     rest = [word.text for word in asked.rest]
     return _sentence(asked, [*_verbs(asked), *rest[done:place], text, *rest[max(done, place):]])
 
@@ -355,7 +355,7 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
     The number is ``None`` if no rule applies. The text can get a preposition ("1889" → "in 1889").
     ``wh`` is the question word, ``kind`` the asking words in lower case, and ``text`` the answer.
     """
-    end, done = len(asked.rest), _done(asked)
+    end, done = len(asked.rest), _used_words(asked)
     first = text.split()[0].lower()
     head = asked.tree.words[asked.asking[-1].head]
     if kind.startswith("when") or asked.asking[-1].lower in _TIMES:
@@ -371,7 +371,7 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
         # If words follow the preposition, the parse may lack the preposition's object.
         return end if asked.rest[-1].tag == "IN" else None, text
     if wh.lower == "where":
-        to = "to" if asked.rest[max(_done(asked), 1) - 1].lemma in _MOTION else "in"
+        to = "to" if asked.rest[max(_used_words(asked), 1) - 1].lemma in _MOTION else "in"
         known = first in _PREPOSITIONS | words("here there home abroad")
         return end, text if known else f"{to} {text}"
     if kind.startswith("how long"):
@@ -383,7 +383,7 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
             "how") and "many" not in kind and "much" not in kind):
         return None, text
     verb = next((n for n, word in enumerate(asked.rest) if word.i == head.i), None)
-    if verb is None and not (_done(asked) or asked.rest[0].tag[:2] == "VB"):
+    if verb is None and not (_used_words(asked) or asked.rest[0].tag[:2] == "VB"):
         return None, text
     at = max(done, 1) if verb is None else verb + 1
     while at < end and asked.rest[at].dep in ("prt", "dative"):

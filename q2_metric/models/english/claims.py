@@ -175,7 +175,7 @@ def _parts(tree: Tree) -> list[_Part]:
         _open_frames(tree, tree.words[i], found)
     _add_clauses(tree, found)
     for word in tree.words:
-        if word.i not in found and _adds(tree, word):
+        if word.i not in found and _adds_claim(tree, word):
             kind: ClaimKind = "apposition" if word.dep == "appos" else "relative"
             found[word.i] = _Part(word, kind)
     return [found[i] for i in sorted(found)]
@@ -235,14 +235,14 @@ def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
     In "i know that it is red", "know" becomes a frame, and the clause of "is" is added. This is
     repeated if the clause is a frame itself.
     """
-    inner = _framed(tree, verb)
+    inner = _verb_in_frame(tree, verb)
     while inner is not None:
         found[verb.i] = replace(found[verb.i], is_frame=True)
         found[inner.i] = _Part(inner, "clause")
-        verb, inner = inner, _framed(tree, inner)
+        verb, inner = inner, _verb_in_frame(tree, inner)
 
 
-def _framed(tree: Tree, verb: Word) -> Word | None:
+def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
     """The verb of the clause that ``verb`` only introduces.
 
     For "know" in "i know that it is red", the result is "is". ``None`` if ``verb`` introduces no
@@ -266,7 +266,7 @@ def _framed(tree: Tree, verb: Word) -> Word | None:
     return inner[0] if frames and opener is None else None
 
 
-def _adds(tree: Tree, word: Word) -> bool:
+def _adds_claim(tree: Tree, word: Word) -> bool:
     """Whether ``word`` heads a relative clause or an apposition that makes a claim about a noun.
 
     Such a clause follows a comma, a bracket or a dash: "the inn, which opened in 1962". Without

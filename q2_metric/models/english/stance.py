@@ -207,7 +207,7 @@ def statements(tree: Tree) -> Iterator[Statement]:
         return
     false = says_false(tree) and not any(
         word.lemma in FALSE and _has_clause(tree, word) for word in tree.words)
-    without = _kept_out(tree)
+    without = _excluded(tree)
     for word in tree.words:
         predicate = is_verb(word) and word.dep not in AUXILIARIES and word.lemma not in _COPULAS
         complement = word.dep in ("acomp", "attr") and tree.words[word.head].lemma in _COPULAS
@@ -267,7 +267,7 @@ def _stems(tree: Tree, bits: int) -> frozenset[str]:
                      if word.tag[:2] in ("NN", "CD", "JJ"))
 
 
-def _kept_out(tree: Tree) -> int:
+def _excluded(tree: Tree) -> int:
     """The words that a sentence excludes although it affirms its verb, as a bit mask.
 
     An example is "on Sundays" in "it opens on weekdays, but not on Sundays".

@@ -28,7 +28,7 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
         text: the span in lower case.
     """
     noun = tree.words[top.head]
-    rest = _rest(tree, noun, top)
+    rest = _repeated(tree, noun, top)
     members = tree.members(rest)
     if not members or noun not in members:
         return None
@@ -37,7 +37,7 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
         return Gap(f"whose {phrase}", rest | tree.below[top.i])
     if AGE.search(text):
         return None
-    gone = _gone(tree, noun, top, rest)
+    gone = _removed(tree, noun, top, rest)
     if label == "ORDINAL" and noun.tag == "NN" and noun.lemma not in IDIOMS | LIGHT_NOUNS:
         bare = [word for word in members if word.dep != "poss" and word.text != "'s"]
         return Gap(f"what number {spell(tree, bare)}", gone)
@@ -49,7 +49,7 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
     return Gap(f"{asked} {phrase}", gone) if asked else None
 
 
-def _rest(tree: Tree, noun: Word, top: Word) -> int:
+def _repeated(tree: Tree, noun: Word, top: Word) -> int:
     """The words of the noun phrase that the question repeats, as a bit mask.
 
     They lack the modifier ``top``, articles, adjectives before the modifier, and phrases that can
@@ -67,7 +67,7 @@ def _rest(tree: Tree, noun: Word, top: Word) -> int:
     return rest
 
 
-def _gone(tree: Tree, noun: Word, top: Word, rest: int) -> int:
+def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:
     """The words of the sentence that are removed to form the question, as a bit mask.
 
     They are the modifier ``top``, the words ``rest`` that the question words repeat, and others of

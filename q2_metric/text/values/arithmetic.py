@@ -77,20 +77,20 @@ def changed(claim: str, sentence: str) -> bool:
     """
     if _DENIED.search(claim) or _DENIED.search(sentence):
         return False
-    clauses = [sentence] if _way(sentence) else CLAUSES.split(sentence)
+    clauses = [sentence] if _change_in(sentence) else CLAUSES.split(sentence)
     same = [(value, clause, other) for value in values_in(claim) for clause in clauses
             for other in values_in(clause)
             if value.kind == other.kind and value.kind not in ("date", "weekday", "ordinal")
             and compare_values(value, other)]
-    if len(same) != 1 or not _way(claim) or not _way(same[0][1]):
+    if len(same) != 1 or not _change_in(claim) or not _change_in(same[0][1]):
         return False
     value, clause, other = same[0]
     said, told = (_TO_OR_BY.search(text[: one.start])
                   for text, one in ((claim, value), (clause, other)))
-    return _way(claim) != _way(clause) or bool(said and told and said[1] != told[1])
+    return _change_in(claim) != _change_in(clause) or bool(said and told and said[1] != told[1])
 
 
-def _way(text: str) -> str:
+def _change_in(text: str) -> str:
     """The direction of change that a text names: "up", "down", or "" for none or both."""
     up, down = _ROSE.search(text), _FELL.search(text)
     return "" if bool(up) == bool(down) else "up" if up else "down"
@@ -143,13 +143,13 @@ def _combined(
         known: the values of these sentences.
     """
     claimed = [value for value in own if value.kind in ("number", "money", "quantity")
-               and not _few(value, claim)]
+               and not _only_counts(value, claim)]
     if len(claimed) != 1:
         return None
     [value] = claimed
     counted = _counted(claim, value)
     parts = [one for one in known if one.kind == value.kind and one.unit == value.unit
-             and one.low == one.high and not _few(one, text)]
+             and one.low == one.high and not _only_counts(one, text)]
     if value.kind == "number":
         said = [_counted(text, one) for one in parts]
         # "72, 80 and 88 points": the counted thing is named only once.
@@ -168,7 +168,7 @@ def _combined(
     return low <= total <= high or math.isclose(total, value.low, rel_tol=1e-6)
 
 
-def _few(value: Value, text: str) -> bool:
+def _only_counts(value: Value, text: str) -> bool:
     """Whether a number only says how many things have values, and is no value itself.
 
     An example is "two" in "the two shops sold 20 lamps".

@@ -109,8 +109,8 @@ def mispaired(claim: str, sentence: str) -> bool:
     >>> mispaired("It drew 30,000 people in 2019.", told)
     True
     """
-    pairs = _dated(sentence)
-    claimed = _dated(claim)
+    pairs = _dated_amounts(sentence)
+    claimed = _dated_amounts(claim)
     if len(pairs) < 2 or len(claimed) != 1:
         return False
     amounts = [bool(compare_values(claimed[0][0], amount)) for amount, _ in pairs]
@@ -118,7 +118,7 @@ def mispaired(claim: str, sentence: str) -> bool:
     return sum(amounts) == sum(dates) == 1 and amounts != dates
 
 
-def _dated(text: str) -> list[tuple[Value, Value]]:
+def _dated_amounts(text: str) -> list[tuple[Value, Value]]:
     """Pairs of an amount and its date, if amounts and dates alternate in the text; else empty."""
     values = [value for value in values_in(text)
               if value.kind in (*_MEASURES, "date", "weekday")]

@@ -65,9 +65,9 @@ def dates_in(text: str) -> Iterator[Value]:
     for match in _ISO.finditer(text):
         yield from _days(match, (int(match[1]), int(match[2]), int(match[3])))
     for match in _FIGURES.finditer(text):
-        yield from _figures(match)
+        yield from _date_in_digits(match)
     for match in _WRITTEN.finditer(text):
-        yield from _written(match)
+        yield from _date_in_words(match)
     for match in _DECADE.finditer(text):
         if match[1] or match[2] in "23456789":
             first = int(match[1] or f"19{match[2]}") * 10
@@ -127,7 +127,7 @@ def _days(match: re.Match[str], *readings: tuple[int, int, int]) -> Iterator[Val
         return
 
 
-def _figures(match: re.Match[str]) -> Iterator[Value]:
+def _date_in_digits(match: re.Match[str]) -> Iterator[Value]:
     """Yields the date for digits such as "25/12/2021".
 
     "04/03/2021" can be in March or in April. Such a date gets both days as its wider range
@@ -153,7 +153,7 @@ def _figures(match: re.Match[str]) -> Iterator[Value]:
                     near=(float(low), float(high)))
 
 
-def _written(match: re.Match[str]) -> Iterator[Value]:
+def _date_in_words(match: re.Match[str]) -> Iterator[Value]:
     from dateutil import parser
 
     plain = re.sub(r"\b(?:the|of|day)\b|(?<=\d)(?:st|nd|rd|th)\b", " ", match[0].lower())
