@@ -101,9 +101,9 @@ def _ratios(text: str) -> list[float]:
 
 @cache
 def _table() -> dict[str, dict[str, float]]:
-    """The clipped log ratios: log P(class | class before) - log P(class).
+    """The log ratio of each pair of word classes: log P(second | first) - log P(second), clipped.
 
-    The first key is the class before, the second the class.
+    The outer key is the class of the first word, the inner key that of the word after it.
     """
     text = files(__package__).joinpath(TABLE).read_text(encoding="ascii")
     rows = [line.split("\t") for line in text.splitlines()]

@@ -82,7 +82,7 @@ def opens_well(tree: Tree, before: Sequence[Word], verb: Word) -> bool:
     """Whether the words before the subject can move to the end of the question.
 
     "In 1962, Ann founded it" → "Who founded it in 1962?". ``before`` has these words. Each of their
-    phrases must begin with a preposition or be a time without one ("last year").
+    phrases must begin with a preposition ("in 1962") or be a time or measure ("last year").
     """
     if not before:
         return False

@@ -32,8 +32,8 @@ from q2_metric.types import Span
 MAX_QUESTIONS = 5
 """Maximum number of candidate questions for one span. The Q² paper's beam search also returns 5."""
 MAX_WORDS = 30
-"""Maximum number of words in a question. Longer questions are dropped, because the parse of such a
-long clause is rarely right."""
+"""Maximum number of words in a question. Longer questions are dropped, because the parser is rarely
+right about clauses of this length."""
 _STUTTER = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 
 

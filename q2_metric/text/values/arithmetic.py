@@ -69,8 +69,8 @@ def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> boo
 def changed(claim: str, sentence: str) -> bool:
     """Whether a sentence contradicts the change that a claim states.
 
-    The two must have the same value. The sentence contradicts the claim if the change goes up
-    instead of down, or if it is "to" the value instead of "by" the value (or the reverse).
+    Claim and sentence must have the same value. "It rose to 8 million" and "it fell by 8 million"
+    contradict "it fell to 8 million".
 
     >>> changed("Sales fell to 8 million.", "Sales of 8 million, up from 7 million, were reported.")
     True
@@ -186,7 +186,7 @@ def _counted(text: str, value: Value) -> set[str]:
 def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
     """Whether the sentences agree with a comparison such as "Lake Bor is deeper than Lake Ana".
 
-    ``None`` if the sentences do not give exactly one value for each of the two.
+    ``None`` if the sentences do not give exactly one value for each of the things compared.
     """
     match = _THAN.search(claim)
     if match is None or values_in(claim) or match[1].lower() in ("older", "younger"):
