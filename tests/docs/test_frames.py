@@ -17,7 +17,7 @@ from q2_metric.models.bundled.models import BundledEntailment
 from q2_metric.types import Verdict
 
 PACKAGE = Path(q2_metric.__file__).parent
-WORDS = r"passes (\d+) functions of this package\s+without a cache and (\d+) with one"
+WORDS = r"passes (\d+) functions of this\s+package\s+without a cache and (\d+) with one"
 
 
 def test_a_row_passes_as_many_functions_as_the_page_says(
