@@ -71,10 +71,11 @@ def detection_table(
             Column("no score", "count"),
         ),
         tuple(lines),
-        f"{sum(truth):,} of {len(truth):,} are consistent. 95 % bootstrap intervals "
-        f"({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). A score above {threshold:g} "
-        f"counts as consistent. ECE: {st.N_BINS} bins, scores stretched to [0, 1]. A "
-        f"response without score counts as {THRESHOLD:g}.",
+        f"{sum(truth):,} of {len(truth):,} responses are consistent. In brackets: 95 % bootstrap "
+        f"intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). A score above "
+        f"{threshold:g} counts as consistent. ECE is the expected calibration error ({st.N_BINS} "
+        f"bins) of scores that are stretched to [0, 1]. A response without a score counts as "
+        f"{THRESHOLD:g}.",
     )
 
 
@@ -144,8 +145,8 @@ def comparison_table(
             Column(f"AUC minus that of {title(against)}", "hundred"), Column("p", "p"),
         ),
         tuple(lines),
-        f"Intervals: paired bootstrap; p: two-sided permutation test of the metrics' ranks; "
-        f"{st.N_BOOTSTRAP:,} resamples each, seed {SEED}.",
+        f"The intervals come from a paired bootstrap, p from a two-sided permutation test of the "
+        f"metrics' ranks, each with {st.N_BOOTSTRAP:,} resamples (seed {SEED}).",
     )
 
 
@@ -184,8 +185,8 @@ def reliability_table(
             Column("average"), Column("published (11 sets)"),
         ),
         tuple(lines),
-        f"Expected calibration error, {bins} bins of equal width. The authors of SCALE "
-        "stretch the scores of a set to [0, 1] first.",
+        f"Expected calibration error with {bins} bins of equal width. \"Stretched\": the scores of "
+        "each set are first mapped to [0, 1], as the authors of SCALE do.",
     )
 
 

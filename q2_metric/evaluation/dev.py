@@ -65,8 +65,8 @@ def _auc(
             (*line, *(_below(line, by_metric[count], list(scores)) for count in counts))
             for line in lines
         ),
-        f"95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). "
-        f"Supported: {sizes}.{readings} A response without score counts as "
+        f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed "
+        f"{SEED}). Supported responses: {sizes}.{readings} A response without a score counts as "
         f"{st.THRESHOLD:g}.",
     )
 
@@ -96,6 +96,6 @@ def _calibration(
         "Calibration of probabilities",
         (Column("metric", "text"), *(Column(key) for key in scores), Column("mean")),
         tuple(lines),
-        f"Expected calibration error, {st.N_BINS} bins of equal width, without stretching the "
+        f"Expected calibration error with {st.N_BINS} bins of equal width, without stretching the "
         "scores.",
     )

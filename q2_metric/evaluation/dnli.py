@@ -99,8 +99,8 @@ def _accuracy(
             Column("at the tuned", "percent"), Column("published", "percent"),
         ),
         tuple(lines),
-        f"Always saying the more frequent class: {majority:.1%}. Published: Q² at 0.1; "
-        "end-to-end NLI.",
+        f"Accuracy if the more frequent class is always chosen: {majority:.1%}. The published "
+        "figures are those of Q² at 0.1 and of end-to-end NLI.",
     )
 
 

@@ -77,9 +77,9 @@ def experiment(
             "Recall of a supporting utterance at 1",
             (Column("search", "text"), Column("recall"), Column("published (SCALE-XL)")),
             tuple(lines),
-            f"{len(searched)} supported sentences with marked utterances, of {len(rows)}. "
-            f"95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples, seed {SEED}). Chance: one "
-            "utterance drawn at random.",
+            f"{len(searched)} of {len(rows)} sentences are supported and have marked utterances. In "
+            f"brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples, seed {SEED}). "
+            "Chance: an utterance is drawn at random.",
         )
     ]
     curves = {}

@@ -26,13 +26,13 @@ def reading_of(name: str) -> Reading:
 
 
 def told(readings: Mapping[str, Reading]) -> str:
-    """The sentence below a table that names the readings of the table's sets.
+    """The sentence below a table that says, for each data set, what counts as supported.
 
     >>> told({"ais_wow": "attributable", "frank": "consistent"})
-    'Reading: attributable of ais_wow; consistent of frank.'
+    'Definition of supported: "attributable" for ais_wow; "consistent" for frank.'
     """
     by_reading: dict[Reading, list[str]] = {}
     for name, reading in sorted(readings.items(), key=lambda item: item[1]):
         by_reading.setdefault(reading, []).append(name)
-    return "Reading: " + "; ".join(
-        f"{reading} of {', '.join(sets)}" for reading, sets in by_reading.items()) + "."
+    return "Definition of supported: " + "; ".join(
+        f'"{reading}" for {", ".join(sets)}' for reading, sets in by_reading.items()) + "."

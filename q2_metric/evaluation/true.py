@@ -133,7 +133,7 @@ def _auc(
             Column("average", "hundred"),
         ),
         tuple(lines),
-        f"95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). "
-        f"Consistent: {sizes}.{readings} Published: with the papers' own, far larger models"
-        f"{'; ' + parts if parts else ''}.",
+        f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed "
+        f"{SEED}). Consistent responses: {sizes}.{readings} The published figures are those of the "
+        f"papers' models, which are far larger{'; ' + parts if parts else ''}.",
     )

@@ -48,8 +48,9 @@ def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = 
             Column("published Pearson"),
         ),
         tuple(lines),
-        f"{len(rated)} responses to {contexts} contexts with a fact; the rating is the mean of "
-        f"the annotators'. Bootstrap over responses ({st.N_BOOTSTRAP:,} resamples, seed {SEED}).",
+        f"{len(rated)} responses to {contexts} contexts with a fact. The rating of a response is "
+        f"the mean of its annotators' ratings. Bootstrap over responses ({st.N_BOOTSTRAP:,} "
+        f"resamples, seed {SEED}).",
     )
     return Report(
         name="usr",

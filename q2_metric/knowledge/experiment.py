@@ -114,7 +114,7 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
         for matching, each in guided.items():
             for name, vote in (("hard", hard_vote), ("soft", soft_vote)):
                 voted = [vote(rankings)[:TOP] for rankings in zip(*each, strict=True)]
-                title = f"{name} vote, EGR ({matching}) before it"
+                title = f"{name} vote of the rankers, each with EGR ({matching})"
                 result.rows.append(RankerRow(title, evaluate(voted, gold)))
     return result
 

@@ -10,15 +10,19 @@ from q2_metric.knowledge.experiment import SIZES, ExperimentResult
 
 _SHARES = {"r1": "R@1", "r5": "R@5", "mrr5": "MRR@5", "domain_errors": "wrong domain",
            "entity_errors": "wrong entity", "document_errors": "wrong document"}
+_SHARES_NOTE = (
+    "R@1 and R@5: the right snippet is first, or among the first five. MRR@5: mean reciprocal rank "
+    "of the right snippet, 0 if it is not among the first five. A first snippet with a wrong entity "
+    "has the right domain; one with a wrong document has the right entity.")
 
 
 def report(result: ExperimentResult, **facts: str) -> Report:
     """The result as a report. ``facts`` say when and by which command the result was made."""
     tables = [_table(
-        "selection", "Right snippets, and what is wrong with the first", "ranker",
-        [*_columns(_SHARES.values()), Column("s a turn")],
+        "selection", "How often the first snippet is right, and how it is wrong", "ranker",
+        [*_columns(_SHARES.values()), Column("seconds per turn")],
         {row.ranker: [*(getattr(row.figures[OVERALL], name) for name in _SHARES), row.seconds]
-         for row in result.rows})]
+         for row in result.rows}, _SHARES_NOTE)]
     first = result.rows[0].figures
     domains = [name for name in first if name != OVERALL]
     for share in ("r1", "r5") if domains else ():
@@ -29,7 +33,7 @@ def report(result: ExperimentResult, **facts: str) -> Report:
              for row in result.rows}))
     if result.recall:
         tables.append(_table(
-            "recall", "Gold snippets that a first stage keeps, by its size", "ranker",
+            "recall", "Share of turns whose right snippet is among the first N", "ranker",
             _columns(map(str, SIZES)),
             {name: [recall[size] for size in SIZES] for name, recall in result.recall.items()}))
     if result.detection:
@@ -50,7 +54,7 @@ def _columns(titles: Iterable[str], kind: Kind = "hundred") -> list[Column]:
 
 def _table(
     name: str, title: str, head: str, columns: Sequence[Column],
-    rows: Mapping[str, Sequence[Cell]],
+    rows: Mapping[str, Sequence[Cell]], note: str = "",
 ) -> Table:
     return Table(name, title, (Column(head, "text"), *columns),
-                 tuple((row, *cells) for row, cells in rows.items()))
+                 tuple((row, *cells) for row, cells in rows.items()), note)

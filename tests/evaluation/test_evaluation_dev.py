@@ -118,7 +118,7 @@ def test_the_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (line,) = calibration["rows"]
     assert line[0] == "SCALE"
     assert line[1] == pytest.approx((2 * abs(0.5 - 0.925) + 0.15) / 4)
-    assert "Supported: ais_wow 2 of 4, other 3 of 4" in page.read_text()
+    assert "Supported responses: ais_wow 2 of 4, other 3 of 4" in page.read_text()
 
 
 def test_without_probabilities(folder: Path) -> None:

@@ -54,9 +54,10 @@ def random_knowledge(
             Column("published: Q²"), Column("published: unanswerable", "percent"),
         ),
         tuple(lines),
-        "The consistent selected responses, with the knowledge of another turn of the same "
-        "dialogue (where the data has one) or of another dialogue, drawn with seed "
-        f"{SEED}. A metric that looks at the knowledge falls.",
+        "The consistent selected responses, scored with their own knowledge, with that of another "
+        "turn of the same dialogue (if the data contains one), or with that of another dialogue "
+        f"(drawn with seed {SEED}). A metric that uses the knowledge gives lower scores to the last "
+        "two.",
     )
 
 
@@ -126,7 +127,7 @@ def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table
             Column("tokens"), Column("published: characters"), Column("published: tokens"),
         ),
         tuple(lines),
-        f"ROC-AUC × 100 of length alone on the selected responses: {100 * characters:.1f} by "
-        f"characters, {100 * tokens:.1f} by tokens (what stands between blanks; the responses "
-        "come tokenised).",
+        f"If length is the score, ROC-AUC × 100 on the selected responses is "
+        f"{100 * characters:.1f} for characters and {100 * tokens:.1f} for tokens. The responses "
+        "are tokenised already, so tokens are what stands between blanks.",
     )

@@ -55,8 +55,8 @@ def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
         "In short",
         (Column("metric", "text"), *(Column(heading, "text") for _, _, heading in _MEASURES)),
         tuple(lines),
-        f"Baselines here: {', '.join(baselines)}. By the figures below; whether chance explains "
-        "a difference in AUC is in the comparison.",
+        f"The baselines are {', '.join(baselines)}. \"Above\" compares the figures of the tables "
+        "below. The comparison with token F1 shows which differences in AUC may be due to chance.",
     )
 
 
@@ -93,8 +93,9 @@ def absolute(
             Column("published: unanswerable", "percent"),
         ),
         tuple(lines),
-        f"random: {RANDOM_SAMPLE} of the system's annotated responses (seed {SEED}); the paper's "
-        "own random sample is not published. Coverage: responses with a valid question.",
+        f"Random: {RANDOM_SAMPLE} of the system's annotated responses (seed {SEED}), because the "
+        "paper's own random sample is not published. Unanswerable: questions that the knowledge "
+        "does not answer. Coverage: responses with a valid question.",
     )
 
 
@@ -113,10 +114,11 @@ def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
         "System level: simulated systems",
         (Column("metric", "text"), Column("Spearman"), Column("published")),
         tuple(lines),
-        f"{len(good)} contexts have one consistent and one inconsistent response. "
-        f"{st.SYSTEMS.size} are drawn with replacement, systems have the share {shares} of "
-        f"inconsistent responses; mean over {st.SYSTEMS.repeats:,} repetitions with the 2.5th and "
-        f"97.5th percentile (seed {SEED}).",
+        f"{len(good)} contexts have one consistent and one inconsistent response. A simulated "
+        f"system has {st.SYSTEMS.size} responses to these contexts, drawn with replacement. The "
+        f"systems' shares of inconsistent responses are {shares}. The table shows the mean over "
+        f"{st.SYSTEMS.repeats:,} repetitions, and in brackets the 2.5th and 97.5th percentile (seed "
+        f"{SEED}).",
     )
 
 
@@ -131,8 +133,9 @@ def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
         "Score by share of inconsistent responses",
         (Column("metric", "text"), *(Column(f"{share:g}") for share in st.ROBUSTNESS.shares)),
         tuple(lines),
-        f"Mean score of systems of {st.ROBUSTNESS.size} selected responses, drawn with "
-        f"replacement {st.SYSTEMS.repeats:,} times (seed {SEED}).",
+        f"The columns are shares of inconsistent responses. Each figure is the mean score of "
+        f"{st.SYSTEMS.repeats:,} simulated systems with {st.ROBUSTNESS.size} responses, which are "
+        f"drawn with replacement from the selected responses (seed {SEED}).",
     )
 
 
