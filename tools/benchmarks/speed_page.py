@@ -44,16 +44,17 @@ def provenance(record: Record) -> str:
 
 
 RATIOS = {
-    "bundled": ("Q² and SCALE of WoW responses", "a loop, one call at a time", "against_the_loop"),
+    "bundled": ("Q² and SCALE of WoW responses", "a loop", "against_the_loop"),
     "bundled-int8": ("the same in 8 bits", "float32", "against_float32"),
-    "bundled-small": ("the same, `bundled-small`", "a loop, one call at a time",
-                      "against_the_loop"),
-    "bundled-small-int8": ("`bundled-small` in 8 bits", "float32", "against_float32"),
-    "q2": ("Q², random models of published sizes", "one call at a time", "against_the_loop"),
-    "scale": ("SCALE, random Flan-T5-small size", "scale-score", "against_scale_score"),
-    "long-knowledge": ("SCALE, bundled, long knowledge", "all chunks", "scores"),
+    "bundled-small": ("the same, `bundled-small`", "a loop", "against_the_loop"),
+    "bundled-small-int8": ("the same, `bundled-small` in 8 bits", "float32", "against_float32"),
+    "q2": ("Q², random models of published sizes", "a loop", "against_the_loop"),
+    "scale": ("SCALE, random model of the size of Flan-T5-small", "scale-score",
+              "against_scale_score"),
+    "long-knowledge": ("SCALE by the nearest chunks, `bundled`, long knowledge", "SCALE by all chunks",
+                       "scores"),
 }
-"""For each benchmark: what it times, what it compares this with, and the key of the ratio."""
+"""For each benchmark: what it times, with what it compares this, and the key of the ratio."""
 
 
 def summary(records: dict[str, Record]) -> str:
@@ -68,31 +69,32 @@ def summary(records: dict[str, Record]) -> str:
         share, rate = (record.get(f"{key}") for key in ("share_of_matmul_rate",
                                                         "matmul_gflops_per_second"))
         rows.append((
-            case, per_second, f"{ratio(found)} {against}",
+            case, per_second, f"{ratio(found)} as fast as {against}",
             "–" if share is None else f"{percent(share)} of {rate} GFLOP/s in "
                                       f"{record.get('number_format', 'float32')}",
             record.get("tokens", "–"), record.get("peak_memory_mb", "–"),
             record["machine"]["date"], "AMX" if "amx_bf16" in record["machine"]["instructions"]
             else record["machine"]["instructions"][-1].upper()))
-    return table(("case", "responses a second", "ratio", "share of the CPU's matrix throughput",
-                  "tokens a response", "memory, MB", "date", "processor"), rows)
+    return table(("case", "responses per second", "relative speed",
+                  "share of the CPU's matrix throughput", "tokens per response",
+                  "peak memory, MB", "date", "processor"), rows)
 
 
 def bundled(record: Record) -> str:
     cold = f"{record['cold_score_of_twenty_seconds']} s ({record['cold_cpu_seconds']} s of CPU)"
     rows = [
-        ("responses a second", record["responses_per_second"]),
-        ("against a loop over the same models", ratio(record["against_the_loop"])),
-        *([("against float32", ratio(record["against_float32"]))]
+        ("responses per second", record["responses_per_second"]),
+        ("speed relative to the loop", ratio(record["against_the_loop"])),
+        *([("speed relative to float32", ratio(record["against_float32"]))]
           if "against_float32" in record else []),
-        ("tokens a response", record["tokens"]),
+        ("tokens per response", record["tokens"]),
         ("share of the CPU's matrix throughput",
          f"{percent(record['share_of_matmul_rate'])} of {record['matmul_gflops_per_second']} "
          f"GFLOP/s in {record['number_format']}"),
         ("time outside forward passes", percent(record["share_outside_forward_passes"])),
         ("peak memory", f"{record['peak_memory_mb']} MB"),
         ("`import q2_metric`", f"{record['import_seconds']} s"),
-        ("`q2 score` on twenty rows, cold process", cold),
+        ("`q2 score` on twenty rows, in a new process", cold),
     ]
     stages = [(name, stage["calls"], stage["rows"], stage["tokens"], percent(stage["padding"]))
               for name, stage in record["stages"].items()]
@@ -101,7 +103,7 @@ def bundled(record: Record) -> str:
     return "\n\n".join([
         table(("", "measured"), rows),
         table(("stage", "model calls", "rows", "tokens", "padding"), stages),
-        f"Of the whole time: {parse}."])
+        f"Share of the whole time outside the networks: {parse}."])
 
 
 def cpu(record: Record) -> str:
@@ -110,22 +112,22 @@ def cpu(record: Record) -> str:
          pick["correlation"], f"{100 * pick['auc']:.1f}")
         for name, pick in record["choices"].items()]
     parts = [
-        table(("choice", "speed against the default", "difference, mean / largest",
-               "correlation", "AUC"), rows),
-        f"{record['pairs']} pairs; the default ({record['default_tokens']} tokens a batch, sorted "
-        f"by length, float32, {record['threads']} threads) has AUC "
+        table(("choice", "speed relative to the default", "difference of scores, mean / largest",
+               "correlation of scores", "AUC"), rows),
+        f"Measured on {record['pairs']} pairs. The default is {record['default_tokens']} tokens per "
+        f"batch, sorted by length, float32 and {record['threads']} threads. Its AUC is "
         f"{100 * record['default_auc']:.1f}."]
     if alone := record.get("products"):
         parts.append(
-            f"The products of a layer alone, over {record['default_tokens']} tokens: 8 bits "
-            f"{ratio(alone)} as fast as float32. Share of the CPU's matrix throughput: "
+            f"The matrix products of one layer over {record['default_tokens']} tokens are "
+            f"{ratio(alone)} as fast in 8 bits as in float32. Share of the CPU's matrix throughput: "
             + ", ".join(f"{run['number_format']} {percent(run['share_of_matmul_rate'])} of "
                         f"{run['matmul_gflops_per_second']} GFLOP/s"
                         for run in (record, record["int8"]) if run) + ".")
     if sets := record.get("agreement"):
         parts.append(table(
-            ("development set", "rows", "number format", "AUC", "correlation",
-             "difference, mean / largest"),
+            ("development set", "rows", "number format", "AUC", "correlation of scores",
+             "difference of scores, mean / largest"),
             [(name, by_dtype["rows"], dtype, figures["auc"], figures["correlation"],
               f"{figures['mean_difference']:.1g} / {figures['largest_difference']:.1g}")
              for name, by_dtype in sets.items()
@@ -136,11 +138,11 @@ def cpu(record: Record) -> str:
 def q2(record: Record) -> str:
     outside = record["share_outside"]
     rows = [
-        ("responses a second", record["against_the_loop"]["fast_per_second"]),
-        ("against one call at a time", ratio(record["against_the_loop"])),
-        ("time outside forward passes, beam search counted as outside",
+        ("responses per second", record["against_the_loop"]["fast_per_second"]),
+        ("speed relative to one call at a time", ratio(record["against_the_loop"])),
+        ("time outside forward passes (with beam search)",
          percent(outside["forward_passes"])),
-        ("time outside models and beam search", percent(outside["models_and_beam_search"])),
+        ("time outside forward passes and beam search", percent(outside["models_and_beam_search"])),
         ("operations needed", f"{record['gflops']} GFLOP in {record['seconds']} s"),
         ("share of the CPU's matrix throughput", f"{percent(record['share_of_matmul_rate'])} of "
          f"{record['matmul_gflops_per_second']} GFLOP/s"),
@@ -152,10 +154,10 @@ def q2(record: Record) -> str:
     return "\n\n".join([
         table(("", "measured"), rows),
         table(("stage", "model calls", "rows", "padding"), stages),
-        table(("responses", "spans", "seconds", "seconds a response"),
+        table(("responses", "spans", "seconds", "seconds per response"),
               [(case["responses"], case["spans"], case["seconds"], case["per_response"])
                for case in cost["responses"]]),
-        table(("words of knowledge", "seconds a response"),
+        table(("words of knowledge", "seconds per response"),
               [(case["words"], case["per_response"]) for case in cost["knowledge"]])])
 
 
@@ -178,30 +180,30 @@ def scale(record: Record) -> str:
                      rough["slow_per_second"], rough["fast_per_second"], ratio(rough),
                      f"{rough['largest_difference']:.1g}"))
     return "\n\n".join([
-        table(("texts", "number", "scale-score, a second", "batched, a second", "ratio",
-               "largest difference of scores"), rows),
-        f"{record['calls']} model calls for {record['rows']} rows, "
-        f"{percent(record['padding'])} padding; "
-        f"{percent(record['share_outside_forward_passes'])} of the time outside forward passes; "
-        f"{record['gflops']} GFLOP in {record['seconds']} s, "
+        table(("texts", "number", "scale-score, texts per second", "ours, texts per second",
+               "relative speed", "largest difference of scores"), rows),
+        f"Our code made {record['calls']} model calls for {record['rows']} rows, with "
+        f"{percent(record['padding'])} padding. It spent "
+        f"{percent(record['share_outside_forward_passes'])} of the time outside forward passes. It "
+        f"needed {record['gflops']} GFLOP in {record['seconds']} s, which is "
         f"{percent(record['share_of_matmul_rate'])} of the CPU's matrix throughput "
-        f"({record['matmul_gflops_per_second']} GFLOP/s); peak memory "
+        f"({record['matmul_gflops_per_second']} GFLOP/s). The peak memory was "
         f"{record['peak_memory_mb']} MB.",
-        table(("words of knowledge", "seconds a response"),
+        table(("words of knowledge", "seconds per response"),
               [(case["words"], case["per_response"]) for case in record["cost_by_words"]])])
 
 
 def long_knowledge(record: Record) -> str:
     rows = [(name, found["slow_per_second"], found["fast_per_second"], ratio(found))
             for name, found in (("scores", record["scores"]),
-                                ("scores and support", record["with_support"]))]
+                                ("scores and supporting sentences", record["with_support"]))]
     people = [(name, row["rows"], row["words"], row["auc_all"], row["auc_nearest"],
                percent(row["same_best_chunk"])) for name, row in record["agreement"].items()]
     return "\n\n".join([
-        table((f"{record['words']} words of knowledge", "all chunks, responses a second",
-               "the nearest, a second", "ratio"), rows),
-        table(("set", "rows", "words of knowledge", "AUC, all chunks", "AUC, the nearest",
-               "sentences with the same best support"), people)])
+        table((f"{record['words']} words of knowledge", "all chunks: responses per second",
+               "nearest chunks: responses per second", "relative speed"), rows),
+        table(("set", "rows", "words of knowledge", "AUC, all chunks", "AUC, nearest chunks",
+               "sentences with the same highest support"), people)])
 
 
 PARTS: dict[str, Callable[[Record], str]] = {
