@@ -77,8 +77,8 @@ def experiment(
             "Recall of a supporting utterance at 1",
             (Column("search", "text"), Column("recall"), Column("published (SCALE-XL)")),
             tuple(lines),
-            f"{len(searched)} of {len(rows)} sentences are supported and have marked utterances. In "
-            f"brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples, seed {SEED}). "
+            f"{len(searched)} of {len(rows)} sentences are supported and have marked utterances. "
+            f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples, seed {SEED}). "
             "Chance: an utterance is drawn at random.",
         )
     ]

@@ -11,9 +11,9 @@ from q2_metric.knowledge.experiment import SIZES, ExperimentResult
 _SHARES = {"r1": "R@1", "r5": "R@5", "mrr5": "MRR@5", "domain_errors": "wrong domain",
            "entity_errors": "wrong entity", "document_errors": "wrong document"}
 _SHARES_NOTE = (
-    "R@1 and R@5: the right snippet is first, or among the first five. MRR@5: mean reciprocal rank "
-    "of the right snippet, 0 if it is not among the first five. A first snippet with a wrong entity "
-    "has the right domain; one with a wrong document has the right entity.")
+    "R@1 and R@5: the right snippet is first, or among the first five. MRR@5: mean reciprocal "
+    "rank of the right snippet, 0 if it is not among the first five. A first snippet with a wrong "
+    "entity has the right domain; one with a wrong document has the right entity.")
 
 
 def report(result: ExperimentResult, **facts: str) -> Report:

@@ -51,8 +51,8 @@ RATIOS = {
     "q2": ("Q², random models of published sizes", "a loop", "against_the_loop"),
     "scale": ("SCALE, random model of the size of Flan-T5-small", "scale-score",
               "against_scale_score"),
-    "long-knowledge": ("SCALE by the nearest chunks, `bundled`, long knowledge", "SCALE by all chunks",
-                       "scores"),
+    "long-knowledge": ("SCALE by the nearest chunks, `bundled`, long knowledge",
+                       "SCALE by all chunks", "scores"),
 }
 """For each benchmark: what it times, with what it compares this, and the key of the ratio."""
 
@@ -114,13 +114,14 @@ def cpu(record: Record) -> str:
     parts = [
         table(("choice", "speed relative to the default", "difference of scores, mean / largest",
                "correlation of scores", "AUC"), rows),
-        f"Measured on {record['pairs']} pairs. The default is {record['default_tokens']} tokens per "
-        f"batch, sorted by length, float32 and {record['threads']} threads. Its AUC is "
+        f"Measured on {record['pairs']} pairs. The default is {record['default_tokens']} tokens "
+        f"per batch, sorted by length, float32 and {record['threads']} threads. Its AUC is "
         f"{100 * record['default_auc']:.1f}."]
     if alone := record.get("products"):
         parts.append(
             f"The matrix products of one layer over {record['default_tokens']} tokens are "
-            f"{ratio(alone)} as fast in 8 bits as in float32. Share of the CPU's matrix throughput: "
+            f"{ratio(alone)} as fast in 8 bits as in float32. Share of the CPU's matrix "
+            "throughput: "
             + ", ".join(f"{run['number_format']} {percent(run['share_of_matmul_rate'])} of "
                         f"{run['matmul_gflops_per_second']} GFLOP/s"
                         for run in (record, record["int8"]) if run) + ".")

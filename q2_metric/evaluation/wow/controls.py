@@ -56,8 +56,8 @@ def random_knowledge(
         tuple(lines),
         "The consistent selected responses, scored with their own knowledge, with that of another "
         "turn of the same dialogue (if the data contains one), or with that of another dialogue "
-        f"(drawn with seed {SEED}). A metric that uses the knowledge gives lower scores to the last "
-        "two.",
+        f"(drawn with seed {SEED}). A metric that uses the knowledge gives lower scores to the "
+        "last two.",
     )
 
 

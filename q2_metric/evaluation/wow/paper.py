@@ -117,8 +117,8 @@ def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
         f"{len(good)} contexts have one consistent and one inconsistent response. A simulated "
         f"system has {st.SYSTEMS.size} responses to these contexts, drawn with replacement. The "
         f"systems' shares of inconsistent responses are {shares}. The table shows the mean over "
-        f"{st.SYSTEMS.repeats:,} repetitions, and in brackets the 2.5th and 97.5th percentile (seed "
-        f"{SEED}).",
+        f"{st.SYSTEMS.repeats:,} repetitions, and in brackets the 2.5th and 97.5th percentile "
+        f"(seed {SEED}).",
     )
 
 
