@@ -1,4 +1,5 @@
-"""``q2 calibrate`` fits a threshold and a calibration to labelled responses."""
+"""``q2 calibrate`` learns from labelled responses how a metric's scores become probabilities, and
+which score separates supported from unsupported responses."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=FILE)
 @format_option("FILE")
 @click.option("--out", required=True, metavar="PATH", type=Written(),
-              help="Write the calibration as .json.")
+              help="Path of the calibration, a .json file.")
 @click.option(
     "--metric", default=DEFAULT[0], show_default=True, callback=metric_names,
     help="The metric to calibrate.",
@@ -48,12 +49,12 @@ if TYPE_CHECKING:
 @click.option("--column", metavar="COL", help="Column of the file with scores of another metric.")
 @click.option(
     "--kind", type=click.Choice(["isotonic", "platt"]), default="isotonic", show_default=True,
-    help="How scores become probabilities.",
+    help="Method by which scores become probabilities.",
 )
 @click.option(
     "--precision", type=click.FloatRange(min=0, max=1, min_open=True),
-    help="Choose the threshold of highest recall at this precision.  "
-    "[default: of best balanced accuracy]",
+    help="Choose the threshold with the highest recall at this precision.  "
+    "[default: the threshold with the best balanced accuracy]",
 )
 @click.option("--figures", metavar="DIR", type=FIGURES,
               help="Draw reliability curves in this folder, as PNG and SVG.")
@@ -78,8 +79,8 @@ def calibrate(
 ) -> None:
     """Fit a threshold and a calibration to labelled responses.
 
-    FILE (.jsonl, .csv, .tsv, .parquet) has a human label (1 = consistent) beside response and
-    knowledge. "q2 score --calibration" applies the result.
+    FILE (.jsonl, .csv, .tsv, .parquet) contains responses, their knowledge, and human labels
+    (1 = consistent). "q2 score --calibration" applies the result.
     """
     from q2_metric.evaluation import calibrate as fitting
     from q2_metric.evaluation import labels
@@ -99,7 +100,7 @@ def calibrate(
         source = metric_source(metric[0], options, score_cache(options))
         columns = ScoreColumns([source], bar_of(options))
         scored = columns.scores([row.example for row in rows])[metric[0]]
-        # Without its fallback, Q² has no score for some responses; these are left out.
+        # Responses without a score are left out. (Q² without its fallback has no score for some.)
         known = [
             (row.consistent, item.value)
             for row, item in zip(rows, scored, strict=True)

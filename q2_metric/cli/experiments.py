@@ -1,4 +1,4 @@
-"""What ``q2 meta-eval`` and ``q2 calibrate`` share: options, score columns and output files."""
+"""What ``q2 meta-eval`` and ``q2 calibrate`` share: options, scoring and output files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def _drawn(folder: str) -> Iterable[Path]:
-    """The figure files that exist in a folder and that a new run would draw again."""
+    """The figure files in a folder that a new run would overwrite."""
     from q2_metric.evaluation.figures import figures_in
 
     return figures_in(folder)
@@ -54,14 +54,14 @@ OUTPUT_OPTIONS = all_options(
                  help="Write the results as .json, .csv or .md; may be repeated."),
     click.option("--figures", metavar="DIR", type=FIGURES,
                  help="Draw the figures in this folder, as PNG and SVG."),
-    click.option("--note", type=FILE, help="Markdown to insert into a page of --out."),
+    click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert."),
     click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
 )
 COLUMN_OPTIONS = all_options(
     METRICS_OPTION,
     click.option(
         "--scores", "scores_file", metavar="FILE", type=Read(),
-        help="A file with scores of your own metric, shown beside ours.",
+        help="A file with scores of your own metric. The results then include your metric.",
     ),
     format_option("--scores"),
     click.option("--column", "score_columns", metavar="COL", multiple=True,
@@ -73,11 +73,15 @@ EXPERIMENT_OPTIONS = all_options(
 
 
 def check(options: Mapping[str, Any], name: str) -> None:
-    """Checks before the scoring, which may take hours, that all outputs can be written.
+    """Checks that all outputs can be written, before the scoring, which may take hours.
 
     Args:
-        options: options of the command.
-        name: name of the report; the file names of its figures begin with this name.
+        options: values of the command's options.
+        name: name of the report. The file names of its figures begin with this name.
+
+    Raises:
+        InputError: an output cannot be written, or options do not fit together.
+        MissingExtra: a needed package is not installed.
     """
     from q2_metric.evaluation.figures import figures_of
     from q2_metric.evaluation.files import SUFFIXES
@@ -101,16 +105,17 @@ def check(options: Mapping[str, Any], name: str) -> None:
 def columns_of(
     options: Mapping[str, Any], rows: Sequence[Example], kept: Cache | None = None
 ) -> ScoreColumns:
-    """The score columns of an experiment: our metrics, and the columns of a file of scores.
+    """What an experiment compares with human labels: the requested metrics, and the columns of the
+    user's file of scores.
 
-    By default, each set is scored under the reading of its own guideline, which says whether
-    responses that claim nothing count as unsupported. ``--support`` sets one reading for all sets.
-    The presets of the papers have a fixed reading.
+    Some data sets count a response that claims nothing as unsupported, others as supported. By
+    default, each set is scored as its own annotation guideline says. ``--support`` sets one rule
+    for all sets. The presets of the papers have a fixed rule.
 
     Args:
-        options: options of the command.
+        options: values of the command's options.
         rows: the examples that will be scored.
-        kept: the cache of :func:`score_cache`, if it is open already.
+        kept: the score cache, if it is already open; otherwise it is opened here.
     """
     from q2_metric.evaluation.readings import USUAL
     from q2_metric.evaluation.scores import ByGuideline, FileSource, ScoreColumns
@@ -134,7 +139,7 @@ def columns_of(
 
 
 def score_cache(options: Mapping[str, Any]) -> Cache:
-    """The score cache that the command's options name."""
+    """Opens the score cache that the command's options name."""
     from q2_metric.engine.cache import Cache
 
     largest = options["cache_size"] * 1_000_000
@@ -142,7 +147,10 @@ def score_cache(options: Mapping[str, Any]) -> Cache:
 
 
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
-    """A metric with the models and settings of the command's options. Its scores are cached."""
+    """The metric ``name`` with the models and settings that the command's options request.
+
+    ``kept`` is the cache for its scores.
+    """
     from q2_metric.evaluation.scores import MetricSource
 
     given = load_keywords(options)
@@ -154,7 +162,8 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
 
 
 def bar_of(options: Mapping[str, Any]) -> Bar:
-    """How to show progress. With ``--quiet``, or without a terminal, there is no bar."""
+    """The function that shows a progress bar. With ``--quiet``, or if standard error is no
+    terminal, it shows nothing."""
     from q2_metric.cli.render import progress_bar
     from q2_metric.evaluation.scores import silent
 
@@ -162,7 +171,7 @@ def bar_of(options: Mapping[str, Any]) -> Bar:
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:
-    """Prints the report and writes the files that the options request."""
+    """Prints the report, and writes the files and figures that the options request."""
     from q2_metric.cli.tables import print_report
     from q2_metric.evaluation.files import write
 

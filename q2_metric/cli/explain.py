@@ -1,4 +1,4 @@
-"""``q2 explain`` and ``q2 evidence`` show one response and the evidence of its score."""
+"""``q2 explain`` and ``q2 evidence`` score one response and show the evidence of the score."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
 
 FINDERS = [entry for entry in METRICS.values() if entry.details == "sentences"]
-"""Metrics that find the evidence of each claim."""
+"""Registry entries of the metrics whose evidence is a sentence of the knowledge for each claim."""
 
 
 @command("explain")
@@ -32,7 +32,7 @@ FINDERS = [entry for entry in METRICS.values() if entry.details == "sentences"]
 @SETTING_OPTIONS
 @SIGNATURE_OPTION
 def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
-    """Score one response and show the evidence: questions, answers, claims."""
+    """Score one response, and show the questions, answers and claims behind the score."""
     _explain(metrics, as_json, options)
 
 

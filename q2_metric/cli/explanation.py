@@ -1,4 +1,4 @@
-"""Prints the result of ``q2 explain``: the response, and the evidence of each score."""
+"""Prints what ``q2 explain`` shows: the response, each score, and the evidence of the score."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ def print_explanation(
     """Prints the scores of a response, each with its evidence.
 
     Args:
-        row: an output row with its texts.
-        signatures: signatures by metric.
-        whole: print signatures in full.
-        nearest: if no sentence of the knowledge supports a claim, show the nearest sentence.
+        row: an output row that contains the response and the knowledge.
+        signatures: the signatures of the metrics to show, by metric.
+        whole: if true, print the signatures in full, not as short hashes.
+        nearest: if true, show the nearest sentence for claims that no sentence of the knowledge
+            supports.
     """
     measured = shipped().covers(signatures.values())
     shown, screen = view(row, measured), console()
@@ -66,7 +67,7 @@ def _text(text: str, style: str = "") -> Text:
 def _marked(row: Mapping[str, Any]) -> Text:
     """The response with each claim in the colour of its verdict.
 
-    If no claims are known, the spans that Q² asked about are underlined.
+    If the row has no claims, the words that Q² asked about are underlined instead.
     """
     response = row["response"]
     if row.get("claims"):
@@ -74,7 +75,7 @@ def _marked(row: Mapping[str, Any]) -> Text:
     text = _text(response)
     for item in row["questions"]:
         end = item["start"] + len(item["span"])
-        # After coreference resolution, positions are those in the resolved response.
+        # If pronouns were replaced by names, offsets refer to the replaced text, not to this one.
         if response[item["start"] : end] == item["span"]:
             text.stylize("underline", item["start"], end)
     return text
@@ -95,7 +96,10 @@ def _headline(name: str, row: Mapping[str, Any]) -> Text:
 
 
 def _after(title: str, further: str) -> str:
-    """The title of one of a metric's further columns, without the name of the metric in front."""
+    """The title ``further`` of a metric's column, without the metric's ``title`` in front.
+
+    For example, "without NLI" for the titles "Q²" and "Q² without NLI".
+    """
     return further.removeprefix(title).strip() or further
 
 
@@ -125,7 +129,7 @@ def _questions(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
 
 
 def _how(item: Mapping[str, Any]) -> str:
-    """The result of a comparison and its probability, such as "contradiction 0.89"."""
+    """How Q² compared two answers, and the result, such as "contradiction 0.89"."""
     if item["how"] in ("equal", "no_answer", "contradicted"):
         counted = f", counts {item['score']:.2f}" if 0 < item["score"] < 1 else ""
         return str(item["how"]).replace("_", " ") + counted
@@ -158,7 +162,8 @@ def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 
 def _one_sentence(row: Mapping[str, Any]) -> bool:
-    """Whether the knowledge is a single sentence. Such a sentence is not repeated as support."""
+    """Whether the knowledge is a single sentence. Then the sentence is not shown again below each
+    claim."""
     return all(claim["passage"] is None or claim["passage"].strip() == row["knowledge"].strip()
                for claim in row.get("claims") or ())
 

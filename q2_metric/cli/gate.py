@@ -1,4 +1,5 @@
-"""``q2 gate`` fails if a release's answers are unsupported, or less supported than before."""
+"""``q2 gate`` exits with an error code if responses are unsupported, or are less supported than
+those of an earlier run."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from q2_metric.report.read import ScoreFiles
 
 SHOWN = 10
-"""Number of failures that the terminal lists."""
+"""Maximum number of failed responses that are printed."""
 
 
 def _check_junit(path: str) -> None:
-    """Checks that a file is an earlier JUnit file of ``q2 gate``, so that it may be replaced."""
+    """Raises an error if a file exists at the path and is not a JUnit file of ``q2 gate``."""
     from q2_metric.files import check_free
     from q2_metric.report.ci import is_junit
 
@@ -37,9 +38,9 @@ def _check_junit(path: str) -> None:
 @command("gate")
 @click.argument("file", metavar="FILE", type=Read())
 @click.option("--baseline", metavar="FILE", type=Read(),
-              help="Scores or rows of an earlier run. Only new failures count then.")
+              help="Scores or rows of an earlier run. Then only new failures count.")
 @click.option("-m", "--metric", default="groundedness", show_default=True, callback=metric_names,
-              help="The metric that decides.")
+              help="The metric whose scores are checked.")
 @click.option("--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True,
               help="A response with a lower score fails.")
 @click.option("--allow", "allowed", type=click.IntRange(min=0), default=0, show_default=True,
@@ -55,14 +56,14 @@ def gate(**options: Any) -> None:
     (To choose models, columns or settings, run q2 score.)
 
     Without --baseline, every response whose score is under --threshold fails. With --baseline, such
-    a response fails unless it also failed in the baseline. A response that claims nothing now also
-    fails if it had a score in the baseline. The gate also fails if the mean fell: the 95 % interval
-    of the paired differences is below 0. Rows are matched by id, or by their knowledge, question
-    and history.
+    a response fails unless it also failed in the baseline. A response that claims nothing also
+    fails if it had a score in the baseline. The gate also fails if the mean is lower than in the
+    baseline, and the 95 % interval of the paired differences is entirely below 0. Rows are matched
+    by id, or by their knowledge, question and history.
 
     On GitHub Actions, the failures also appear as annotations and in the step summary.
 
-    Exit code 4: the gate failed. The other codes are those of q2 score.
+    Exit code 4 means that the gate failed. The other exit codes are those of q2 score.
     """
     from q2_metric.report import ci
     from q2_metric.report.gate import gate as decide
@@ -92,7 +93,10 @@ def gate(**options: Any) -> None:
 
 
 def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> ScoreFiles:
-    """Reads the scores of a file. Messages call the file by the path that the user gave."""
+    """Reads the scores of the file at ``path``. If it has no scores, its rows are scored first.
+
+    ``stack`` closes the files and removes temporary files. Messages name the file as ``path``.
+    """
     from q2_metric.report.read import read_scores
 
     scores = stack.enter_context(_scored(path, metric, options))
@@ -104,10 +108,10 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
 
 @contextmanager
 def _scored(path: str, metric: str, options: dict[str, Any]) -> Iterator[str]:
-    """Yields a file with scores.
+    """Yields the path of a file with scores.
 
-    It is the path itself if the file holds scores. Otherwise the rows of the file are scored first,
-    into a temporary file.
+    If the file at ``path`` contains scores, this is ``path`` itself. Otherwise the file's rows are
+    scored first, and the path is that of a temporary file.
     """
     if _has_scores(path):
         yield path

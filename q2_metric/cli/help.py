@@ -1,4 +1,5 @@
-"""``--help`` shows the common options in groups, ``--help-all`` all options."""
+"""For commands with many options: ``--help`` shows the common options in groups, and
+``--help-all`` shows all options."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from q2_metric.cli.commands import Command
 
 
 class Grouped(Command):
-    """A command whose options are shown in groups, because they do not fit on a screen.
+    """A command whose ``--help`` shows only some options, in groups with titles.
 
     Args:
-        groups: names of the parameters that ``--help`` shows, by title of their group.
-        keywords: arguments of :class:`~q2_metric.cli.commands.Command`.
+        groups: by title of the group, the names of the parameters that ``--help`` shows.
+        arguments, keywords: arguments of :class:`~q2_metric.cli.commands.Command`.
     """
 
     def __init__(
@@ -50,9 +51,9 @@ class Grouped(Command):
                                  "models, settings of the metrics, the cache, Ray.")
 
     def _row(self, ctx: click.Context, name: str | None) -> tuple[str, str] | None:
-        """The help line of an option: its names and its description.
+        """(flags, description) of the option with this parameter name; ``None`` if there is none.
 
-        The option ``--help`` itself has no parameter name; ``name`` is ``None`` for it.
+        The name "help" stands for ``--help``.
         """
         return next((param.get_help_record(ctx) for param in self.get_params(ctx)
                      if param.name == name or (name == "help" and "--help" in param.opts)), None)

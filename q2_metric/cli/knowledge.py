@@ -1,4 +1,5 @@
-"""What ``q2 select`` and ``q2 respond`` share: options, rankers and lines about trainings."""
+"""What ``q2 select`` and ``q2 respond`` share: options, the loading of rankers, and messages during
+a training."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ NEW_FILE = Written(dir_okay=False, path_type=Path)
 
 
 def _check_folder(folder: Path) -> None:
-    """Checks that a folder is empty or was written by an earlier training."""
+    """Raises an error unless the folder is missing, is empty, or contains an earlier training."""
     from q2_metric.knowledge.training import ABOUT, STATE
 
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / STATE).rglob(ABOUT)):
@@ -35,8 +36,8 @@ RANKER_OPTIONS = all_options(
     click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
                  default=["bundled"],
                  show_default=True,
-                 help="bundled, bundled-words, bm25, or the folder of a trained RSS; several "
-                 "rankers vote."),
+                 help="bundled, bundled-words, bm25, or the folder of a trained RSS model; may be "
+                 "repeated: several rankers vote."),
     click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
                  show_default=True, help="How Entity Guided Reranking matches names."),
     click.option("--vote", type=click.Choice(["hard", "soft"]), default="hard",
@@ -44,7 +45,7 @@ RANKER_OPTIONS = all_options(
 )
 RSS_OPTIONS = all_options(
     click.option("--first", default="bundled", show_default=True, metavar="NAME",
-                 help="RSS: first stage, bundled or bm25."),
+                 help="RSS: ranker of the first stage, bundled or bm25."),
     click.option("--narrow", type=click.IntRange(min=1), show_default="20",
                  help="RSS: number of snippets that the first stage keeps."),
     click.option("--device", default="auto", show_default=True, help="Where the models run."),
@@ -58,11 +59,11 @@ TRAIN_OPTIONS = all_options(
     click.option("--rate", type=float, default=1e-5, show_default=True,
                  help="Learning rate of Adam."),
     click.option("--train-batch", type=click.IntRange(min=1), default=16, show_default=True,
-                 help="Examples of a training step."),
+                 help="Number of examples in a training step."),
     click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True,
-                 help="Passes over the training data."),
+                 help="Number of passes over the training data."),
     click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
-                 help="Steps between evaluations; each saves the state."),
+                 help="Number of steps between evaluations; each evaluation saves the state."),
     click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
                  help="End the training after this many evaluations without improvement."),
     click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
@@ -82,7 +83,7 @@ DEV_OPTIONS = all_options(
 
 
 def ranked_row(ranked: Ranked) -> dict[str, Any]:
-    """A ranked snippet as a JSON object of the output."""
+    """Converts a snippet and its score to a JSON object for the output."""
     snippet = ranked.snippet
     return {
         "domain": snippet.domain,
@@ -96,7 +97,7 @@ def ranked_row(ranked: Ranked) -> dict[str, Any]:
 
 
 def settings_of(options: dict[str, Any]) -> TrainSettings:
-    """Reads the training settings from the values of :data:`TRAIN_OPTIONS`."""
+    """The training settings that the user gave with :data:`TRAIN_OPTIONS`."""
     from q2_metric.knowledge.training import TrainSettings
 
     names = ("rate", "epochs", "evaluate_every", "patience", "seed")
@@ -105,7 +106,10 @@ def settings_of(options: dict[str, Any]) -> TrainSettings:
 
 
 def reporter(task: str) -> Callable[[Progress, float], None]:
-    """A function that prints the result of each evaluation during a training on stderr."""
+    """Returns a function that prints on standard error the result of an evaluation in a training.
+
+    ``task`` names the measured value, such as "dev F1".
+    """
 
     def report(progress: Progress, value: float) -> None:
         click.echo(f"step {progress.step}: {task} {value:.4f} (best {progress.best:.4f} "
@@ -115,14 +119,14 @@ def reporter(task: str) -> Callable[[Progress, float], None]:
 
 
 def finished(progress: Progress, folder: Path) -> None:
-    """Prints the final figures of a training and the folder of the model."""
+    """Prints, after a training, the model's folder, the best result and its step."""
     click.echo(f"{folder}: best {progress.best} at step {progress.best_step} of {progress.step}")
 
 
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
-    """The rankers that :data:`RANKER_OPTIONS` name, each once.
+    """Loads the rankers that the user named with ``--ranker``. A repeated name is loaded once.
 
-    Their settings come from :data:`RSS_OPTIONS`.
+    ``options`` are the values of :data:`RANKER_OPTIONS` and :data:`RSS_OPTIONS`.
     """
     from q2_metric.knowledge.choose import load_ranker
 
@@ -134,7 +138,8 @@ def load_rankers(options: dict[str, Any]) -> list[Ranker]:
 
 
 def combined_ranker(options: dict[str, Any]) -> Ranker:
-    """The rankers that the options name, combined into one ranker by EGR and votes."""
+    """Loads the rankers that the user named, and combines them into one ranker: they vote, and
+    Entity Guided Reranking (EGR) reorders the result."""
     from q2_metric.knowledge.choose import combined
 
     egr = None if options["egr"] == "none" else options["egr"]
@@ -143,9 +148,9 @@ def combined_ranker(options: dict[str, Any]) -> Ranker:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[str]]:
-    """Opens a text file for writing. It appears at its path only when it is complete.
+    """Opens a text file for writing. The file appears at its path only when it is complete.
 
-    A new file is readable only by its owner.
+    Only its owner can read a new file.
     """
     check_place(path)
     with replacing(path, private=True) as unfinished, \

@@ -1,7 +1,7 @@
-"""The command ``q2``: the group of all commands.
+"""The command ``q2``, which contains all other commands.
 
-Each command is in its own file. The file is imported when its command runs or is listed, and
-imports its own dependencies when the command runs. So ``q2 --help`` is fast.
+Each command is in its own file. To keep ``q2 --help`` fast, the file is imported only when its
+command runs or is listed, and heavy libraries are imported only when the command runs.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ COMMANDS = {
     "respond": "q2_metric.cli.respond:respond",
     "doctor": "q2_metric.cli.doctor:doctor",
 }
-"""Module and name of each command. A command for one framework is in its integration."""
+"""By name of the command, the function that implements it, as "module:function"."""
 
 
 class Commands(Group):
-    """The group of the commands in :data:`COMMANDS`."""
+    """The group of the commands in :data:`COMMANDS`, which are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *COMMANDS]
@@ -63,4 +63,4 @@ def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) ->
     help="Show the version and exit.",
 )
 def main() -> None:
-    """Measure whether responses are supported by the text they should be grounded in."""
+    """Measure whether responses are supported by the texts that they should be based on."""

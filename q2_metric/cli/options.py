@@ -1,7 +1,8 @@
-"""Options that commands share, derived from the registry of metrics and from their settings.
+"""Options that several commands share, most of them made from the settings of the metrics.
 
-Each setting gets its option automatically: type, default and description come from the field of the
-settings dataclass. If the user does not give an option, the metric uses its own default.
+Each field of a metric's settings dataclass becomes an option. The option takes its type, its
+default and its description from the field. If the user does not give the option, the metric uses
+its own default.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Option = Callable[[Wrapped], Wrapped]
 
 
 def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], Wrapped]:
-    """Combines several options into one decorator, in the order of the help text."""
+    """Combines several options into one decorator. ``--help`` shows them in the given order."""
 
     def decorate(command: Wrapped) -> Wrapped:
         for option in reversed(options):
@@ -46,20 +47,19 @@ def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], W
 
 
 _OWN = {**preset().q2_settings, **preset().scale_settings}
-"""Settings of the default preset that differ from the papers."""
+"""Settings of the default preset whose values differ from the papers', by name."""
 
 
 def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> Option[Any]:
-    """The option for a field of a settings dataclass.
+    """Makes an option from a field of a settings dataclass.
 
-    The field's metadata may contain the name of the option (``option``) and the default that the
-    help shows (``default``). If the default preset has another value, the help shows that value
-    too.
+    If the default preset changes the field's default, the help shows both values.
 
     Args:
         kind: the dataclass.
-        setting: its field.
-        titles: titles of the metrics that use the field.
+        setting: the field. In its metadata, ``option`` may contain the name of the option, and
+            ``default`` the default that the help shows.
+        titles: titles of the metrics that have this setting. The help text begins with them.
     """
     flag = setting.metadata.get("option", f"--{setting.name.replace('_', '-')}")
     default = setting.metadata.get("default", setting.default)
@@ -83,7 +83,10 @@ def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> 
 
 
 def _checked(kind: type, name: str) -> Callable[..., Any]:
-    """A callback that checks an option's value with the dataclass before anything is loaded."""
+    """Returns a click callback that checks an option's value before models are loaded.
+
+    The value is wrong if the dataclass ``kind`` raises an error for it as the field ``name``.
+    """
 
     def check(_ctx: click.Context, _option: click.Parameter, value: Any) -> Any:
         if value is None:
@@ -100,7 +103,7 @@ def _checked(kind: type, name: str) -> Callable[..., Any]:
 
 
 def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """A callback that raises an error if the option's text is empty."""
+    """A click callback that raises an error if the option's text is empty."""
     if value is not None and not value.strip():
         raise click.BadParameter("is empty")
     return value
@@ -110,9 +113,9 @@ def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) 
 
 
 def setting_options(entries: Sequence[Entry]) -> Option[Any]:
-    """The options for the settings of these metrics.
+    """Makes the options for all settings of these metrics, as one decorator.
 
-    If several metrics have a setting of the same name, there is one option for all of them.
+    If several metrics have a setting with the same name, one option sets it for all of them.
     """
     by_name: dict[str, tuple[type, Setting, list[str]]] = {}
     for entry in sorted(entries, key=lambda entry: bool(entry.bases)):
@@ -144,10 +147,11 @@ MODEL_OPTIONS = all_options(
 def metric_names(
     ctx: click.Context, _option: click.Parameter, text: str | None
 ) -> list[str]:
-    """The names of the requested metrics, in the order of the registry.
+    """A click callback that turns the text of ``--metrics``, such as "q2,scale", into names.
 
-    ``None`` stands for the preset's default metrics. The module of a metric "package.module:Class"
-    may be in the current folder, as for ``python -m``.
+    The names are returned in the order of the registry. If the text is ``None``, they are the
+    default metrics of the preset. A metric may also be "package.module:Class". Its module may be in
+    the current folder, as for ``python -m``.
     """
     if text is None:
         return list(default_names(ctx.params["preset"]))
@@ -163,7 +167,7 @@ def metric_names(
 
 
 def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
-    """The option ``--metrics``. Without ``default``, the preset's default metrics are used."""
+    """The option ``--metrics``. If ``default`` is ``None``, the default is the preset's metrics."""
     return click.option(
         "-m", "--metric", "--metrics", "metrics", default=default,
         show_default=default or ",".join(DEFAULT),
@@ -173,10 +177,10 @@ def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
 
 
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of ``load_metrics`` that the user gave as options of the command.
+    """The arguments of ``load_metrics`` (models, settings) that the user gave as options.
 
-    Also sets ``english.parser.LIGHT``, so that spaCy is imported without unused parts. This is safe
-    here, because no code other than ``q2`` runs in this process.
+    Also sets ``english.parser.LIGHT``, so that spaCy is imported faster, without unused parts. This
+    is safe in the command ``q2``, because no other code in the process uses spaCy.
     """
     from q2_metric.models.english import parser as spacy_parser
 
@@ -185,7 +189,7 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("dtype") == "auto":
         from q2_metric.models.bundled.runtimes import settled
 
-        # Decided before models are loaded, because caches and resumed runs depend on it.
+        # "auto" is resolved before models are loaded, because cache keys contain the result.
         replaced = [name for name in STAGES if name in given]
         own = preset(options["preset"]).reader.kind == "bundled" and not replaced
         given["dtype"] = settled("auto", given.get("device", "auto")) if own else "float32"
@@ -206,22 +210,23 @@ CACHE_OPTIONS = all_options(
         "--cache", metavar="PATH", envvar="Q2_CACHE",
         type=Written(
             lambda path: [f"{path}-journal"], guard=None, dir_okay=False, path_type=Path),
-        help="File that keeps scores for the next run.  [default: in the user's cache]",
+        help="File that keeps scores for later runs.  [default: in the user's cache folder]",
     ),
     click.option(
         "--no-cache", is_flag=True, envvar="Q2_NO_CACHE",
-        help="Use no cache. A file named by Q2_CACHE is ignored; one named by --cache is used.",
+        help="Use no cache, even if Q2_CACHE names a file. A file that --cache names is used.",
     ),
     click.option(
         "--cache-size", metavar="MB", type=click.IntRange(min=1), default=1000,
         show_default=True,
-        help="When the cache is full, the least recently used entries are removed.",
+        help="Maximum size of the cache. When it is full, the least recently used scores are "
+        "removed.",
     ),
 )
 
 
 def cache_file(options: Mapping[str, Any]) -> Path | None:
-    """The path of the score cache that the command's options name; ``None`` without a cache."""
+    """The path of the score cache that the command's options request; ``None`` for no cache."""
     from q2_metric.engine.cache import default_path
 
     named: Path | None = options["cache"]
@@ -236,16 +241,21 @@ def cache_file(options: Mapping[str, Any]) -> Path | None:
 
 TEXT_OPTIONS = all_options(
     click.option("--response", required=True, help="The response."),
-    click.option("--knowledge", required=True, help="The text it should be grounded in."),
-    click.option("--history", multiple=True, help="An earlier turn; repeat it, oldest first."),
+    click.option("--knowledge", required=True, help="The text that should support the response."),
+    click.option("--history", multiple=True,
+                 help="An earlier turn of the dialogue; may be repeated, oldest turn first."),
     click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead."),
 )
 
 def format_option(files: str) -> Option[Any]:
-    """The option ``--format``. Inputs without a suffix need it, such as ``<(…)``."""
+    """The option ``--format``, for inputs whose path has no suffix, such as a pipe.
+
+    ``files`` names the inputs in the help text.
+    """
     return click.option(
         "--format", "form", type=click.Choice(FORMS),
-        help=f"Format of {files}, needed without a suffix: <(…), a pipe, -.  [default: by suffix]",
+        help=f"Format of {files}. Needed if the path has no suffix: <(…), a pipe, -.  "
+        "[default: by suffix]",
     )
 
 

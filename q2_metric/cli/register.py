@@ -1,4 +1,4 @@
-"""``q2 register`` makes ``evaluate.load`` find this package."""
+"""``q2 register`` lets ``evaluate.load("q2")`` find the metrics of this package."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from q2_metric.registration import register as place
 
 @click.command("register")
 def register() -> None:
-    """Let evaluate.load("q2") and evaluate.load("scale") find this package; print the files."""
+    """Let evaluate.load("q2") and evaluate.load("scale") find this package.
+
+    Prints the paths of the files that this takes.
+    """
     for script in place():
         click.echo(script)
 
 
 def state() -> str:
-    """A line that says where ``evaluate.load("q2")`` finds this package.
+    """A line for ``q2 doctor`` that says where ``evaluate.load("q2")`` finds this package.
 
     Raises:
-        MissingExtra: evaluate is not installed.
-        InputError: ``evaluate.load`` would find nothing or another script; the message says what to
-            do.
+        MissingExtra: the library evaluate is not installed.
+        InputError: ``evaluate.load`` would not find this package. The message says what to do.
     """
     try:
         release = version("evaluate")

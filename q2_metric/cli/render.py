@@ -1,7 +1,7 @@
-"""Prints the tables, explanations and progress bar of the commands.
+"""Prints the tables, signatures and progress bars of the commands.
 
-Users' texts pass through :func:`plain` into rich ``Text``, never into markup. So square brackets
-are printed unchanged, and control characters do not reach the terminal.
+Users' texts are never read as markup, so square brackets are printed unchanged. :func:`plain`
+replaces control characters, so they do not reach the terminal.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ NONE = "–"
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
-    """Prints a table for each file, then the signatures. A table has one line for each metric.
+    """Prints the results of ``q2 score``: a table for each file, then the signatures.
 
     Args:
-        results: results of the files.
-        whole: print signatures in full.
+        results: the result of each file.
+        whole: if true, print the signatures in full, not as short hashes.
     """
     screen = console()
     for result in results:
@@ -51,9 +51,10 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
             how_fast += f" with {result.looked_up:,} scores from the cache"
         screen.print(f"{scored:,} of {result.rows:,} rows scored{how_fast}")
         if result.no_knowledge:
-            words = "has no knowledge and counts" if result.no_knowledge == 1 else (
-                "have no knowledge and count")
-            screen.print(f"{result.no_knowledge:,} of them {words} in no mean", style="dim")
+            words = "has no knowledge and does" if result.no_knowledge == 1 else (
+                "have no knowledge and do")
+            screen.print(f"{result.no_knowledge:,} of these rows {words} not count in the means",
+                         style="dim")
         for column, groups in result.groups.items():
             screen.print()
             print_whole(screen, groups_table(column, groups))
@@ -63,9 +64,9 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
 
 
 def systems_table(result: FileResult) -> Table:
-    """A table with a line for each metric, at most 80 columns wide. Long titles are wrapped.
+    """The table of one file, with a line for each metric: mean, interval, coverage and so on.
 
-    A column that is empty for all metrics is left out.
+    It is at most 80 columns wide. A column that is empty for all metrics is left out.
     """
     table = bare_table()
     table.add_column("metric", min_width=_longest_word(result))
@@ -86,7 +87,7 @@ _TITLES = ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback", "no\n
 
 
 def _numbers(system: SystemScore) -> dict[str, str]:
-    """The cells of a system's line, by column title."""
+    """The cells of a metric's line in the table, by column title."""
     low_high = system.interval and f"{system.interval[0]:.3f} … {system.interval[1]:.3f}"
     shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
     cells = (value(system.value), low_high or NONE, *map(_percent, shares), f"{system.n:,}")
@@ -94,9 +95,12 @@ def _numbers(system: SystemScore) -> dict[str, str]:
 
 
 def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Table:
-    """A table with a line for each value of a column.
+    """A table with a line for each value of an input column: the number of rows with this value,
+    and the mean score of each metric over these rows.
 
-    A line contains the number of rows with this value and the means of the metrics.
+    Args:
+        column: name of the input column.
+        groups: the scores of each metric, by value of the column.
     """
     table = bare_table()
     table.add_column(_text(column), overflow="fold")
@@ -112,7 +116,7 @@ def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Ta
 
 
 def print_whole(screen: Console, table: Table) -> None:
-    """Prints a table at its full width, even if the terminal is narrower. Nothing is cut off."""
+    """Prints a table at its full width, even if the terminal is narrower, so nothing is cut off."""
     width = screen.width
     needed = Measurement.get(screen, screen.options.update(max_width=1000), table).minimum
     screen.width = max(width, needed)
@@ -144,7 +148,7 @@ def print_presets(presets: Sequence[Preset]) -> None:
 
 
 def _named(stage: Stage) -> str:
-    """A stage's model with its size. For a bundled stage, the names of its networks."""
+    """The name and size of a stage's model; for a bundled stage, the names of its networks."""
     if not stage.model:
         return stage.kind + (f": {' + '.join(stage.networks)}" if stage.networks else "")
     pickle = ", a pickle" if stage.pickled else ""
@@ -152,7 +156,11 @@ def _named(stage: Stage) -> str:
 
 
 def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
-    """Prints a line for each data set with its state, such as downloaded or missing."""
+    """Prints a line for each data set: name, state, description and licence.
+
+    ``sets`` are pairs of a data set and its state. The state "missing" is printed as "not fetched"
+    or "not published".
+    """
     table = bare_table()
     table.add_column("name", no_wrap=True)
     for heading in ("state", "description", "licence"):
@@ -168,7 +176,7 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str
     """Prints a table of texts. A title, if given, is printed above the table."""
     table = bare_table()
     for name in titles:
-        table.add_column(name, overflow="fold")  # a shortened id would be useless
+        table.add_column(name, overflow="fold")  # long ids are wrapped, not cut off
     for row in rows:
         table.add_row(*(_text(cell) for cell in row))
     if title:
@@ -178,7 +186,11 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str
 
 @contextmanager
 def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Shows a bar on stderr. Yields a function that moves it by a number of rows."""
+    """Shows a progress bar on standard error. Yields a function that is called with the number of
+    rows that were just finished.
+
+    ``total`` is the number of all rows; ``None`` if it is unknown.
+    """
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -205,12 +217,12 @@ def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None
 
 
 def console() -> Console:
-    """The terminal for output. Square brackets in texts are never read as markup."""
+    """A console that prints to standard output. Square brackets in texts are printed unchanged."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def bare_table(*, header: bool = True) -> Table:
-    """A table without borders, for text that fits into the terminal."""
+    """A table without borders. ``header`` says whether the titles of the columns are shown."""
     return Table(
         box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=header
     )
@@ -221,7 +233,8 @@ def _text(text: str) -> Text:
 
 
 def _longest_word(result: FileResult) -> int:
-    """The width of the longest word in the metric titles. Titles are wrapped only between words."""
+    """Number of characters in the longest word of the metrics' titles. The column needs this
+    width, because titles are wrapped only between words."""
     return max((len(word) for system in result.systems
                 for word in title(system.name).split()), default=0)
 
@@ -236,12 +249,12 @@ def _percent(share: float | None) -> str:
 
 
 def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool = False) -> None:
-    """Prints each signature once, as a short hash or in full.
+    """Prints the signatures of metrics, each only once.
 
     Args:
-        screen: where to print.
-        signatures: signatures of the metrics; equal ones are printed once.
-        whole: print the signatures in full.
+        screen: the console.
+        signatures: the signatures; some may be equal.
+        whole: if true, print them in full; otherwise as short hashes, such as "scale#6f746960".
     """
     unique = list(dict.fromkeys(signatures))
     if whole:
@@ -258,7 +271,7 @@ def print_next(steps: Sequence[tuple[str, str]]) -> None:
     """Prints suggestions for the next step.
 
     Args:
-        steps: pairs of a command or option and what it shows.
+        steps: pairs of a command, option or file, and what it shows.
     """
     for step, purpose in steps:
         console().print(Text("next  ", style="dim") + _text(f"{step}") +

@@ -1,4 +1,4 @@
-"""``q2 report`` makes the page from scores that were written earlier."""
+"""``q2 report`` makes an HTML page from scores that ``q2 score --out`` wrote."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from q2_metric.errors import InputError
 @format_option("SCORES and --texts")
 @click.option("-o", "--out", metavar="PATH", default="report.html", show_default=True,
               type=Written(guard=check_page),
-              help="The page to write.")
+              help="Path of the page, an HTML file.")
 @click.option("--texts", metavar="FILE", multiple=True, type=Read(),
-              help="The scored file, for scores without texts; may be repeated, in the same order.")
+              help="For scores without texts: the file that was scored. May be repeated, in the "
+              "order of SCORES.")
 @click.option("--systems", "systems_by", metavar="COL",
-              help="A column that the rows kept, such as model: its values are the systems.")
+              help="A column of the scored rows, such as model. Rows with the same value form one "
+              "system.")
 @click.option("--response", metavar="COL", help="With --texts: column of the response.")
 @click.option("--knowledge", metavar="COL", help="With --texts: column of the knowledge.")
 @click.option("--history", metavar="COL", help="With --texts: column of the history.")
@@ -38,12 +40,13 @@ def report(
 ) -> None:
     """Make one web page from the scores that q2 score --out wrote.
 
-    Several systems, in several files or in one, are compared with the first, response by response.
-    With --systems COLUMN, all rows with the same value in COLUMN form one system. Rows are matched
-    by id, or by their knowledge, question and history. Three or more files whose names differ in
-    one number are taken for checkpoints of a run. Three or more files of different days are taken
-    for dated runs. For both, the page shows a curve of each metric, and what changed from one run
-    to the next.
+    Each file is a system. With --systems COLUMN, all rows with the same value in COLUMN form one
+    system. If there are several systems, each is compared with the first, response by response.
+    Rows are matched by id, or by their knowledge, question and history.
+
+    Three or more files whose names differ in one number are taken for checkpoints of a training.
+    Three or more files of different days are taken for dated runs. In both cases, the page shows a
+    curve of each metric, and what changed from one run to the next.
     """
     from q2_metric.files import STDIN, check_place
     from q2_metric.report.page import write_page
@@ -59,7 +62,8 @@ def report(
     check_place(out)
     with ExitStack() as files:
         columns = Columns(response, knowledge, history, id_)
-        # Files of texts and of scores are matched in the order in which the user named them.
+        # The first file of texts belongs to the first file of scores, and so on. So the files of
+        # scores keep their order if there are files of texts.
         names = list(scores) if texts else in_order(scores, list(map(day, scores)))
         systems = read_scores(names, files, texts=texts, columns=columns, form=form,
                               systems_by=systems_by)

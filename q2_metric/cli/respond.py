@@ -1,4 +1,5 @@
-"""``q2 respond`` writes answers from the chosen snippets, and trains the model that writes them."""
+"""``q2 respond`` generates dialogue responses from chosen snippets of knowledge, and trains the
+model that generates them."""
 
 from __future__ import annotations
 
@@ -24,21 +25,21 @@ if TYPE_CHECKING:
 
 @click.group("respond", cls=Group)
 def respond() -> None:
-    """Answer a dialogue from the knowledge chosen for it."""
+    """Answer dialogues from the knowledge that was chosen for them."""
 
 
 @respond.command("write")
 @click.option("--pool", "pool_file", type=shared.FILE, required=True, help="File of the snippets.")
 @click.option("--logs", type=shared.FILE, required=True, help="Dialogues in the format of DSTC9.")
 @click.option("--labels", type=shared.FILE,
-              help="Labels: which turns need knowledge, and their gold responses.")
+              help="Labels: which turns need knowledge, and the gold response to each.")
 @click.option("--gold-knowledge", is_flag=True,
               help="Answer from the snippets that the labels name.")
 @click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
               type=Read(),
-              help="Hub name, or a folder of q2 respond train.")
+              help="Hub name of the model, or a folder that q2 respond train wrote.")
 @click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True,
-              help="Width of the beam search.")
+              help="Number of beams in the beam search.")
 @click.option("--metrics", show_default=",".join(DEFAULT),
               help="Metrics that compare each response with its snippet; \"\" for none.")
 @click.option("--preset", default="bundled", show_default=True, help="Preset of the metrics.")
@@ -50,7 +51,7 @@ def respond() -> None:
 def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool, model: str,
           beam: int, metrics: str | None, preset: str, out: Path | None, as_json: bool,
           **options: Any) -> None:
-    """Write responses, score them, and compare them with gold ones."""
+    """Generate a response to each dialogue, score it, and compare it with the gold response."""
     from q2_metric.knowledge.pools import read_pool
     from q2_metric.knowledge.respond import Responder
 
@@ -94,7 +95,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 @shared.TRAIN_OPTIONS
 def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path, base: str,
           folder: Path, device: str, **options: Any) -> None:
-    """Train an encoder-decoder on gold snippets and responses."""
+    """Train an encoder-decoder model on gold snippets and gold responses."""
     from q2_metric.knowledge.pools import read_pool
     from q2_metric.knowledge.respond import train_responder
 
@@ -150,9 +151,17 @@ def _grounded(
 def _scored(
     items: Sequence[GroundedTurn], responses: Sequence[str], names: Sequence[str], preset: str
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """One output object for each response, and the mean of each metric.
+    """Scores the generated responses.
 
-    Empty responses have no score.
+    Returns:
+        An output object for each response, and the totals by name (numbers of responses, mean
+            scores, signatures). An empty response has no score.
+
+    Args:
+        items: the dialogues with the snippets from which the responses were generated.
+        responses: the generated responses, in the same order.
+        names: names of the metrics.
+        preset: preset of the metrics.
     """
     from q2_metric import metrics, scoring
     from q2_metric.text.given import is_blank

@@ -1,4 +1,4 @@
-"""``q2 score`` scores the rows of files and prints the means."""
+"""``q2 score`` scores the rows of files and prints mean scores."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from q2_metric.engine.run import OpenPage
 
 Progress = Callable[[int], None]
-"""Called with the number of rows that have just been finished."""
+"""A function that is called with the number of rows that were just finished."""
 
 
 def _beside(out: str) -> Iterable[str | PathLike[str]]:
-    """The further paths that are written together with an output."""
+    """The paths that a run writes beside the output: its manifest, and the folder of its parts."""
     from q2_metric.engine.manifest import beside
     from q2_metric.engine.parts import parts_folder
 
@@ -65,7 +65,7 @@ def _beside(out: str) -> Iterable[str | PathLike[str]]:
 
 
 def _replaceable(out: str) -> None:
-    """Checks before a model is loaded that the output's path is free or holds an earlier output."""
+    """Checks, before models are loaded, that ``out`` is free or was written by ``q2 score``."""
     from q2_metric.engine.manifest import check_replaceable
     from q2_metric.engine.parts import left_over
 
@@ -76,7 +76,7 @@ def _replaceable(out: str) -> None:
 def _threshold(
     _ctx: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[str, float]:
-    """The lowest mean that passes, by column name. The key "" means all metrics."""
+    """A click callback: the lowest mean score that passes, by column. "" stands for any metric."""
     thresholds = {}
     for text in given:
         name, _, value = text.rpartition("=")
@@ -97,12 +97,14 @@ OUTPUT_OPTIONS = all_options(
         "--texts/--no-texts",
         default=True,
         show_default=True,
-        help="With --out: also write response, knowledge and history, which q2 report shows.",
+        help="With --out: also write response, knowledge and history, so that q2 report can show "
+        "them.",
     ),
     click.option("--raw-csv", is_flag=True,
-                 help="With --out as .csv: write no ' before texts that a spreadsheet might run."),
+                 help="With --out as .csv: write texts unchanged. Otherwise, a ' is put before a "
+                 "text that a spreadsheet might run as a formula."),
     click.option("--report", metavar="PATH", type=Written(guard=check_page),
-                 help="Write a web page: the scores and their evidence."),
+                 help="Write a web page with the scores and their evidence."),
     click.option(
         "--calibration",
         "calibrations",
@@ -134,7 +136,7 @@ KNOWLEDGE_OPTIONS = all_options(
 )
 GROUP_OPTIONS = all_options(
     click.option("--group-by", metavar="COL", multiple=True,
-                 help="Also print the means by the values of a column; may be repeated."),
+                 help="Also print the means for each value of this column; may be repeated."),
     click.option("--limit", metavar="N", type=click.IntRange(min=1),
                  help="Read only the first N rows of each file."),
 )
@@ -153,7 +155,7 @@ RUN_OPTIONS = all_options(
         "missing; may be repeated.",
     ),
     click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored."),
-    click.option("--quiet", is_flag=True, help="No table and no progress bar."),
+    click.option("--quiet", is_flag=True, help="Print no table and no progress bar."),
 )
 ENGINE_OPTIONS = all_options(
     click.option(
@@ -181,7 +183,7 @@ SHOWN = {
     "Results": ("out", "report", "group_by", "thresholds", "as_json", "quiet", "overwrite"),
     "Help": ("help_all", "help"),
 }
-"""The options that ``--help`` shows."""
+"""By title of the group, the parameters whose options ``--help`` shows."""
 
 
 @command("score", cls=Grouped, groups=SHOWN,
@@ -202,7 +204,8 @@ SHOWN = {
 def score(**options: Any) -> None:
     """Score the rows of files (.jsonl, .json, .csv, .tsv, .parquet, a folder of datasets; -).
 
-    With --out, the same command resumes an interrupted run. OUT appears when it is complete.
+    With --out, the same command resumes an interrupted run. The output appears at its path when it
+    is complete.
 
     Exit codes: 0 all rows were scored; 1 some rows could not be scored; 2 wrong option or file;
     3 the machine could not do it (package, model, disk, network); 4 a mean is under --fail-under;
@@ -263,7 +266,7 @@ def score(**options: Any) -> None:
 def _below(
     results: Sequence[FileResult], thresholds: Mapping[str, float]
 ) -> Iterator[str]:
-    """A line for each mean that is under its threshold or missing."""
+    """Yields a line for each mean score that is under its threshold or missing."""
     for result in results:
         for system in result.systems:
             least = thresholds.get(system.name, thresholds.get("") if system.name in METRICS
@@ -277,7 +280,7 @@ def _below(
 
 
 def _check_together(options: Mapping[str, Any]) -> None:
-    """Refuses combinations of options in which one option would have no effect."""
+    """Raises an error if an option would have no effect together with the other options."""
     if overwriting() and options["out"] is None and options["report"] is None:
         raise InputError("--overwrite needs --out or --report")
     if options["out"] is None:
@@ -293,7 +296,7 @@ def _check_together(options: Mapping[str, Any]) -> None:
 
 
 def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
-    """Suggestions for what to do after a run: pairs of a file or command and what it shows."""
+    """What the user may do next: pairs of a file, option or command, and what it shows."""
     if report is not None:
         return [(report, "open in a browser: each response with its evidence")]
     page = "a page of each response with its evidence"
@@ -301,7 +304,7 @@ def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
 
 
 def _job(options: Mapping[str, Any]) -> Job:
-    """The job that the options describe."""
+    """The job (files, metrics, settings) that the command's options describe."""
     from q2_metric.engine.job import Job
     from q2_metric.files import rereadable
     from q2_metric.knowledge.scoring import ROW, PoolChoice
@@ -312,7 +315,7 @@ def _job(options: Mapping[str, Any]) -> Job:
     if rankers and pool is None:
         raise InputError("--ranker needs --knowledge-pool")
     if pool not in (None, ROW) and os.path.exists(pool) and not rereadable(pool):
-        # The pool's content identifies the run, so the file is read twice.
+        # The file is read twice: once for its digest, which the manifest records.
         raise InputError(f"{pool}: can be read only once; --knowledge-pool needs a file")
     knowledge = options["knowledge"] if pool in (None, ROW) else ""
     return Job(
@@ -338,10 +341,10 @@ def _job(options: Mapping[str, Any]) -> Job:
 
 
 def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
-    """Checks that the output and the page can be written.
+    """Checks that the output and the report page can be written.
 
     Returns:
-        A function that opens the page; ``None`` if no page was requested.
+        A function that opens the page; ``None`` if the user wants no page.
     """
     from q2_metric.engine.parts import parts_folder
     from q2_metric.files import check_place, within
@@ -351,8 +354,8 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
         check_output(out, job.files)
         for path in [*job.files, *([report] if report else [])]:
             if within(path, parts_folder(out)):
-                raise InputError(f"{path}: lies in the folder in which --out keeps its parts; "
-                                 "choose another name")
+                raise InputError(f"{path}: is in the folder in which --out keeps finished blocks; "
+                                 "choose another path")
     if report is None:
         return None
     from q2_metric.report.page import open_page
@@ -362,7 +365,7 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
 
 
 def _cluster(options: Mapping[str, Any]) -> Cluster | None:
-    """The Ray cluster that scores; ``None`` if this process scores."""
+    """The Ray cluster that the options request; ``None`` if this process scores."""
     ray_only = {"address": None, "actors": 1, "gpus_per_actor": 0}
     if options["engine"] == "ray":
         from q2_metric.engine.connection import Cluster

@@ -1,4 +1,5 @@
-"""``q2 select`` ranks snippets for dialogues, compares rankers, trains RSS and the detector."""
+"""``q2 select`` ranks snippets of knowledge for dialogues. It also evaluates rankers, and trains
+the ranker RSS and the detector of turns that need knowledge."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 @click.group("select", cls=Group)
 def select() -> None:
-    """Choose the knowledge that a dialogue's next turn needs."""
+    """Choose the snippets of knowledge that the next turn of a dialogue needs."""
 
 
 @select.command("rank")
@@ -47,8 +48,8 @@ def select() -> None:
 @click.option("--turn", type=int,
               help="Number of the turn to answer, from 0.  [default: the last]")
 @click.option("--say", multiple=True, metavar="TEXT",
-              help="A turn, instead of a file; repeat it, oldest first.")
-@click.option("--logs", type=FILE, help="Many dialogues in the format of DSTC9.")
+              help="A turn of the dialogue, instead of a file; may be repeated, oldest turn first.")
+@click.option("--logs", type=FILE, help="Rank for many dialogues, in the format of DSTC9.")
 @click.option("--domain", help="Rank only the snippets of this domain.")
 @click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True,
               help="Number of snippets to show.")
@@ -61,7 +62,8 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
          **options: Any) -> None:
     """Rank the snippets of a pool for a dialogue.
 
-    A dialogue is a JSON list of turns: strings, or objects with speaker, text and nbest.
+    A dialogue is a JSON list of turns. Each turn is a string, or an object with speaker, text and
+    nbest (the alternatives of a speech recogniser).
     """
     from q2_metric.knowledge.pools import read_pool
 
@@ -124,18 +126,18 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
 @click.option("--labels", type=FILE, help="Labels of the dialogues.  [default: those of dstc10]")
 @click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
               default=["bundled", "bundled-words", "bm25"], show_default=True,
-              help="A ranker to evaluate alone, with EGR and in votes; may be repeated.")
+              help="A ranker to evaluate: alone, with EGR, and in votes; may be repeated.")
 @RSS_OPTIONS
 @click.option("--detector", metavar="NAME|FOLDER", default="bundled", show_default=True,
-              help='Detector of turns that need knowledge; "" for none.')
+              help='Detector of turns that need knowledge, to evaluate too; "" for none.')
 @click.option("--out", "outs", type=NEW_FILE, multiple=True,
               help="Write the results as .json, .csv or .md; may be repeated.")
-@click.option("--note", type=FILE, help="Markdown to insert into a page of --out.")
+@click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
 def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, detector: str,
              outs: tuple[Path, ...], note: Path | None, **options: Any) -> None:
-    """Show R@1, R@5, MRR@5 and errors of rankers on labelled dialogues.
+    """Measure R@1, R@5, MRR@5 and the errors of rankers on labelled dialogues.
 
-    The default is the data set dstc10 (q2 data download dstc10).
+    The default dialogues are the data set dstc10 (q2 data download dstc10).
     """
     from q2_metric.cli.tables import print_report
     from q2_metric.evaluation.files import SUFFIXES, write
@@ -174,14 +176,14 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 @DEV_OPTIONS
 @TRAIN_OPTIONS
 @click.option("--negatives", type=click.IntRange(min=1), default=4, show_default=True,
-              help="Wrong snippets for each right one.")
+              help="Number of wrong snippets for each right one.")
 @click.option("--sampling", type=click.Choice(["mixed", "random"]), default="mixed",
               show_default=True,
-              help="Draw wrong snippets from the entity, the domain and the pool, or from the pool "
-              "only.")
+              help="mixed: draw wrong snippets from the same entity, the same domain and the whole "
+              "pool. random: draw them from the whole pool.")
 def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path, base: str,
           folder: Path, negatives: int, sampling: Any, device: str, **options: Any) -> None:
-    """Train RSS from an encoder."""
+    """Train the ranker RSS, starting from an encoder."""
     from q2_metric.knowledge.experiment import read_labelled
     from q2_metric.knowledge.pools import read_pool
     from q2_metric.knowledge.rss_training import Turns, train_rss
@@ -203,7 +205,7 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
 @TRAIN_OPTIONS
 def train_detector(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path,
                    base: str, folder: Path, device: str, **options: Any) -> None:
-    """Train the detector of turns that need knowledge from an encoder."""
+    """Train the detector of turns that need knowledge, starting from an encoder."""
     from q2_metric.knowledge.detection import train_detector as train_it
     from q2_metric.knowledge.experiment import read_labelled
     from q2_metric.knowledge.pools import read_pool

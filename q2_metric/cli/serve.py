@@ -1,4 +1,4 @@
-"""``q2 serve`` shows a page in the browser that judges one answer."""
+"""``q2 serve`` starts a local web server with a page that scores one answer at a time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from q2_metric.cli.options import MODEL_OPTIONS, SETTING_OPTIONS, load, metrics_
 
 @command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True,
-              help="Interface to listen on. Only this machine can reach the default.")
+              help="Network interface to listen on. With the default, only this machine can reach "
+              "the page.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True,
-              help="Port to listen on; 0 picks a free one.")
+              help="Port to listen on; 0 chooses a free port.")
 @metrics_option("groundedness")
 @MODEL_OPTIONS
 @SETTING_OPTIONS
 def serve(host: str, port: int, metrics: list[str], **options: Any) -> None:
-    """Judge an answer in the browser: paste it with its sources.
+    """Score an answer in the browser: paste the answer and its sources into a page.
 
     The page shows the same explanation as q2 report. Nothing is written to disk. Ctrl-C stops the
     server.
@@ -31,11 +32,11 @@ def serve(host: str, port: int, metrics: list[str], **options: Any) -> None:
     options["dtype"] = options["dtype"] or "auto"
     with Server(host, port) as server:
         server.explainer = Explainer(load(metrics, options))
-        server.explainer.row("It opened in 1889.", "The tower opened in 1889.")  # opens the models
+        server.explainer.row("It opened in 1889.", "The tower opened in 1889.")  # loads the models
         if not server.is_local:
             warn(f"{host} can be reached from other machines, and there is no password")
         try:
-            click.echo(f"q2: open {server.url} in a browser (Ctrl-C ends it)", err=True)
+            click.echo(f"q2: open {server.url} in a browser (Ctrl-C stops the server)", err=True)
             server.serve_forever()
         except KeyboardInterrupt:
             click.echo(err=True)

@@ -1,4 +1,4 @@
-"""Prints a report of :mod:`q2_metric.evaluation` on the terminal."""
+"""Prints the results of an experiment (:mod:`q2_metric.evaluation`) as tables on the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from q2_metric.evaluation.tables import Report, Table
 
 
 def print_report(report: Report) -> None:
-    """Prints the tables and signatures on the terminal."""
+    """Prints the report's tables and the signatures of its metrics."""
     screen = console()
     for table in report.tables:
         shown = bare_table()
@@ -33,7 +33,7 @@ def print_report(report: Report) -> None:
 
 
 def _widths(table: Table) -> list[int]:
-    """The least width of each column. Titles are wrapped only between words."""
+    """The width of each column in characters: that of its longest cell or word of its title."""
     shown = table.shown()
     return [
         max(len(text) for text in [*column.title.split(), *(row[i] for row in shown)])

@@ -1,4 +1,4 @@
-"""Prints the verdict: claims marked by sign and colour, the worst responses first."""
+"""Prints how many responses have unsupported claims, and marks claims by sign and colour."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SIGNS: Mapping[str, tuple[str, str]] = {
     "contradicted": ("≠", "bold magenta"),
     "not checked": ("?", "dim"),
 }
-"""Sign and style of a claim by its verdict."""
+"""(sign, colour) of a claim on the terminal, by the claim's verdict."""
 
 _LONGEST = 200
-"""Maximum number of characters of a text that are shown."""
+"""Maximum number of characters of a claim or passage that are printed."""
 
 
 def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
-    """Prints how many responses have an unsupported claim, and the worst responses with their
-    knowledge."""
+    """Prints how many responses have an unsupported claim. Below, it lists the worst responses,
+    each with the passage of the knowledge that is nearest to the claim or contradicts it."""
     if not verdict.headline:
         return
     style = "bold red" if verdict.unsupported else "bold green"
@@ -52,7 +52,9 @@ def _short(text: str) -> str:
 def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
     """The response with each claim in the colour of its verdict, followed by the verdict's sign.
 
-    If a claim lies inside another claim, the inner claim has its own colour.
+    ``claims`` are the claims of an output row, with ``start`` and ``end`` (character offsets in the
+    response) and ``verdict``. If a claim lies inside another claim, the inner claim is shown in its
+    own colour.
     """
     text = Text(plain(response))
     # Sorted by (end, size): if two claims have the same end, the inner claim comes first.

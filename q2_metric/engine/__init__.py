@@ -1,16 +1,21 @@
-"""Scores rows in blocks, here or on a cluster, and keeps each finished block.
+"""Scores the rows of files in blocks, in this process or on a Ray cluster.
 
-    identity.py   everything that determines a score
-    cache.py      values by key, in a file that processes share
-    cached.py     a metric that takes scores from the cache and computes the missing ones
+Each finished block is written to disk, so that an interrupted run can resume.
+
+    identity.py   computes an identity: everything that determines a score (models, code, settings)
+    cache.py      stores JSON values by key, in a file that several processes can share
+    cached.py     a metric that takes scores from the cache and computes the missing scores
     blocks.py     cuts rows into blocks
-    job.py        what to score and how; turns one block of rows into output rows
-    manifest.py   what a run consists of: files, settings, identities
-    parts.py      finished blocks in a folder, from which an interrupted run resumes
+    job.py        the files, metrics and settings of a run; turns a block of rows into output rows
+    manifest.py   records the files, settings and identities of a run as JSON
+    parts.py      keeps finished blocks in a folder until the output is complete
     run.py        what "q2 score" does, from files to output
-    cluster.py    actors of a Ray cluster that score the missing blocks
+    connection.py connects to a Ray cluster
+    cluster.py    scores the missing blocks with actors of the Ray cluster
+    groups.py     mean scores of the rows that share a value of a column
+    result.py     the result of each file, as the table and --json show it
 
-A block always has the same rows, here and on a cluster. Without a cache, batches therefore have
-the same composition, and scores are the same to the last bit. With a cache, only the missing
-responses of a block are scored.
+The same file is always cut into the same blocks, in this process and on a cluster. Without a cache,
+the models therefore get the same batches, and scores are equal to the last bit. With a cache, only
+those responses of a block are scored whose scores are not in the cache.
 """

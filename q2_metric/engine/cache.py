@@ -1,19 +1,20 @@
-"""JSON values by key in one SQLite file: the storage of the score cache.
+"""Stores scores as JSON values by key, in one SQLite file.
 
-Several processes may share the file, and its size is bounded. The cache is optional. If the file
-cannot be used, or another process locks it for :data:`WAITS` seconds, a warning says so, and the
-run continues without a cache. A new file is readable only by its owner, because it contains parts
-of texts.
+Several processes may share the file. Its size is bounded. The cache is optional: if the file cannot
+be used, or another process locks it for :data:`WAITS` seconds, a warning says so, and the run
+continues without a cache. Only its owner can read a new file, because it contains parts of users'
+texts.
 
-Each value has a seal: the digest of its key and its text. A value that was changed, or that was
-moved to another key, is ignored.
+Each stored value begins with a seal, the SHA-256 of its key and its JSON text. If a value was
+changed, or was moved to another key, the seal does not match, and the value is ignored.
 
 Why not the library diskcache? It was measured on 2026-11-25 (5.6.3, values as JSON, write-ahead
 log, least recently used first), with 20,000 scores of 3 claims in batches of 256, on two cores.
-Look-ups of present keys took 2.0 s (this module: 0.4 s), of missing keys 0.4 s (0.04 s), and writes
-2.1 to 2.7 s (1.7 to 2.4 s). diskcache looks up one key at a time and records each use. diskcache
-needs a folder, but ``--cache`` names a file. Its write-ahead log does not work in a home folder on
-a network. The seals and the single warning would still need code here.
+diskcache looked up the stored keys in 2.0 s (this module: 0.4 s) and as many missing keys in 0.4 s
+(this module: 0.04 s). It wrote the scores in 2.1 to 2.7 s (this module: 1.7 to 2.4 s). diskcache
+looks up one key at a time and records each use. It needs a folder, but ``--cache`` names a file.
+Its write-ahead log does not work in a home folder on a network file system. The seals and the
+warning would still need code here.
 """
 
 from __future__ import annotations
@@ -33,23 +34,25 @@ from q2_metric import forks
 from q2_metric.files import PRIVATE
 
 WAITS = 5
-"""Seconds to wait while another process locks the file."""
+"""Seconds to wait for another process that locks the file."""
 
 LARGEST = 1_000_000_000
-"""Default size of the file in bytes. Beyond it, the least recently used entries are removed."""
+"""Default maximum size of the file in bytes. When the file is larger, the least recently used
+entries are removed."""
 
 _EVICTED = 0.1
-"""Share of the file that is freed when it is full, so that it does not fill up again at once."""
+"""When the file is full, this share of it is freed, so that it does not fill up again at once."""
 
 _FRESH = 3600
-"""The use of an entry is recorded at most once in this many seconds, to save writes."""
+"""The time at which an entry was last used is updated at most once in this many seconds, to save
+writes."""
 
 _VARIABLES = 500
 """Maximum number of keys in one SQL statement."""
 
 
 def default_path() -> Path:
-    """The path of the score cache if the user names no other file."""
+    """The path of the cache file that is used if the user names no other file."""
     from q2_metric.data.download import cache_folder
 
     return cache_folder() / "score-cache.sqlite"
@@ -60,15 +63,16 @@ def _warn(text: str) -> None:
 
 
 class Cache:
-    """JSON values by key in a SQLite file.
+    """Stores JSON values by key in a SQLite file.
 
-    If the file cannot be opened, read or written, one warning says so. From then on, the cache
-    finds nothing and keeps nothing.
+    If the file cannot be opened, read or written, one warning says so. Afterwards :meth:`get` finds
+    no values, and :meth:`put` does nothing.
 
     Args:
-        path: the file, created with its folder if missing; ``None`` keeps values in memory.
+        path: the file. It is created if it is missing, and so is its folder. ``None`` keeps values
+            in memory.
         largest: maximum size of the file in bytes.
-        warn: receives one line that says why the file cannot be used.
+        warn: is called with one line that says why the file cannot be used.
     """
 
     def __init__(
@@ -87,7 +91,7 @@ class Cache:
                 with suppress(FileExistsError):
                     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
             # A rollback journal instead of WAL, because home folders may be on a network.
-            # The calls of an actor come one at a time, but perhaps from different threads.
+            # A Ray actor calls this object from different threads, but never at the same time.
             database = self._database = sqlite3.connect(
                 path or ":memory:", timeout=WAITS, check_same_thread=False)
             tables = [name for name, in database.execute("select name from sqlite_master")]
@@ -105,7 +109,7 @@ class Cache:
             self._give_up(error)
 
     def get(self, keys: Iterable[str]) -> dict[str, Any]:
-        """The stored values of these keys; missing keys are left out."""
+        """The stored values by key. Keys without a stored value are left out."""
         values: dict[str, Any] = {}
         if self._database is None:
             return values
@@ -119,7 +123,7 @@ class Cache:
                     f"select key, value, used from scores where key in ({_marks(some)})", some
                 )
                 for key, value, used in rows:
-                    if (text := _opened(key, value)) is not None:  # otherwise it was changed
+                    if (text := _opened(key, value)) is not None:  # the value is unchanged
                         values[key] = json.loads(text)
                     if not isinstance(used, int) or now - used > _FRESH:
                         stale.append(key)
@@ -132,7 +136,7 @@ class Cache:
         return values
 
     def put(self, items: Mapping[str, Any]) -> None:
-        """Keeps values. A value replaces an earlier value of the same key."""
+        """Stores values by key. An earlier value of the same key is replaced."""
         if self._database is None or not items:
             return
         now = int(time.time())
@@ -151,15 +155,15 @@ class Cache:
             self._give_up(error)
 
     def close(self) -> None:
-        """Closes the file. Afterwards nothing is found or kept."""
+        """Closes the file. Afterwards :meth:`get` finds no values, and :meth:`put` does nothing."""
         if self._database is not None:
             self._database.close()
             self._database = None
 
     def in_child(self) -> None:
-        """Switches the cache off in a forked child.
+        """Switches the cache off in a forked child process.
 
-        A child must not use or close its parent's SQLite connection.
+        A child process must not use or close its parent's SQLite connection.
         """
         forks.never_destroy(self._database)
         self._database = None
@@ -181,18 +185,18 @@ class Cache:
                 "delete from scores where key in (select key from scores order by used limit ?)",
                 (int(count * share) + 1,),
             )
-        # "execute" takes only one step, which frees one page; executescript takes all steps.
+        # "execute" would free only one page of the file; "executescript" frees all of them.
         self._database.executescript("pragma incremental_vacuum")
 
     def _give_up(self, error: Exception) -> None:
         self.close()
         self._warn(
-            f"{self._path}: cannot be used as a cache of scores ({error}); going on without"
+            f"{self._path}: cannot be used as a cache of scores ({error}); continuing without it"
         )
 
 
 _SEAL = 16
-"""Hexadecimal digits of a seal."""
+"""Number of hexadecimal digits in a seal, the check sum in front of a stored value."""
 
 
 def _sealed(key: str, text: str) -> str:
@@ -200,7 +204,10 @@ def _sealed(key: str, text: str) -> str:
 
 
 def _opened(key: str, value: object) -> str | None:
-    """The text that was stored under a key; ``None`` if the text has been changed since."""
+    """The JSON text that was stored under a key, without its check sum.
+
+    ``None`` if the value was changed after it was stored.
+    """
     if not isinstance(value, str) or not value.isascii():
         return None
     text = value[_SEAL:]

@@ -1,6 +1,6 @@
-"""A metric that looks its scores up in the cache before it computes them.
+"""A metric that looks up each score in the score cache before it computes the score.
 
-All commands share the cache, so no score is computed twice.
+All commands share one cache file, so no command computes a score that another command computed.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ BLOCK = 256
 """Number of responses that are scored together and then put into the cache."""
 
 WITH_EVIDENCE = "score with evidence"
-"""Name of scores with evidence in cache keys."""
+"""The ``kind`` in the cache keys of scores with evidence. Other scores have the kind "score"."""
 
 Progress = Callable[[int], None]
-"""Called with the number of responses that were just finished."""
+"""A function that is called with the number of responses that were just scored."""
 
 
 class CachedMetric:
-    """A metric that takes its scores from the cache. It is loaded only if a score is missing.
+    """A metric that takes its scores from a cache. The metric is loaded only if a score is missing.
 
     Args:
         name: name of the metric.
-        load: loads the metric.
+        load: loads the metric itself.
         store: the cache of scores.
-        request: the settings that ``load`` uses (:func:`q2_metric.engine.identity.identity`).
+        request: preset, models and settings of the metric that ``load`` returns, by name
+            (:meth:`q2_metric.metrics.entry.Entry.request`).
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class CachedMetric:
         self._load, self._store, self._request = load, store, request
         self._metric: Metric | None = None
         self.looked_up = 0
-        """Number of examples whose score was in the cache."""
+        """Number of scores that were taken from the cache so far."""
         self._made_by = digest(name, identity(name, request or {}, store))
         match store.get([self._made_by]).get(self._made_by):
             case [str() as signed, bool() as scores_all, bool() as reads_question]:
@@ -60,7 +61,7 @@ class CachedMetric:
 
     @property
     def metric(self) -> Metric:
-        """The metric itself. The first access loads it."""
+        """The metric that computes missing scores. It is loaded at the first access."""
         if self._metric is None:
             try:
                 self._metric = self._load()
@@ -74,15 +75,18 @@ class CachedMetric:
         return self._metric
 
     def _describe(self, metric: Metric) -> None:
-        """Copies and stores those properties of a metric that callers read before it scores."""
+        """Copies the metric's signature and its two flags to this object, and stores them in the
+        cache. Later processes can then read them without loading the metric."""
         self.signature = metric.signature
         self.scores_all = bool(getattr(metric, "scores_all", False))
         self.reads_question = bool(getattr(metric, "reads_question", False))
         self._store.put({self._made_by: [self.signature, self.scores_all, self.reads_question]})
 
     def _shared(self, base: str, inner: Metric) -> _Shared:
-        """The metric that this metric is computed from. It uses the same cache entries as on its
-        own."""
+        """Wraps ``inner``, a metric that this metric is computed from, so that it is cached too.
+
+        The cache entries are those that the metric ``base`` uses when it is computed on its own.
+        """
         takes = {"preset", *entry(base).keywords()}
         request = {key: value for key, value in (self._request or {}).items() if key in takes}
         return _Shared(base, lambda: inner, self._store, request)
@@ -94,10 +98,13 @@ class CachedMetric:
         evidence: bool = False,
         progress: Progress | None = None,
     ) -> list[Score]:
-        """One score for each example, in order. Each distinct example is computed once.
+        """One score for each example, in order. Equal examples are scored only once.
 
-        With ``evidence``, SCALE also finds the support of each claim. Scores with evidence have
-        their own cache entries.
+        Args:
+            examples: the examples to score.
+            evidence: if true, metrics that support it also return, for each claim, the sentence of
+                the knowledge that decides it. Such scores have their own cache entries.
+            progress: is called with the number of examples that were just finished.
         """
 
         keywords = {"evidence": True} if evidence and entry(self.name).evidence else {}
@@ -117,19 +124,19 @@ class CachedMetric:
         progress: Progress | None = None,
         usable: Callable[[Any], bool] = lambda _value: True,
     ) -> Iterator[dict[str, Example]]:
-        """Adds the values in the cache to ``values``. Then yields the examples without a value, by
-        key and block by block.
+        """Looks up values in the cache, and yields the examples whose value is missing.
 
-        The caller adds the values of each block to ``values``, before it asks for the next block.
-        These values then go into the cache, so that an interrupted run resumes where it stopped.
-        They are JSON values; values that JSON cannot hold (NaN) are not cached.
+        The cached values are added to ``values``. Then the other examples are yielded in blocks,
+        by key. Before the caller asks for the next block, it must add the value of each example to
+        ``values``. These values are stored in the cache, so that an interrupted run resumes where
+        it stopped. They are JSON values. A value that contains NaN is not cached.
 
         Args:
-            keys: the key of each example.
-            examples: the examples. Each distinct example is yielded once.
-            values: values by key.
-            progress: receives the number of examples that were just finished.
-            usable: says whether a cached value is valid; an invalid value is computed again.
+            keys: the cache key of each example.
+            examples: the examples. Equal examples are yielded only once.
+            values: receives the values, by key.
+            progress: is called with the number of examples that were just finished.
+            usable: returns whether a cached value is valid. An invalid value is computed again.
         """
         progress = progress or (lambda _rows: None)
         kept = self._store.get(dict.fromkeys(keys))
@@ -144,8 +151,8 @@ class CachedMetric:
             progress(len(block))
 
     def keys(self, kind: str, examples: Sequence[Example]) -> list[str]:
-        """The cache key of each example, for a kind of value."""
-        # The key includes the history: a response that only repeats the history claims nothing.
+        """The cache key of each example. ``kind`` is the kind of value, such as "score"."""
+        # The history changes scores: a response that only repeats the history claims nothing.
         return [
             digest(kind, self._made_by, self.signature, e.response, e.knowledge, e.history,
                    *([] if e.question is None else [e.question]))
@@ -154,9 +161,10 @@ class CachedMetric:
 
 
 class _Shared(CachedMetric):
-    """A metric that another metric is computed from. Each score is computed once for both metrics.
+    """A cached metric that another metric is computed from, such as SCALE within groundedness.
 
-    Scores with evidence also serve requests without evidence.
+    Each score is computed once for both metrics. If the cache has a score with evidence, this score
+    is also returned to callers that need no evidence.
     """
 
     def score(

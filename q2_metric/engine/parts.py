@@ -1,18 +1,18 @@
-"""Keeps the finished blocks of a run until the output is complete, and records which run it is.
+"""Keeps the finished blocks of a run on disk until the output is complete.
 
-While ``scores.jsonl`` is not complete, the folder ``scores.jsonl.parts`` holds a file for each
-finished block, called a part, and ``manifest.json``, which records the input files and settings.
+While ``scores.jsonl`` is not complete, the folder ``scores.jsonl.parts`` contains a file for each
+finished block, called a part, and ``manifest.json``, which records the run's files and settings.
 Each part is either complete or missing, so a run that was killed resumes after its last finished
-block. If the input or a setting has changed, the new run is refused. If the manifest cannot be
-read, nobody knows which run wrote the parts: the parts are kept, and the new run is refused.
+block. If the files or settings have changed, the new run stops with an error. It also stops if the
+manifest cannot be read, because then nobody knows which run wrote the parts.
 
-A part begins with a seal: the SHA-256 of its lines, its file and block number, and its run. A part
-that was changed, or that was moved from another block or run, is scored again.
+A part begins with a seal: the SHA-256 of its lines, its file and block index, and its run. If a
+part was changed, or was moved from another block or run, its block is scored again.
 
-Our folders hold a mark file (:data:`MARK`). A folder without the mark is left alone. A working
-process locks the mark. When a run ends, the manifest is renamed first (:data:`SWEPT`) and the mark
-is removed last. A killed process therefore leaves either a run that can resume, or remains that the
-next run removes.
+A folder of parts contains a mark file (:data:`MARK`), which the writing process locks. A folder
+without the mark is never changed. When a run ends, its manifest is renamed first (:data:`SWEPT`),
+and the mark is removed last. So a killed process leaves either a run that can resume, or files that
+the next run removes.
 """
 
 from __future__ import annotations
@@ -43,55 +43,55 @@ from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.writers import json_line
 
 MARK = ".q2-metric-parts"
-"""File that marks a folder of parts as ours; the process that writes there locks it."""
+"""Name of a file that every folder of parts contains. The process that writes parts locks it."""
 
 SWEPT = "swept.json"
-"""Name of the manifest while the parts are removed."""
+"""Name of the manifest while the parts are being removed."""
 
 _IN_FOLDER = 1000
-"""Maximum number of parts in one folder: listing a folder of a million files is slow."""
+"""Maximum number of parts in one folder, because listing a folder of a million files is slow."""
 
 _FOLDER = re.compile(r"(\d+)-(\d+)")
 _PART = re.compile(r"(\d+)\.jsonl")
 _UNFINISHED = re.compile(r"\.q2-[0-9a-f]+\.tmp")
 
 _TRIES = 100
-"""Attempts to open a folder that other processes may be removing."""
-
+"""Number of attempts to open a folder that other processes may be removing at the same time."""
 
 _LOOKS = 4
-"""How often a folder must look foreign before an error is raised."""
+"""An error is raised when the mark file was missing in this many checks of the folder."""
+
 
 
 class PartFiles:
-    """The parts of a run: jsonl files with output rows, one for each input file and block.
+    """The finished blocks of a run: for each block, a jsonl file with its output rows (a part).
 
     Args:
-        folder: the folder of the parts; it must exist.
+        folder: the folder of the parts. It must exist.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.run = ""
-        """Identifies the run in seals."""
+        """Random name of the run. It is included in each part's seal, a SHA-256."""
 
     def path(self, file: int, block: int) -> Path:
-        """The path of a part. The part may not exist."""
+        """The path of the part for a file index and a block index. It may not exist yet."""
         return self.folder / f"{file}-{block // _IN_FOLDER}" / f"{block % _IN_FOLDER}.jsonl"
 
     def done(self) -> set[tuple[int, int]]:
-        """(file, block) of each existing part. Links are ignored."""
+        """(file index, block index) of each part in the folder. Symbolic links are ignored."""
         blocks = set()
         for folder in self._folders():
             file, thousand = map(int, folder.name.split("-"))
             for path in folder.iterdir():
                 part = _PART.fullmatch(path.name)
-                if part and not path.is_symlink():  # we create no links, so a link is not ours
+                if part and not path.is_symlink():  # q2 creates no links, so a link is foreign
                     blocks.add((file, thousand * _IN_FOLDER + int(part[1])))
         return blocks
 
     def _folders(self) -> list[Path]:
-        """The folders that hold the parts."""
+        """The subfolders that contain the parts."""
         try:
             places = [*self.folder.iterdir()]
         except FileNotFoundError:
@@ -100,11 +100,11 @@ class PartFiles:
                 if _FOLDER.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
 
     def read(self, file: int, block: int, rows: int) -> list[OutputRow] | None:
-        """The rows of a part; ``None`` if the part is missing or damaged.
+        """Reads the output rows of a part. ``None`` if the part is missing or damaged.
 
         Args:
-            file, block: numbers from 0.
-            rows: number of rows that the part must have.
+            file, block: index of the input file, and of the block in this file.
+            rows: the number of rows that the part must have.
         """
         try:
             lines = (self._lines(file, block) or b"").splitlines()
@@ -114,7 +114,7 @@ class PartFiles:
         return part_rows if len(part_rows) == rows else None
 
     def _lines(self, file: int, block: int) -> bytes | None:
-        """The lines of a part as they were written, without its seal."""
+        """The jsonl lines of a part. ``None`` if it is missing or its SHA-256 does not match."""
         path = self.path(file, block)
         if _is_link(path):
             return None
@@ -132,11 +132,11 @@ class PartFiles:
         """Writes the part of a finished block.
 
         Args:
-            file, block: numbers from 0.
-            lines: the rows as :func:`encoded`.
+            file, block: index of the input file, and of the block in this file.
+            lines: the block's output rows, as :func:`encoded` returns them.
 
         Raises:
-            WriteError: the part cannot be written (the disk is full). Existing parts stay.
+            WriteError: the part cannot be written, for example because the disk is full.
         """
         path = self.path(file, block)
         try:
@@ -149,18 +149,18 @@ class PartFiles:
             out.write(self._seal(file, block, lines) + b"\n" + lines)
 
     def damaged(self, file: int, block: int) -> InputError:
-        """Removes an unreadable part, so that its block is scored again. Returns the error to
-        raise."""
+        """Removes a damaged part, so that the next run scores its block again. Returns an error
+        that says so, which the caller raises."""
         path = self.path(file, block)
         if not _is_link(path):
             path.unlink(missing_ok=True)
         return InputError(f"{path}: was damaged; the same command scores its rows again")
 
     def copy(self, blocks: Iterable[tuple[int, int]], out: IO[bytes]) -> None:
-        """Writes the lines of these parts to ``out``, one part after the other.
+        """Copies the lines of parts to a file, one part after the other.
 
         Args:
-            blocks: (file, block) of each part.
+            blocks: (file index, block index) of each part.
             out: a file that is open for writing.
 
         Raises:
@@ -174,16 +174,16 @@ class PartFiles:
 
     @property
     def manifest(self) -> Path:
-        """The path of the manifest of the run that the parts belong to."""
+        """The path of the manifest, which records the files and settings of the parts' run."""
         return self.folder / "manifest.json"
 
     @property
     def swept(self) -> bool:
-        """Whether the removal of the parts has begun, perhaps in a process that was then killed."""
+        """Whether the parts are partly removed, perhaps by a process that was then killed."""
         return (self.folder / SWEPT).exists()
 
     def clear(self) -> None:
-        """Removes the files of a run. Foreign files stay."""
+        """Removes all files that a run wrote to the folder. Other files stay."""
         with suppress(FileNotFoundError):
             os.replace(self.manifest, self.folder / SWEPT)
         for file, block in self.done():
@@ -194,43 +194,43 @@ class PartFiles:
                 if _UNFINISHED.fullmatch(path.name):
                     path.unlink(missing_ok=True)
         for folder in folders:
-            with suppress(OSError):  # it holds foreign files
+            with suppress(OSError):  # it contains foreign files
                 folder.rmdir()
         (self.folder / SWEPT).unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Removes the parts. Removes the folder too, unless it holds foreign files."""
+        """Removes the parts, and the folder too unless it contains files that q2 did not write."""
         with suppress(FileNotFoundError):
             self.clear()
             (self.folder / MARK).unlink(missing_ok=True)
-            with suppress(OSError):  # it holds foreign files, or another process starts here
+            with suppress(OSError):  # it contains foreign files, or another process has begun
                 self.folder.rmdir()
 
 
 def _is_link(part: Path) -> bool:
-    """Whether a part or its folder is a link. Links are never ours."""
+    """Whether a part or its folder is a symbolic link. q2 creates no such links."""
     return part.is_symlink() or part.parent.is_symlink()
 
 
 def encoded(rows: Sequence[OutputRow]) -> bytes:
-    """Output rows as lines of jsonl."""
+    """Converts output rows to lines of jsonl, as bytes."""
     # Lone surrogates in a file name become JSON escapes.
     return "".join(json_line(row) for row in rows).encode("utf-8", errors="backslashreplace")
 
 
 def parts_folder(out: str | Path) -> Path:
-    """The folder that keeps the finished blocks of an incomplete output: ``scores.jsonl.parts``."""
+    """The path of the folder with an output's finished blocks, such as ``scores.jsonl.parts``."""
     return Path(f"{out}.parts")
 
 
 @contextmanager
 def open_parts(out: str | Path) -> Iterator[PartFiles]:
-    """Opens the folder of an output's parts and locks it for this process.
+    """Opens the folder for the finished blocks of an output, and locks it for this process.
 
-    A folder that holds a part stays, unless :meth:`PartFiles.remove` is called.
+    Afterwards, the folder is removed if it contains no finished block.
 
     Raises:
-        InputError: the folder exists and is not ours.
+        InputError: a folder exists at the path, and ``q2 score`` did not create it.
         WriteError: another process uses the folder, or the folder cannot be written.
     """
     folder = parts_folder(out)
@@ -240,8 +240,8 @@ def open_parts(out: str | Path) -> Iterator[PartFiles]:
         yield parts
     finally:
         try:
-            # If our folder was removed, a folder at this path belongs to another process.
-            if _is_at(mark, folder / MARK) and not parts.done():  # no part: nothing to resume
+            # If another mark is at the path by now, the folder belongs to another process.
+            if _is_at(mark, folder / MARK) and not parts.done():
                 parts.remove()
         finally:
             os.close(mark)
@@ -250,21 +250,21 @@ def open_parts(out: str | Path) -> Iterator[PartFiles]:
 def begin(
     parts: PartFiles, out: str | Path, now: Manifest, *, overwrite: bool = False
 ) -> str | None:
-    """Prepares the parts for this run. The parts of an interrupted run are kept if it can resume.
+    """Prepares the folder of finished blocks. Blocks of an interrupted run are kept if this run can
+    resume that run; otherwise they are removed.
 
     Args:
-        parts: parts of the output.
-        out: the output.
-        now: the run's :func:`~q2_metric.engine.manifest.manifest`.
-        overwrite: start again and replace the output, whatever file it is.
+        parts: the finished blocks of the output.
+        out: path of the output.
+        now: the manifest of this run.
+        overwrite: if true, start again, and replace the output whatever file it is.
 
     Returns:
-        The SHA-256 of the existing output that may be replaced, if there is one.
+        The SHA-256 of the existing output that may be replaced; ``None`` if there is no output.
 
     Raises:
-        InputError: the interrupted run had another input or setting, read standard input, or is
-            unknown; the output was not written by the same command; or the folder cannot be
-            written.
+        InputError: the interrupted run had other files or settings, read standard input, or is
+            unknown; or the output was not written by the same command.
     """
     begun = None
     if not overwrite and not parts.swept and (done := len(parts.done())):
@@ -281,11 +281,11 @@ def begin(
 
 
 def _begun(parts: PartFiles, out: str | Path, now: Manifest, done: int) -> Manifest:
-    """The manifest of an interrupted run that this run may resume.
+    """The manifest of the interrupted run that left ``done`` finished blocks.
 
     Raises:
-        InputError: the interrupted run had another input or setting, or its manifest cannot be
-            read.
+        InputError: this run cannot resume it, because its files or settings were different, or its
+            manifest cannot be read.
     """
     try:
         begun = read_json(parts.manifest)
@@ -309,7 +309,7 @@ def _begun(parts: PartFiles, out: str | Path, now: Manifest, done: int) -> Manif
 
 
 def ours(folder: Path) -> bool:
-    """Whether a folder of parts is ours: it contains the mark, or it is empty.
+    """Whether ``q2 score`` may use a folder for parts: it contains the mark file, or it is empty.
 
     Raises:
         FileNotFoundError: the folder does not exist.
@@ -321,7 +321,7 @@ def ours(folder: Path) -> bool:
 
 
 def left_over(out: str | Path) -> bool:
-    """Whether a folder of parts that is ours lies beside an output."""
+    """Whether a folder that ``q2 score`` may use for the parts of this output exists."""
     try:
         return ours(parts_folder(out))
     except OSError:
@@ -329,13 +329,13 @@ def left_over(out: str | Path) -> bool:
 
 
 def _hold(folder: Path, out: str | Path) -> int:
-    """Creates the folder with its mark, and locks the mark.
+    """Creates the folder and its mark file, and locks the mark file.
 
     Returns:
-        The open mark. Closing it ends the lock; so does the end of the process.
+        The file descriptor of the mark file. The lock ends when it is closed.
 
     Raises:
-        InputError: as :func:`open_parts`.
+        InputError, WriteError: as for :func:`open_parts`.
     """
     looks = 0
     for _ in range(_TRIES):
@@ -343,7 +343,7 @@ def _hold(folder: Path, out: str | Path) -> int:
             with suppress(FileExistsError):
                 folder.mkdir(0o700)
             if not ours(folder):
-                # Check again: another process may be creating or removing the folder.
+                # Check again, because another process may be creating or removing the folder.
                 looks += 1
                 if looks < _LOOKS:
                     time.sleep(0.01)
@@ -355,7 +355,7 @@ def _hold(folder: Path, out: str | Path) -> int:
             mark = os.open(folder / MARK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
         except FileNotFoundError:
             if folder.parent.is_dir():
-                continue  # another process has just removed it
+                continue  # another process has just removed the folder
             raise InputError(f"{folder}: cannot be written: there is no such folder") from None
         except OSError as error:
             raise WriteError(f"{folder}: cannot be written: {error.strerror or error}") from error
@@ -371,7 +371,7 @@ def _hold(folder: Path, out: str | Path) -> int:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the file at this path is still the file that is open."""
+    """Whether the file at ``path`` is the open file with this descriptor."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:
@@ -379,7 +379,7 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
-"""Error numbers of file systems without locks."""
+"""Error numbers that ``flock`` raises on file systems without locks."""
 
 
 def _lock(descriptor: int, out: str | Path) -> None:

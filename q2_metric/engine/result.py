@@ -1,4 +1,4 @@
-"""The results of a run's files, with the fields that the table and ``--json`` show."""
+"""The result of each file that ``q2 score`` scored: what its table and ``--json`` show."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ from q2_metric.types import SystemScore
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The result of a file.
+    """The result of scoring one file.
 
-    - ``rows``: rows that were read; ``failed``: rows that could not be scored.
-    - ``no_knowledge``: rows with blank knowledge. They have no score, but are not failed rows.
-    - ``columns``: the column that was read for each field; empty for a file without rows.
-    - ``resumed``: rows that an earlier, interrupted run had finished. ``seconds`` leaves them out.
-    - ``resumed_failed``: the resumed rows that could not be scored.
-    - ``blocks``: the number of rows of each block.
-    - ``groups``: the scores of the rows with the same value, by column and value.
-    - ``looked_up``: scores (one for each row and metric) that came from the cache.
+    - ``file``: path of the file.
+    - ``rows``: number of rows that were read.
+    - ``failed``: number of rows that could not be scored.
+    - ``seconds``: time that the scoring took, without the rows that an earlier run had finished.
+    - ``systems``: mean score and other totals of each metric.
+    - ``columns``: by field (response, knowledge, …), the column that was read for it. Empty for a
+      file without rows.
+    - ``resumed``: number of rows that an earlier, interrupted run had finished.
+    - ``resumed_failed``: number of those rows that could not be scored.
+    - ``blocks``: number of rows in each block. The rows of a block are scored together.
+    - ``looked_up``: number of scores (one for each row and metric) that came from the cache.
+    - ``no_knowledge``: number of rows with blank knowledge. They have no score, but do not count as
+      failed.
     - ``verdict``: how many responses have an unsupported claim.
+    - ``groups``: by column and value, the mean scores of the rows with this value.
     """
 
     file: str
@@ -41,15 +47,15 @@ class FileResult:
 
     @property
     def rows_per_second(self) -> float:
-        """Scored rows per second, without the time to load models.
+        """Number of rows that this run scored per second. The time to load models is not counted.
 
-        If scores came from the cache, the figure does not show the speed of the models.
+        If scores came from the cache, the number says little about the speed of the models.
         """
         scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
         return scored / self.seconds if self.seconds > 0 else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """The result as ``q2 score --json`` shows it."""
+        """The result as the JSON object that ``q2 score --json`` prints for the file."""
         return {
             "file": self.file,
             "rows": self.rows,
@@ -67,7 +73,8 @@ class FileResult:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> FileResult:
-        """Reads the result that :meth:`as_json` wrote. Its speed is not restored."""
+        """Makes a result from the JSON object of :meth:`as_json`. The time is not restored, so
+        ``rows_per_second`` is 0."""
         groups = {
             column: {value: _systems(scores) for value, scores in values.items()}
             for column, values in fields.get("groups", {}).items()
@@ -90,5 +97,5 @@ def _systems(scores: Mapping[str, Any]) -> tuple[SystemScore, ...]:
 
 
 def total(results: Sequence[FileResult]) -> tuple[int, int]:
-    """The number of rows of all files, and how many of them could not be scored."""
+    """(number of rows in all files, number of those rows that could not be scored)."""
     return sum(result.rows for result in results), sum(result.failed for result in results)

@@ -1,10 +1,10 @@
-"""What ``q2 score`` does with a job, in order.
+"""Runs a job: scores its files and writes the output, as ``q2 score`` does.
 
     run         returns the earlier result if the output is already complete; otherwise:
-    _score        scores each file block by block, and reuses blocks of an earlier run
-    _finish       writes the output, in the order of the rows, and the manifest beside it
+    _score        scores each file block by block, and reuses blocks of an interrupted run
+    _finish       writes the output, in the order of the rows, and its manifest
 
-Memory does not grow with the number of rows.
+The memory that a run needs does not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -46,25 +46,26 @@ if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
 
 PART, PART_SECONDS = 8, 2.0
-"""Rows of the first slice, after which the progress bar moves. If a slice takes less than these
-seconds, the next slice has twice as many rows, which is faster."""
+"""A block is scored in slices, and the progress bar moves after each slice. The first slice has
+PART rows. If a slice takes less than PART_SECONDS seconds, the next has twice as many rows."""
 
 ERRORS_SHOWN = 5
-"""Number of bad rows that are explained; the others are only counted."""
+"""Number of bad rows whose error is printed. Further bad rows are only counted."""
 
 # --- who is told -------------------------------------------------------------------------
 
 
 class Page(Protocol):
-    """Collects output rows with their texts for the report page."""
+    """A report page (HTML) that is being written. It receives output rows with their texts."""
 
     def write(self, rows: Iterable[OutputRow]) -> None:
-        """Appends rows."""
+        """Adds rows to the page."""
         ...
 
 
 OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager[Page]]
-"""Opens a page; the results may be filled until the page is closed."""
+"""Opens a report page. The page reads the given list of results only when it is closed, so results
+can be added to the list until then."""
 
 
 @contextmanager
@@ -77,9 +78,9 @@ class Listener:
     """Receives messages and progress during a run.
 
     Attributes:
-        warn: receives a line that the user should know.
-        note: receives a line that may be of interest.
-        progress: opens a progress bar over the rows of files.
+        warn: is called with each warning, a line of text.
+        note: is called with each less important message, a line of text.
+        progress: opens a progress bar for these files: a function that takes a number of new rows.
     """
 
     warn: Callable[[str], None] = lambda _line: None
@@ -91,13 +92,13 @@ class Listener:
 
 
 class JobRun:
-    """A job with its models loaded, here or on a cluster.
+    """A job whose metrics are loaded, in this process or on a cluster.
 
     Args:
-        job: what is scored.
+        job: files, metrics and settings.
         cluster: the Ray cluster to score on; ``None`` scores in this process.
-        strict: stop at the first row that cannot be scored.
-        listener: receives warnings, notes and progress.
+        strict: if true, the run stops at the first row that cannot be scored.
+        listener: receives warnings, messages and progress.
 
     Raises:
         InputError: a cluster was asked for, but a file can be read only once.
@@ -118,7 +119,7 @@ class JobRun:
         self._said: set[str] = set()
         self._part = PART
         self._loaded: LoadedJob | None = None
-        # Recorded before anything is read: the files must not change after this.
+        # Recorded before the files are read, so that a later change is noticed.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
             store = job.store(self.listener.warn)
@@ -137,24 +138,23 @@ class JobRun:
     def run(
         self, out: str | None = None, page: OpenPage | None = None, *, overwrite: bool = False
     ) -> list[FileResult]:
-        """Scores all files. If an interrupted run wrote parts for ``out``, the run resumes.
+        """Scores all files. Finished blocks that an interrupted run left for ``out`` are reused.
 
         Args:
-            out: file for the output rows.
-            page: opens the report page, which also receives the rows.
-            overwrite: start again, and replace an existing ``out``.
+            out: path of the file for the output rows; ``None`` writes no file.
+            page: opens a report page that also receives the rows; ``None`` writes no page.
+            overwrite: if true, all rows are scored again, and an existing ``out`` is replaced.
 
         Raises:
-            InputError: a file cannot be read or written, or changes while it is read; ``out`` is
-                not an output of the same command; or the interrupted run had another input or
-                setting.
-            BadRowError: a row cannot be scored, and ``strict`` is set.
-            ModelError: a model is broken.
+            InputError: a file cannot be read or written, or changes while it is read; ``out`` was
+                not written by the same command; or the interrupted run had other files or settings.
+            BadRowError: a row cannot be scored, and ``strict`` is true.
+            ModelError: a model failed on every row that was tried, or cannot run.
         """
         if out is None:
             return self._score(page, None)
         now = manifest(self.job.files, self.signatures, self._identities, self.job.settings)
-        # A page needs the rows, and only scoring (from the cache) returns them.
+        # A page needs the rows, so they are scored again (from the cache) if a page is requested.
         may_be_complete = not overwrite and page is None
         if may_be_complete and (done := _finished(out, now)) and not left_over(out):
             return self._complete(out, done)
@@ -204,10 +204,10 @@ class JobRun:
         return results
 
     def _fill(self, cluster: Cluster, parts: PartFiles) -> tuple[float, Mapping[int, int]]:
-        """Scores the missing blocks on the cluster.
+        """Scores on the cluster the blocks that ``parts`` lacks.
 
         Returns:
-            The seconds that this took and, by file number, how many scores came from the cache.
+            (seconds that this took, number of scores from the cache by index of the file).
         """
         from q2_metric.engine.cluster import fill
 
@@ -223,7 +223,8 @@ class JobRun:
         resumed: frozenset[tuple[int, int]],
         page: Page | None,
     ) -> FileResult:
-        """Scores a file block by block. Finished blocks are read from ``parts``."""
+        """Scores the file with index ``number``, block by block. Blocks in ``parts`` are only read.
+        ``resumed`` holds the (file index, block index) of those that an earlier run wrote."""
         file, used = self.job.files[number], dict[str, str | None]()
         aggregate = Aggregate(self.job.metrics, self.job.no_claim)
         groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
@@ -276,14 +277,14 @@ class JobRun:
                        groups=groups.systems(self.signatures))
 
     def _say_once(self, line: str) -> None:
-        """Prints a note on how a file is read, unless an earlier file gave the same note."""
+        """Passes on "FILE: how it is read", unless an earlier file was read in the same way."""
         how = line.partition(": ")[2]
         if how not in self._said:
             self._said.add(how)
             self.listener.note(line)
 
     def _slices(self, block: Sequence[Row], progress: Progress) -> Iterator[Sequence[Row]]:
-        """Cuts a block into slices of about a second, and moves the bar after each slice."""
+        """Cuts a block into slices that take a few seconds, and moves the bar after each slice."""
         done = 0
         while done < len(block):
             part = block[done : done + self._part]
@@ -299,8 +300,8 @@ class JobRun:
             raise InputError(f"{file}: changed while it was read; run the command again")
 
     def _count(self, aggregate: Aggregate, rows: Sequence[OutputRow]) -> int:
-        """Adds rows to the system's scores and warns of the first bad rows. Returns the number of
-        bad rows."""
+        """Adds the rows' scores to ``aggregate``, and warns of the first rows that could not be
+        scored. Returns the number of rows that could not be scored."""
         bad = 0
         for row in rows:
             aggregate.add(of_row(row))
@@ -321,9 +322,9 @@ class JobRun:
 
 
 def _finished(out: str, now: Manifest) -> Manifest | None:
-    """The manifest of an output that is complete, unchanged and was written by the same command.
+    """The manifest of ``out``, if ``out`` is complete and unchanged and this command wrote it.
 
-    ``None`` if there is no such output.
+    Otherwise ``None``. ``now`` is the manifest of the run that is about to start.
     """
     manifest = read_manifest(beside(out))
     if (
@@ -343,16 +344,16 @@ def _finish(
     job: Job, out: str, parts: PartFiles, results: Sequence[FileResult], begun: Manifest,
     held: str | None,
 ) -> None:
-    """Moves the output and its manifest to their paths and removes the parts.
+    """Writes the output and its manifest, and removes the folder of finished blocks.
 
-    The manifest is moved first. So if the process is killed at any moment, the output either
-    matches the manifest beside it, or the parts' manifest allows the output to be replaced.
+    The manifest is moved to its path before the output. Even if the process is killed in between,
+    the next run can tell that it may replace the output.
 
     Args:
         held: SHA-256 of the output's contents when the run began.
 
     Raises:
-        InputError: a file cannot be written, or the output has changed. The parts stay.
+        InputError: a file cannot be written, or the output changed meanwhile. The blocks are kept.
     """
     files = [
         {**file, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
@@ -376,10 +377,10 @@ def _finish(
 def _assemble(
     job: Job, parts: PartFiles, results: Sequence[FileResult], out: str, unfinished: Path
 ) -> None:
-    """Writes the output from the parts, in the order of the rows.
+    """Writes the rows of all finished blocks to the file ``unfinished``, in the format of ``out``.
 
     Raises:
-        InputError: the output cannot be written, or a part is damaged.
+        InputError: the file cannot be written, or a finished block is damaged.
     """
     blocks = [
         (number, n, size)

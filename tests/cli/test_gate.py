@@ -70,7 +70,7 @@ def test_the_table_tells_of_rows_without_knowledge(tmp_path: Path) -> None:
     rows.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
     told = CliRunner().invoke(main, ["score", str(rows), "--metrics", "word_share"]).stdout
     assert "5 of 5 rows scored" in told
-    assert "2 of them have no knowledge and count in no mean" in told
+    assert "2 of these rows have no knowledge and do not count in the means" in told
 
 
 def test_models_that_cannot_be_loaded_are_no_fault_of_a_row(tmp_path: Path) -> None:

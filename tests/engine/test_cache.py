@@ -266,7 +266,7 @@ def test_a_database_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
     before = path.read_bytes()
     Cache(path, warn=told.append).put({"k": 1})
     assert told == [f"{path}: cannot be used as a cache of scores (the file is a database of "
-                    "another program); going on without"]
+                    "another program); continuing without it"]
     assert path.read_bytes() == before
 
 
@@ -480,7 +480,7 @@ def test_a_file_system_that_cannot_lock(
     cached = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c", warn=told.append))
     assert [score.value for score in cached.score([Example("a", "k")])] == [0.25]
     assert told == [
-        f"{tmp_path / 'c'}: cannot be used as a cache of scores ({words}); going on without"]
+        f"{tmp_path / 'c'}: cannot be used as a cache of scores ({words}); continuing without it"]
 
 
 # --- from the command line ---------------------------------------------------------------

@@ -161,7 +161,7 @@ def test_an_output_of_another_command_stays(run: Runner) -> None:
     other = run(names="knowledge_f1,knowledge_bleu")
     assert other.exit_code == 2
     assert other.stderr == (
-        f"q2: error: {run.out}: already exists and is of another command: metrics was "
+        f"q2: error: {run.out}: already exists and was written by another command: metrics was "
         "['knowledge_f1'], now ['knowledge_f1', 'knowledge_bleu']; choose another name, or "
         "replace it with --overwrite\n")
     assert run.fakes["knowledge_bleu"].batches == []
@@ -775,7 +775,7 @@ def test_an_input_among_the_parts_is_refused(run: Runner) -> None:
     run.rows = run.rows.rename(folder / "rows.jsonl")
     result = run("--overwrite")
     assert result.exit_code == 2
-    assert "lies in the folder in which --out keeps its parts" in result.stderr
+    assert "is in the folder in which --out keeps finished blocks" in result.stderr
     assert run.rows.exists()
 
 
