@@ -106,7 +106,6 @@ class CachedMetric:
                 the knowledge that decides it. Such scores have their own cache entries.
             progress: is called with the number of examples that were just finished.
         """
-
         keywords = {"evidence": True} if evidence and entry(self.name).evidence else {}
         keys = self.keys(WITH_EVIDENCE if keywords else "score", examples)
         values = dict[str, Any]()

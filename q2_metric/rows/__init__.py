@@ -1,6 +1,10 @@
-"""Reads rows and writes scores: jsonl, csv, tsv, parquet and standard input.
+"""Reads rows of texts from files, and writes rows with scores to files.
 
-    record.py, delimited.py, formats.py    a file -> its rows, unchanged
-    columns.py, texts.py, read.py          rows -> examples, and rows that cannot be scored
-    fields.py, writers.py                  scores -> rows of the output -> a file
+    formats.py, record.py          read a file's rows unchanged: jsonl, standard input
+    delimited.py, documents.py     … csv and tsv; JSON documents
+    arrow.py, parquet.py           … Arrow files and folders of ``datasets``; parquet
+    columns.py, shapes.py          find the columns, and read texts, passages and chats from cells
+    examples.py, read.py           convert rows to examples, and to errors for unusable rows
+    fields.py, plain.py            convert scores to output rows, with plain sentences
+    writers.py, spreadsheet.py     write output rows as jsonl, csv or parquet
 """

@@ -1,6 +1,6 @@
-"""Reads Arrow files, and folders that ``datasets`` writes with ``save_to_disk``.
+"""Reads Arrow files, and folders that the library ``datasets`` writes with ``save_to_disk``.
 
-``datasets`` need not be installed: ``state.json`` in a folder names the Arrow files.
+The library need not be installed: the file ``state.json`` in such a folder names its Arrow files.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 
 def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
-    """The rows of an Arrow file or Arrow stream.
+    """Yields the rows of a file in Arrow's file format or stream format.
+
+    Args:
+        file: the open file.
+        name: name of the file in error messages.
 
     Raises:
-        InputError: (on reading) the file is neither, or it is damaged.
+        InputError: the file has neither format, or is damaged. Raised while rows are read.
         MissingExtra: pyarrow is not installed.
     """
     pa, _ = pyarrow("Arrow files")
@@ -39,7 +43,10 @@ def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
-    """The batches of a file. Each is checked, because its memory offsets come from the file."""
+    """Yields the batches of an opened Arrow file, after a check of each batch.
+
+    The check is needed because the file says at which memory offsets the values are.
+    """
     batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if is_file else opened
     for batch in batches:
         batch.validate(full=True)
@@ -47,10 +54,10 @@ def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
 
 
 def arrow_files(folder: Path) -> list[Path]:
-    """The Arrow files of a folder that ``save_to_disk`` wrote, in order.
+    """The paths of the Arrow files of a folder that ``save_to_disk`` wrote, in order.
 
     Raises:
-        InputError: the folder is of another kind, or has several splits.
+        InputError: ``save_to_disk`` did not write the folder, or the folder has several splits.
     """
     if (folder / _SPLITS).exists():
         splits = _names(read_json(folder / _SPLITS), "splits")

@@ -1,4 +1,7 @@
-"""Finds the column of each field, by the usual names or by names that the caller gave."""
+"""Finds which column of a file holds the response, the knowledge and the other fields.
+
+The user may name a column. Otherwise the column is recognised by its name (:data:`ALIASES`).
+"""
 
 from __future__ import annotations
 
@@ -48,13 +51,13 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "nodes",
         "chunks",
         "docs",
-        # In dialogues, a column of this name often holds the earlier turns.
+        # In data sets of dialogues, "context" often holds the earlier turns.
         "contexts",
         "context",
         "premise",
         "sources",
         "source",
-        # Last, because beside a column named above it holds a gold response.
+        # Last: in a file that also has one of the columns above, this is a gold response.
         "references",
         "reference",
     ),
@@ -64,15 +67,18 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "idx", "example_id", "row_id", "uid"),
     "label": ("label", "consistent", "agg_label", "gold", "human"),
 }
-"""Column names that are recognised. The first name that a file has is used; case is ignored."""
+"""By field, the column names that are recognised. If a file has several of them, the first in this
+list is used. Upper and lower case are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Names of the columns to read; ``None`` for the usual names (:data:`ALIASES`).
+    """The column from which each field of an example is read.
 
-    ``history=""`` means that no history is read. ``knowledge=""`` means that no knowledge is read,
-    because it is chosen later. ``outputs.answer`` names the field "answer" of the object "outputs".
+    ``None`` means that the column is recognised by its name (:data:`ALIASES`). ``history=""`` means
+    that no history is read. ``knowledge=""`` means that no knowledge is read, because it is chosen
+    later. The name ``outputs.answer`` stands for the key "answer" of an object in the column
+    "outputs".
     """
 
     response: str | None = None
@@ -87,13 +93,14 @@ LABELS: Mapping[str, bool] = {
     **dict.fromkeys(("1", "1.0", "true", "yes", "consistent", "supported"), True),
     **dict.fromkeys(("0", "0.0", "false", "no", "inconsistent", "not_supported"), False),
 }
-"""People's labels that are understood, in lower case."""
+"""Human labels that are understood, in lower case. True means that the response is supported."""
 
 
 def as_label(value: object) -> bool | None:
-    """True for a label that says supported, False for one that says unsupported.
+    """Reads a human label such as 1, "no" or "supported".
 
-    ``None`` for an unknown label.
+    Returns true if it says that the response is supported, and false if it says that the response
+    is not. ``None`` if the label is unknown.
     """
     return LABELS.get(str(value).strip().lower())
 
@@ -105,7 +112,21 @@ def resolve(
     aliases: Mapping[str, Sequence[str]],
     needed: Sequence[str],
 ) -> dict[str, str | None]:
-    """The name of the column of each field. It is looked up among the columns of the first rows."""
+    """Finds the column of each field among the columns of the first rows.
+
+    Args:
+        columns: the columns that the user named.
+        records: the first rows of the file.
+        name: name of the file in error messages.
+        aliases: by field, the column names that are recognised.
+        needed: the fields that must have a column.
+
+    Returns:
+        The name of the column by field. ``None`` if no column was found for the field.
+
+    Raises:
+        InputError: the file lacks a column that the user named, or a needed field has no column.
+    """
     present = list(dict.fromkeys(key for record in records for key in record.fields))
     if not present:  # no row can be read: each row reports its own problem
         return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
@@ -131,7 +152,10 @@ def resolve(
 
 
 def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
-    """Words that suggest the column with the most similar name; "" if no name is similar."""
+    """A question such as "is it 'Answer'? " that suggests a column for an error message.
+
+    "" if no column in ``keys`` has a name similar to one of ``names``.
+    """
     for key in keys:
         lower = key.strip().lower()
         if any(name in re.split(r"[\W_]+", lower) for name in names) or difflib.get_close_matches(
@@ -145,9 +169,9 @@ def check_column(column: str, records: Sequence[Record], name: str, purpose: str
 
     Args:
         column: name of the column.
-        records: the first rows.
-        name: name of the file, for the error.
-        purpose: what the column is for, for the error.
+        records: the first rows of the file.
+        name: begins the error message, such as "answers.csv: ".
+        purpose: follows the column in the error message, such as " for --group-by".
 
     Raises:
         InputError: no row has the column.
@@ -161,14 +185,16 @@ def check_column(column: str, records: Sequence[Record], name: str, purpose: str
 
 _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue", "dialog", "turns",
           "message", "chat")
-"""Columns of whole dialogues. Without a column of responses, the last turn is the response."""
+"""Names of columns that may hold whole dialogues. If a file has no column of responses, the last
+turn of the dialogue is the response."""
 
 
 def _from_chat(resolved: dict[str, str | None], columns: Columns,
                records: Sequence[Record]) -> None:
-    """Finds a column of whole chats for fields that have no column of their own.
+    """Uses a column of whole chats for those fields for which no column was found.
 
-    The chats give the response, the history and, if tools returned some, the knowledge.
+    The response and the history are then read from the chat, and so is the knowledge if the chat
+    contains results of tools. ``resolved``, the column by field, is changed in place.
     """
     named = {key.strip().lower(): key for record in records for key in record.fields}
     chats = (named[name] for name in _CHATS if name in named)
@@ -189,14 +215,15 @@ def _from_chat(resolved: dict[str, str | None], columns: Columns,
 
 def unsure(resolved: Mapping[str, str | None], columns: Columns, present: Sequence[str],
            aliases: Mapping[str, Sequence[str]]) -> str:
-    """A warning if the file has another column that could also be meant; otherwise "".
+    """A warning if several columns of the file could hold the knowledge; "" if only one could.
 
     Args:
-        resolved: result of :func:`resolve`.
-        columns: the requested columns. There is no warning for a column that the caller named.
+        resolved: the column that is read for each field (:func:`resolve`).
+        columns: the columns that the user named. If the user named the column of the knowledge,
+            there is no warning.
         present: the columns of the file.
-        aliases: the usual names of each field's column. There is no warning for a column with the
-            first of these names.
+        aliases: by field, the column names that are recognised. If the knowledge is read from the
+            column with the first of these names, there is no warning.
     """
     read, others = resolved["knowledge"], []
     if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
@@ -217,9 +244,10 @@ _NO_RIVALS = ("reference", "references", "source", "sources")
 
 
 def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> str:
-    """Says for each field from which column it is read.
+    """A message that says from which column each field is read, such as "read response from
+    'answer', knowledge from 'docs'; kept: 'model'".
 
-    "" if all columns have the names of their fields.
+    "" if each column has the name of its field and the file has no other columns.
     """
     words = [f"{field} from {column!r}{_form(field, column, records)}"
              for field, column in resolved.items() if column]
@@ -233,9 +261,10 @@ def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> 
 
 
 def _form(field: str, column: str, records: Sequence[Record]) -> str:
-    """The form of a field's values, in words for a message; "" for plain texts.
+    """Words for a message that say how a field is read from its column; "" for plain texts.
 
-    For a column of whole chats, the words name the part of the chat that is read.
+    For a column of chats they name the part of the chat, such as " (the turns before the
+    response)". For lists of texts as knowledge they are " (passages)".
     """
     values = [value_of(record.fields, column) for record in records]
     if any(map(is_chat, values)):

@@ -1,4 +1,4 @@
-"""Reads csv and tsv tables. A stray quotation mark makes only its own row unreadable."""
+"""Reads csv and tsv files. If a row has a stray quotation mark, only this row is unreadable."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ _LONGEST_FIELD = 2**31 - 1
 
 
 def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
-    """The rows of a table. The first line is the header, and blank lines are skipped.
+    """Yields the rows of a table. The first line is the header, and blank lines are skipped.
 
-    The separator may also be a semicolon: spreadsheets write semicolons in countries where the
-    decimal sign is a comma.
+    Args:
+        file: the open file, in UTF-8.
+        name: name of the file in error messages.
+        delimiter: separator of the cells: "," or a tab. If it is a comma and the header has only
+            semicolons, the semicolon is the separator. (Spreadsheets write semicolons in countries
+            where the decimal sign is a comma.)
 
     Raises:
-        InputError: the header cannot be read, the file is UTF-16, or a line has no end.
+        InputError: the header cannot be read, the file is UTF-16, or a line is too long.
     """
     csv.field_size_limit(_LONGEST_FIELD)
     # Bytes that are not UTF-8 become lone surrogates.
@@ -34,7 +38,7 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
         lines.begin_row()
         where = f"{name}, line {lines.read + 1}"
         try:
-            # Strict, so that a stray quote is an error. Otherwise it would swallow later rows.
+            # strict=True makes a stray quote an error. Otherwise the row would swallow later rows.
             cells = next(csv.reader(lines, delimiter=delimiter, strict=True))
         except StopIteration:
             return
@@ -50,7 +54,7 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
             header = cells
             twice = next((name for name in header if header.count(name) > 1), None)
             if twice is not None:
-                note = f"the header has the column {twice!r} twice; the last counts"
+                note = f"the header has the column {twice!r} twice; the last is read"
         elif len(cells) != len(header) and _has_row(lines.row[1:], len(header), delimiter):
             yield Record(where, {}, "has a misplaced quotation mark (it closes lines later)")
             lines.put_back()
@@ -63,7 +67,8 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
 
 
 def _separator(header: str) -> str:
-    """The separator of a header: a semicolon if the header has semicolons and no comma.
+    """The separator of a csv file: a semicolon if its header has semicolons and no comma, otherwise
+    a comma.
 
     >>> _separator("question;answer"), _separator("question,answer;1"), _separator("answer")
     (';', ',', ',')
@@ -72,10 +77,12 @@ def _separator(header: str) -> str:
 
 
 class _Lines:
-    """The lines of a table. Lines that a stray quotation mark made part of a row can be put back.
+    """An iterator over the lines of a table. Lines that were wrongly read as part of a row can be
+    put back.
 
-    After a quoting error, the row consists of its first line only, and the following lines are read
-    again. Each line is read again at most twice, because an overlong row ends at the next stray
+    A stray quotation mark makes the csv reader take the following lines for a part of the same row.
+    After such an error, the row consists of its first line only, and the following lines are read
+    again. Each line is read again at most twice, because the wrong row ends at the next stray
     quotation mark.
     """
 
@@ -95,7 +102,7 @@ class _Lines:
         return line
 
     def peek(self) -> str:
-        """The next line, without moving past it; "" at the end."""
+        """The next line, which stays the next line. "" at the end of the table."""
         line = next(self, "")
         if line:
             self._waiting.appendleft(line)
@@ -107,7 +114,7 @@ class _Lines:
         self.row = []
 
     def put_back(self) -> None:
-        """Puts back all lines of this row except the first."""
+        """Puts back all lines that were read for this row, except the first."""
         later = self.row[1:]
         self.read -= len(later)
         self._waiting.extendleft(reversed(later))

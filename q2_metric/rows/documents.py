@@ -1,6 +1,7 @@
-"""Reads .json files. The file may also be jsonl.
+"""Reads the rows of .json files.
 
-It contains an array of rows, an object with such an array, or an object with columns.
+The file contains an array of rows, an object that contains such an array, or an object with one
+list for each column. It may also be jsonl.
 """
 
 from __future__ import annotations
@@ -14,26 +15,27 @@ from q2_metric.rows.record import Record, text_lines
 from q2_metric.text.given import kind
 
 LARGEST = 2**30
-"""Maximum number of bytes of a document. A document is read as a whole."""
+"""Maximum number of bytes of a JSON document, because it is read into memory as a whole."""
 
 _ROWS = ("data", "rows", "examples", "records", "samples", "items", "results", "instances",
          "dataset", "test", "validation", "train")
-"""Keys under which an object contains the list of rows."""
+"""Keys under which a JSON object may contain the list of rows."""
 
 
 def read_document(
     file: IO[bytes], name: str, lines: Callable[[IO[bytes], str], Iterator[Record]]
 ) -> Iterator[Record]:
-    """The rows of a JSON document.
+    """Yields the rows of a JSON document.
 
     Args:
-        file: a UTF-8 file.
-        name: name of the file in messages.
-        lines: reads the file if it is jsonl in spite of its name: its first line is a complete
-            object.
+        file: the open file, in UTF-8.
+        name: name of the file in error messages.
+        lines: reads the file as jsonl. It is called if the first line is a complete object and more
+            lines follow.
 
     Raises:
-        InputError: (on reading) the file is not JSON, contains no rows, or is too large.
+        InputError: the file is not JSON, contains no rows, or is too large. Raised while rows are
+            read.
     """
     given = text_lines(file, name)
     first = next((line for line in given if line.strip()), b"")
@@ -70,10 +72,10 @@ def _one(line: bytes) -> object:
 
 
 def _rows(value: Any, name: str) -> Iterable[Any]:
-    """The rows of a JSON document.
+    """The rows in the value of a JSON document.
 
     Raises:
-        InputError: the document contains no rows.
+        InputError: the value contains no rows.
     """
     if isinstance(value, list):
         return value
@@ -96,9 +98,9 @@ def _rows(value: Any, name: str) -> Iterable[Any]:
 
 
 def _column(value: object) -> list[Any] | None:
-    """The values of a column; ``None`` if the value is not a column.
+    """The cells of a column, in order. ``None`` if the value is not a column.
 
-    A column is a list, or an object with row numbers as keys (``to_json`` of pandas).
+    A column is a list, or an object whose keys are row numbers (as pandas' ``to_json`` writes it).
     """
     if isinstance(value, Mapping) and value and all(str(key).isdigit() for key in value):
         return list(value.values())

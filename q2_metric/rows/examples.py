@@ -1,4 +1,7 @@
-"""Converts records into examples. A record that cannot be scored becomes a bad row."""
+"""Converts rows as they were read from a file (records) to examples that metrics can score.
+
+A record that cannot be scored becomes a :class:`BadRow`, which says why.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ from q2_metric.types import Example, Passage
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be scored, and the reason.
+    """A row that cannot be scored.
 
-    ``index`` is the row's index in the file, from 0. ``error`` names file and line.
+    ``index`` is the row's index in the file, from 0. ``id`` is its id, if it has one. ``error``
+    says where the row is and why it cannot be scored.
     """
 
     index: int
@@ -31,15 +35,18 @@ Row = Example | BadRow
 
 @dataclass(frozen=True, slots=True)
 class ExampleReader:
-    """Converts records into rows.
+    """Converts rows as they were read from a file to examples, or to bad rows.
 
     Attributes:
-        columns: the column of each field; ``None`` for a field without a column.
-        needs: for "response" and "knowledge", whether each row must have it.
-        blank: whether a response or knowledge may be blank.
-        named_label: whether the caller named the label's column. If not, the column was recognised
-            by its name, and unknown labels are no error.
-        group_by: columns that are kept in ``other`` even if they contain a field.
+        columns: the column of each field, such as "response"; ``None`` for a field without a
+            column.
+        needs: for the fields "response" and "knowledge", whether each row must contain the field.
+        blank: whether a row with a blank response or blank knowledge is valid.
+        named_label: whether the user named the column of the human label. If so, an unknown label
+            is an error. If not, the column was recognised by its name, and an unknown label is
+            ignored.
+        group_by: columns that are also copied to the example's ``other``, even if a field is read
+            from them.
     """
 
     columns: Mapping[str, str | None]
@@ -49,7 +56,10 @@ class ExampleReader:
     group_by: Sequence[str] = ()
 
     def row(self, index: int, record: Record) -> Row:
-        """Converts a record into a row. ``index`` is the row's index in the file, from 0."""
+        """Converts a record to an example, or to a bad row if it cannot be scored.
+
+        ``index`` is the index of the row in the file, from 0.
+        """
         id_ = _id(record.fields, self.columns["id"], index)
         if record.problem:
             return BadRow(index, id_, f"{record.where}: {record.problem}")
@@ -120,12 +130,13 @@ class ExampleReader:
             elif place is not None and place == len(turns) - 1 and (
                     column.strip().lower() not in _BEFORE
                     or turns[place].text == value_of(fields, self.columns["response"] or "")):
-                turns = turns[:-1]  # removes the response or the turn that it replaces
+                turns = turns[:-1]  # removes the response, or the turn that the response replaces
         said = [turn.text for turn in turns if turn.role not in ("system", "tool")]
         return tuple(encodable(text, _named("history", column)) for text in said if text.strip())
 
     def _other(self, fields: Mapping[str, object]) -> dict[str, Any]:
-        """The values of columns that contain no field, and of the columns to group by."""
+        """By column, the values that no field is read from, and those of the columns to group by.
+        """
         read = {name for name in self.columns.values() if name}
         names = [name for name in fields if name not in read]
         values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
@@ -143,18 +154,20 @@ class ExampleReader:
 
 
 _BEFORE = ("history", "chat_history")
-"""Columns that, by their name, end before the response."""
+"""Names of columns with the turns before the response. In other columns of chats, the response may
+be the last turn."""
 
 
 def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tuple[Passage, ...]]:
-    """Joins several passages into one text.
+    """Joins passages into one text, separated by line breaks.
 
     Args:
-        passages: text and id of each passage. A missing text counts as a passage, so that the
+        passages: (text, id) of each passage. A passage without a text still counts, so that the
             numbers of the other passages do not change.
 
     Returns:
-        The joined text, and the start, end and id of each passage in it.
+        The joined text; and for each passage its start and end in this text (character offsets),
+            and its id.
 
     >>> joined([("Rome.", "a"), (None, None), ("Oslo.", None)])[0]
     'Rome.\\nOslo.'
@@ -169,12 +182,15 @@ def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tupl
 
 
 def no_label(value: object) -> bool:
-    """Whether a value is a missing label. In text files, NaN is a word."""
+    """Whether a cell contains no label. An empty text and the word "nan" count as no label."""
     return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
 
 
 def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) -> bool | None:
-    """The human label of a row. An unknown label is an error only if ``needed`` is true."""
+    """The human label of a row: true if the response is supported, ``None`` without a label.
+
+    If ``needed`` is true, an unknown label raises an error; otherwise it counts as no label.
+    """
     value = value_of(fields, column) if column else None
     if no_label(value):
         return None
@@ -185,10 +201,10 @@ def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) ->
 
 
 def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
-    """The id of a row; ``None`` if the file has no ids.
+    """The id of a row. ``None`` if the file has no column of ids.
 
-    If only this row lacks an id, its id becomes "(row 3)". A plain number could be another row's
-    id.
+    If the file has ids and this row has none, its id becomes "(row 3)", because a plain 3 could be
+    the id of another row.
     """
     value = value_of(fields, column) if column else None
     if missing(value) or value == "":
@@ -197,10 +213,15 @@ def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | N
 
 
 def _there(fields: Mapping[str, object], field: str, column: str | None) -> object:
-    """The value of a required field; "" if the value is null.
+    """The value from which a required field is read; "" if the value is null.
+
+    Args:
+        fields: the row, by column.
+        field: name of the field, for the error.
+        column: the column of the field.
 
     Raises:
-        InputError: the row has no such field.
+        InputError: the row has no such column.
     """
     if column is None or (column not in fields and value_of(fields, column) is None):
         raise InputError(f"the {field} is missing: the row has no field {column!r}")

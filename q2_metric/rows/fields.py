@@ -1,6 +1,6 @@
-"""The table of an output row's fields: their names, their types and where their values come from.
+"""Defines the fields of an output row: for each, its name, its type and how its value is computed.
 
-The jsonl rows, the csv header, the parquet schema and the readers of outputs all use this table.
+The jsonl rows, the csv header, the parquet schema and the readers of outputs use these definitions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from q2_metric.types import Comparison, Dropped, Example, Judgement, Part, Score
 OutputRow = dict[str, Any]
 
 Form = Literal["text", "number", "whole", "yes-no", "texts", "object", "objects", "json"]
-"""The type of a field.
+"""The type of a field's value.
 
-"whole" is an integer, "texts" a list of texts, "objects" a list of objects, and "json" an object
-with any names.
+"text" is a string, "number" a float, "whole" an integer, "yes-no" a boolean, "texts" a list of
+strings, "object" an object with fixed keys, "objects" a list of such objects, and "json" an object
+with any keys.
 """
 
 
@@ -31,11 +32,11 @@ class Field:
     """A field of an output row, or of an object inside an output row.
 
     Attributes:
-        name: name in the row.
-        form: type of the value if it is not null.
-        of: returns the field's value from the object that the row describes.
-        fields: fields of an object, or of each object in a list.
-        kind: class of the items in a list of objects.
+        name: the field's key in the row.
+        form: type of the field's value. The value may also be null.
+        of: computes the value from a Python object, such as a :class:`~q2_metric.types.Score`.
+        fields: for the form "object" or "objects", the fields of each object.
+        kind: for the form "objects", the class of the items to include. Other items are skipped.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Field:
     kind: type = object
 
     def value(self, item: Any) -> Any:
-        """The field's value, as a JSON value."""
+        """Computes the field's value from the Python object ``item``, as a JSON value."""
         if self.form == "objects":
             return [
                 {field.name: field.value(part) for field in self.fields}
@@ -62,7 +63,8 @@ def _verdict_p(item: Comparison) -> float | None:
 
 
 def _own(**forms: Form) -> tuple[Field, ...]:
-    """Fields whose values are attributes of the same name. ``forms`` gives each field's form."""
+    """Makes fields whose values are attributes of the same name. ``forms`` holds, by name, the type
+    of each field."""
     return tuple(Field(name, form, attrgetter(name)) for name, form in forms.items())
 
 
@@ -71,7 +73,8 @@ _ASKED = (
     Field("start", "whole", lambda item: item.question.span.start),
     Field("question", "text", lambda item: item.question.text),
 )
-"""Fields that asked and dropped questions share."""
+"""Fields that describe a question of Q². ``span`` is the part of the response that the question
+asks about, and ``start`` its character offset in the response."""
 
 QUESTIONS = Field("questions", "objects", lambda score: score.evidence, kind=Comparison, fields=(
     *_ASKED,
@@ -87,15 +90,17 @@ QUESTIONS = Field("questions", "objects", lambda score: score.evidence, kind=Com
         item.response_answer, item.knowledge_answer, item.how, item.verdict and item.verdict.label,
     )),
 ))
-"""Questions that Q² asked; ``verdict_p`` is the probability of ``verdict``, ``plain`` is a
-sentence."""
+"""The questions that Q² asked, each with its two answers. ``how`` says how the answers were
+compared. ``verdict`` is the label of the NLI model, and ``verdict_p`` is its probability. ``plain``
+is a sentence that describes the result."""
 
 DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped, fields=(
     *_ASKED,
     Field("reason", "text", lambda item: item.reason),
     Field("answer", "text", lambda item: item.answer),
 ))
-"""Questions that Q² did not ask of the knowledge; ``reason`` is "personal" or "round_trip"."""
+"""The questions that Q² generated but rejected. ``reason`` is "personal" (the question is about the
+speakers) or "round_trip" (the response itself gives another answer, ``answer``)."""
 
 CLAIMS = Field("claims", "objects", lambda score: score.evidence, kind=Judgement, fields=(
     Field("start", "whole", lambda item: item.claim.start),
@@ -107,39 +112,42 @@ CLAIMS = Field("claims", "objects", lambda score: score.evidence, kind=Judgement
     Field("passage_id", "text"),
     Field("cites", "texts", lambda item: list(item.cites)),
 ))
-"""The judged claims; positions are in characters. If the knowledge is a list of passages, the
-number and id of the passage refer to this list."""
+"""The claims of the response, each with its verdict. Offsets are in characters. ``passage`` is the
+sentence of the knowledge that decides the claim. If the knowledge is a list of passages,
+``passage_number`` and ``passage_id`` say which of them contains the sentence."""
 
 PARTS = Field("parts", "objects", lambda score: score.evidence, kind=Part, fields=_own(
     name="text", value="number", contribution="number",
 ))
-"""The parts of a combined score."""
+"""The inputs of the groundedness score, each with its contribution to the score's logit."""
 
 DETAILS: Mapping[str, tuple[Field, ...]] = {
     "questions": (QUESTIONS, DROPPED), "sentences": (CLAIMS,), "parts": (PARTS, CLAIMS),
 }
-"""Fields by the kind of evidence of a metric (:data:`q2_metric.metrics.registry.Details`)."""
+"""By kind of evidence (:data:`q2_metric.metrics.registry.Details`), the fields that contain it."""
 
 FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
-"""Whether the response had no valid question. Only metrics that ask questions have this field."""
+"""True if Q² had no valid question about the response, so that NLI judged it as a whole. The field
+exists only if Q² is computed."""
 
 REASON = Field("reason", "text", lambda score: score.reason)
-"""Why metrics give a row no score (:data:`q2_metric.types.Reason`)."""
+"""Why the row has no score, such as "no_claim" (:data:`q2_metric.types.Reason`)."""
 
 SELECTED = Field("selected", "object", fields=(
     *(Field(name, "text") for name in
       ("domain", "entity_id", "entity_name", "doc_id", "text")),
     Field("score", "number"),
 ))
-"""The snippet that was chosen as the row's knowledge."""
+"""The snippet that ``--knowledge-pool`` chose as the row's knowledge, with the ranker's score."""
 
 FILE, ID, ERROR = (Field(name, "text") for name in ("file", "id", "error"))
 PASSAGES = Field("passages", "objects", lambda row: row.passages, fields=_own(
     start="whole", end="whole", id="text",
 ))
-"""The position of each passage of the knowledge, in characters; empty for a single text."""
+"""Start, end and id of each passage in the field ``knowledge`` (character offsets). Empty if the
+knowledge is a single text."""
 OTHER = Field("other", "json", lambda row: dict(row.other))
-"""The other columns of the row that was scored."""
+"""The row's values in the columns from which no field was read, such as "model", by column."""
 TEXT_FIELDS = (
     Field("question", "text", attrgetter("question")),
     Field("response", "text", attrgetter("response")),
@@ -149,7 +157,7 @@ TEXT_FIELDS = (
     OTHER,
     Field("label", "yes-no", attrgetter("label")),
 )
-"""Fields of an output row that repeat what was scored; ``label`` is people's label."""
+"""Fields of an output row that repeat the row that was scored. ``label`` is the human label."""
 TEXTS = tuple(field.name for field in TEXT_FIELDS)
 """The names of :data:`TEXT_FIELDS`."""
 
@@ -160,15 +168,18 @@ def _decision(metric: str) -> Field:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The fields that the rows of an output have.
+    """Determines which fields the rows of an output have.
 
     Attributes:
-        metrics: the requested metrics.
-        with_file: whether each row names its file.
-        decided: metrics with a calibration; their rows have a field ``METRIC_consistent``.
-        texts: whether rows repeat their texts, their other columns, and people's label.
-        group_by: columns that rows have in :data:`OTHER` even without their texts.
-        selected: whether rows say which snippet was chosen as their knowledge.
+        metrics: names of the metrics that are computed.
+        with_file: if true, each row contains the name of its file.
+        decided: names of the calibrated metrics. For each, rows have a field
+            ``METRIC_consistent``, which is true if the score is above the calibration's threshold.
+        texts: if true, rows also contain :data:`TEXT_FIELDS`: response, knowledge, history and so
+            on.
+        group_by: columns whose values rows contain in the field ``other``, even if ``texts`` is
+            false.
+        selected: if true, rows say which snippet was chosen as their knowledge.
     """
 
     metrics: Sequence[str]
@@ -193,7 +204,7 @@ class Layout:
         return list({field.name: field for field in fields}.values())
 
     def of_scores(self) -> list[tuple[str, Field]]:
-        """All fields that contain scores, each with its metric."""
+        """(name of the metric, field) of each field whose value is computed from a score."""
         return [*self._numbers(), *self._marks(), *self._details()]
 
     def _numbers(self) -> list[tuple[str, Field]]:
@@ -225,15 +236,15 @@ def output_row(
     *,
     file: str | None = None,
 ) -> OutputRow:
-    """One row of the output. It has every field of the layout.
+    """Makes an output row, with every field of the layout.
 
     Args:
-        index: index of the row in its file, from 0. In a file without ids, the row's number from 1
-            is its id.
+        index: index of the row in its file, from 0. If the row has no id, its id is ``index + 1``.
         row: the row as it was read.
-        scores: scores by metric; empty for a bad row.
-        layout: layout of the output, or only the requested metrics.
-        file: name of the file, for layouts with a field for it.
+        scores: the row's scores, by metric; empty for a bad row.
+        layout: determines the fields. It may also be a list of metrics, for a layout with only
+            their fields.
+        file: name of the row's file. Needed if the layout has the field "file".
     """
     if not isinstance(layout, Layout):
         layout = Layout(tuple(layout))
@@ -259,7 +270,10 @@ def output_row(
 
 
 def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
-    """If the knowledge is a list of passages, adds the number and id of each claim's passage."""
+    """Adds to each claim the number and id of the passage in which its deciding sentence lies.
+
+    Nothing is added if the knowledge of ``row`` is a single text.
+    """
     for claim in claims:
         if claim["passage_start"] is not None and (
                 place := row.passage_at(claim["passage_start"])) is not None:
@@ -267,9 +281,13 @@ def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
 
 
 def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
-    """The output row with the :data:`TEXTS` that were scored. A bad row is returned unchanged.
+    """Adds to an output row the texts that were scored: response, knowledge, history and so on.
 
-    If knowledge was chosen for the row, it is taken from ``selected``.
+    If a snippet was chosen as the row's knowledge, the knowledge is the text of this snippet.
+
+    Args:
+        row: the output row. It is not changed.
+        scored: the row as it was read. For a bad row, ``row`` itself is returned.
     """
     if isinstance(scored, BadRow):
         return row

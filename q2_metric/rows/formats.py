@@ -1,4 +1,4 @@
-"""Reads files of all formats, folders and standard input as rows, unchanged."""
+"""Reads the rows of a file, folder or standard input unchanged, whatever the format."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from q2_metric.text.given import kind
 def read_fields(
     path: str | Path, form: str | None = None
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The unchanged rows of a file, each with words that say where the row is.
+    """Yields each row of a file as (place, values by column), such as ("a.jsonl, line 3", {…}).
 
-    Formats are as for :func:`q2_metric.rows.read.read_rows`. The function is for files that contain
-    something other than responses and knowledge, such as labels or scores.
+    This function is for files that contain something other than responses and knowledge, such as
+    labels or scores. The suffix determines the format, unless ``form`` (:data:`FORMS`) names it.
 
     Raises:
         InputError: the file or one of its rows cannot be read.
@@ -36,7 +36,7 @@ def read_fields(
 
 
 def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The same as :func:`read_fields`, from records that were already read.
+    """Yields (place, values by column) of each record, as :func:`read_fields` does for a file.
 
     Raises:
         InputError: a record cannot be read.
@@ -48,25 +48,26 @@ def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str
 
 
 def shown(path: str | Path) -> str:
-    """The name of a file as messages show it."""
+    """The name of a file in messages: its path, or "standard input" for the path "-"."""
     return "standard input" if str(path) == STDIN else str(path)
 
 
 def tells(path: str | Path) -> bool:
-    """Whether the suffix of a file determines its format."""
+    """Whether the format of a file is known without ``--format``: by its suffix, or because the
+    path is a folder."""
     return Path(path).suffix.lower() in _READERS or os.path.isdir(path)
 
 
 def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
-    """The rows of a file.
+    """Yields the rows of a file unchanged, as records.
 
     Args:
-        path: the file.
-        name: name of the file in messages.
-        form: one of :data:`FORMS`, if the suffix does not determine the format.
+        path: a file, a folder that ``datasets`` saved, or "-" for standard input.
+        name: name of the file in error messages.
+        form: the format (:data:`FORMS`); ``None`` if the suffix determines it.
 
     Raises:
-        InputError: (on reading) the file cannot be read or its suffix is unknown.
+        InputError: the file cannot be read, or its suffix is unknown. Raised while rows are read.
         MissingExtra: a parquet file needs pyarrow.
     """
     if str(path) == STDIN:
@@ -110,14 +111,17 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
             yield Record(where, {}, f"is not JSON ({json_problem(error)})")
         else:
             if isinstance(value, dict):
-                note = f"has the key {repeated[0]!r} twice; the last counts" if repeated else None
+                note = f"has the key {repeated[0]!r} twice; the last is read" if repeated else None
                 yield Record(where, value, note=note)
             else:
                 yield Record(where, {}, f"is not a JSON object but {kind(value)}")
 
 
 def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Builds an object from its pairs. Keys that occur more than once are added to ``twice``."""
+    """Builds a dict from the (key, value) pairs of a JSON object, for the JSON parser.
+
+    If a key occurs several times, its last value is used, and the key is added to ``twice``.
+    """
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
@@ -134,7 +138,7 @@ def _tsv(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _json(file: IO[bytes], name: str) -> Iterator[Record]:
-    # A pipe can be read only once, so its first bytes decide whether it is jsonl.
+    # A pipe can be read only once, but read_document may read the file twice.
     whole = file if file.seekable() else io.BytesIO(file.read(LARGEST + 1))
     return read_document(whole, name, _jsonl)
 
@@ -151,5 +155,5 @@ _READERS = {
 
 
 FORMS = ("jsonl", "json", "csv", "tsv", "parquet", "arrow")
-"""Names of the formats."""
+"""Names of the formats, as ``--format`` takes them."""
 

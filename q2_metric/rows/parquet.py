@@ -1,10 +1,10 @@
-"""Reads parquet in memory that depends on the size of the file, not on its unpacked size.
+"""Reads parquet files. The memory depends on the size of the file, not on its unpacked size.
 
 A parquet file of 1 KB can say "this text of 1 MB, a million times". Text columns are therefore read
-as dictionaries, so that rows with the same text share one copy. If the dictionaries are large, the
-length of the longest text limits how many rows are read at a time. A row that is longer than the
-longest line of jsonl becomes an unreadable record. A file is refused if a column unpacks to far
-more than the size of the file.
+as dictionaries, so that rows with the same text share one copy. If a dictionary is large, fewer
+rows are read at a time, depending on the longest text. A row that is longer than the longest
+allowed line of jsonl is unreadable. If a column unpacks to far more than the size of the file, an
+error is raised.
 """
 
 from __future__ import annotations
@@ -17,31 +17,37 @@ from q2_metric.errors import InputError, optional
 from q2_metric.rows.record import LONGEST_LINE, Record
 
 _BATCHES = (256, 16_384)
-"""Minimum and maximum number of rows that are read at a time, unless the rows are long."""
+"""(least, most) number of rows that are read at a time. For very long rows it may be less."""
 
 _COPIED = 2**31
-"""Maximum number of bytes for all copies of a row group's dictionaries: each batch has a copy."""
+"""Each batch of rows copies the dictionaries of its row group. All these copies together may have
+this many bytes."""
 
 _BATCH = 2**28
-"""Bytes of a batch of long rows."""
+"""If the rows are long, a batch has at most this many bytes."""
 
 _RATIO = 200
-"""A column of a row group may unpack to this many times its size. Columns that unpack to less than
-:data:`~q2_metric.rows.record.LONGEST_LINE` have no limit. Real texts unpack to 10 to 50 times."""
+"""A column of a row group may unpack to at most this many times its compressed size, or to
+:data:`~q2_metric.rows.record.LONGEST_LINE` bytes, whichever is more. Real texts unpack to 10 to 50
+times their compressed size."""
 
 _INDEX = 4
-"""Minimum number of bytes of a value in a list."""
+"""Minimum number of bytes that a value in a list takes."""
 
 _NO_TEXT = object()
-"""Stands for bytes that are not UTF-8."""
+"""Takes the place of a text that is not UTF-8."""
 
 
 def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
-    """The rows of a file.
+    """Yields the rows of a parquet file.
+
+    Args:
+        file: the open file.
+        name: name of the file in error messages.
 
     Raises:
-        InputError: (on reading) the file is not parquet, is damaged, or unpacks to far more than
-            its size.
+        InputError: the file is not parquet, is damaged, or unpacks to far more than its size.
+            Raised while rows are read.
         MissingExtra: pyarrow is not installed.
     """
     pa, parquet = pyarrow()
@@ -59,16 +65,16 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
 def rows_of(
     pa: Any, batches: Iterable[Any], names: Sequence[str], name: str
 ) -> Iterator[Record]:
-    """The rows of batches.
+    """Yields the rows of pyarrow batches as records.
 
     Args:
         pa: the module pyarrow.
-        batches: batches of rows.
+        batches: batches of rows (``pyarrow.RecordBatch``).
         names: names of the columns.
-        name: name of the file in messages.
+        name: name of the file in error messages.
     """
     twice = next((one for one in names if names.count(one) > 1), None)
-    note = twice and f"the file has the column {twice!r} twice; the last counts"
+    note = twice and f"the file has the column {twice!r} twice; the last is read"
     number = 0
     for batch in batches:
         columns = [_values(pa, column) for column in batch.columns]
@@ -82,7 +88,9 @@ def rows_of(
 
 
 def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[Any]:
-    """The rows in batches, row group by row group.
+    """Yields the rows of an opened parquet file in batches, row group by row group.
+
+    The number of rows in a batch is chosen so that a batch fits in memory.
 
     Raises:
         InputError: a column unpacks to far more than the file's size.
@@ -113,10 +121,15 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
 
 
 def _unpacked(chunk: Any, column: Any, name: str) -> int:
-    """The number of bytes that a column of a row group unpacks to, with each distinct text once.
+    """The number of bytes that a column of a row group needs in memory if equal texts share a copy.
+
+    Args:
+        chunk: pyarrow's metadata of the column in this row group.
+        column: pyarrow's schema of the column.
+        name: name of the file, for the error.
 
     Raises:
-        InputError: the bytes are far more than the file's size.
+        InputError: the number is far more than the column's compressed size.
     """
     size: int = chunk.total_uncompressed_size
     if column.max_repetition_level:  # one row may hold all of its values
@@ -130,7 +143,7 @@ def _unpacked(chunk: Any, column: Any, name: str) -> int:
 
 
 def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int:
-    """The number of bytes of the longest text in a row group."""
+    """The number of bytes of the longest text in a row group, over the columns ``texts``."""
     compute = import_module("pyarrow.compute")
     opened = parquet.ParquetFile(file, read_dictionary=texts)
     first = next(opened.iter_batches(batch_size=1, row_groups=[group]))
@@ -147,7 +160,7 @@ def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int
 
 
 def _values(pa: Any, array: Any) -> list[Any]:
-    """The values of a column. Rows with the same text share one copy."""
+    """Converts a column to Python values. Rows with equal texts share one string object."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         used = array.indices.dictionary_encode()  # only the values in this batch
@@ -158,7 +171,7 @@ def _values(pa: Any, array: Any) -> list[Any]:
         rows = zip(*(_values(pa, one) for one in array.flatten()), strict=True)
         return [dict(zip(fields, row, strict=True)) if there else None
                 for row, there in zip(rows, array.is_valid().to_pylist(), strict=True)]
-    if pa.types.is_map(kind):  # no field of ours has this type
+    if pa.types.is_map(kind):  # no field is read from such a column
         return [None] * len(array)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         items = iter(_values(pa, array.flatten()))
@@ -173,14 +186,14 @@ def _plain(array: Any) -> list[Any]:
     except UnicodeDecodeError:
         return [_NO_TEXT] if len(array) == 1 else [
             value for i in range(len(array)) for value in _plain(array.slice(i, 1))]
-    # Python does not know some dates and time zones. The column may not be needed.
+    # Some dates and time zones have no Python value. No error, because the column may be unneeded.
     except (ValueError, OverflowError, LookupError):
         return [None] * len(array)
     return values
 
 
 def _problem(row: tuple[Any, ...]) -> str | None:
-    """Why a row cannot be read: bytes that are not UTF-8, or too much text."""
+    """Why a row cannot be read: a text is not UTF-8, or the row is too long. ``None`` if it can."""
     size, waiting = 0, list(row)
     while waiting:
         value = waiting.pop()
@@ -198,10 +211,13 @@ def _problem(row: tuple[Any, ...]) -> str | None:
 
 
 def pyarrow(feature: str = "parquet") -> tuple[Any, Any]:
-    """pyarrow and its parquet module, which have no types.
+    """Imports pyarrow. Returns the modules ``pyarrow`` and ``pyarrow.parquet``.
 
     Args:
-        feature: the feature that needs pyarrow, for the error.
+        feature: what needs pyarrow, for the error.
+
+    Raises:
+        MissingExtra: pyarrow is not installed.
     """
     modules = ("pyarrow", "pyarrow.parquet")
     pa, parquet = (optional(module, feature, "pyarrow", "parquet") for module in modules)

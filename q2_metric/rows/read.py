@@ -1,6 +1,6 @@
-"""Reads rows as examples to score, one at a time.
+"""Reads the rows of a file as examples to score, one at a time.
 
-A row that cannot be scored becomes a :class:`BadRow` in the same position.
+If a row cannot be scored, a :class:`BadRow` takes its place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from q2_metric.rows.record import Record, value_of
 from q2_metric.rows.shapes import looks_folded
 
 PEEKED = 100
-"""Number of first rows that determine the columns (jsonl rows may leave some out)."""
+"""Number of rows at the start of the file in which columns are looked for. One row is not enough,
+because a jsonl row may lack some columns."""
 
 
 def read_rows(
@@ -43,31 +44,32 @@ def read_rows(
     form: str | None = None,
     given: Iterable[Record] | None = None,
 ) -> Iterator[Row]:
-    """The rows of a file, in order, one at a time.
+    """Yields the rows of a file in order: an example for each row, or a :class:`BadRow`.
 
-    The suffix determines the format (:mod:`q2_metric.rows.formats`); ``-`` is jsonl on standard
-    input. All text is UTF-8. Words such as "nan" and "null" are text.
-
-    :mod:`q2_metric.rows.shapes` describes the values that a cell may have. Passages are joined by a
-    newline. If no column holds the response, it is taken from a column of whole chats.
+    The suffix determines the format (:mod:`q2_metric.rows.formats`). All text is UTF-8. Words such
+    as "nan" and "null" are text. :mod:`q2_metric.rows.shapes` describes the values that a cell may
+    have. Several passages are joined by line breaks. If the file has no column of responses, the
+    response is taken from a column of whole chats.
 
     Args:
-        path: file to read, or ``-``.
-        columns: names of the columns if they are not the usual ones.
-        aliases: the usual names of each field's column.
-        need_response: whether each row must have a response; otherwise a missing one is "".
+        path: the file to read; "-" is jsonl on standard input.
+        columns: the columns that the user named; ``None`` if all are recognised by their names.
+        aliases: by field, the column names that are recognised.
+        need_response: if true, each row must contain a response. Otherwise a missing one is "".
         blank: whether a row with a blank or missing (null) response or knowledge is valid.
-        on_columns: called before the first row, if there is one, with the columns that are read
-            (``None`` for a field without a column).
-        on_note: called with a warning about doubtful input: duplicate columns, another column that
-            could be the knowledge, unknown labels.
-        on_read: called once with a line that says which column is read for each field.
-        group_by: columns that are also kept in ``Example.other``.
-        form: one of :data:`q2_metric.rows.formats.FORMS`, if the suffix does not determine it.
-        given: the file's records, if they were already read.
+        on_columns: is called once before the first row, with the column that is read for each
+            field. It is not called for a file without rows.
+        on_note: is called with each warning: duplicate columns, several columns that could hold the
+            knowledge, unknown labels.
+        on_read: is called once with a line that says which column is read for each field.
+        group_by: columns that are also copied to the example's ``other``, even if a field is read
+            from them.
+        form: the format (:data:`q2_metric.rows.formats.FORMS`), if the suffix does not determine
+            it.
+        given: the records of the file, if they were already read.
 
     Raises:
-        InputError: (on reading) the file cannot be read or lacks a column that it needs.
+        InputError: the file cannot be read, or lacks a needed column. Raised while rows are read.
         MissingExtra: a parquet file needs pyarrow.
     """
     name = shown(path)
@@ -96,7 +98,8 @@ def _tell(
     aliases: Mapping[str, Sequence[str]], on_note: Callable[[str], None] | None,
     on_read: Callable[[str], None] | None,
 ) -> None:
-    """Finds the column of the label, and reports warnings and which columns are read."""
+    """Calls ``on_note`` with each warning about the columns, and ``on_read`` with a line that says
+    which columns are read. Removes the label's column from ``resolved`` if it holds no labels."""
     for doubt in _settled(resolved, columns, first, aliases):
         if on_note is not None:
             on_note(f"{name}: {doubt}")
@@ -108,7 +111,11 @@ def _settled(
     resolved: dict[str, str | None], columns: Columns, first: Sequence[Record],
     aliases: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    """Yields warnings about the columns. Drops the label's column if it contains no labels."""
+    """Yields warnings about the columns ``resolved``, which are read for each field.
+
+    Sets the label's column to ``None`` if the column was recognised by its name only and contains
+    no labels.
+    """
     names = list(dict.fromkeys(key for record in first for key in record.fields))
     if doubt := unsure(resolved, columns, names, aliases):
         yield doubt
@@ -125,9 +132,11 @@ def _settled(
 
 
 def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]:
-    """Whether a column that has the name of a label contains labels, and a warning.
+    """Checks whether a column that was recognised by its name contains human labels.
 
-    The warning is "" unless only some of the values are labels.
+    Returns:
+        Whether it contains labels, and a warning. The warning is "" unless some of the values are
+            labels and others are not.
     """
     values = [value for record in records if column is not None
               and not no_label(value := value_of(record.fields, column))]
@@ -138,7 +147,7 @@ def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]
         return True, ""
     shown = repr(str(strange[0])[:40])
     if any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
-        return False, (f"the column {column!r} is not read as people's label: it has {shown} "
+        return False, (f"the column {column!r} is not read as the human label: it contains {shown} "
                        "and not only 0 and 1; --label names a column")
     return True, f"the label {shown} (column {column!r}) is not 0 or 1; such rows have no label"
 

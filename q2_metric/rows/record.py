@@ -1,4 +1,4 @@
-"""A row as it was read from its file, before it becomes an example."""
+"""Records: the rows of a file as they were read, before they are converted to examples."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import IO
 from q2_metric.errors import InputError
 
 LONGEST_LINE = 64 * 2**20
-"""Maximum bytes of a line, so that a stream without line ends does not fill the memory."""
+"""Maximum number of bytes in a line. Without it, a stream without line ends would fill the memory.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row as it was read: its fields, or the problem because of which it cannot be read.
+    """A row as it was read from its file.
 
-    ``note`` is a warning about a row that can be read.
+    - ``where``: the place of the row, for messages, such as "a.jsonl, line 3".
+    - ``fields``: the row's values, by column.
+    - ``problem``: why the row cannot be read; ``None`` if it can.
+    - ``note``: a warning about a row that can be read; ``None`` without one.
     """
 
     where: str
@@ -26,8 +30,9 @@ class Record:
 
 
 def value_of(fields: Mapping[str, object], column: str) -> object:
-    """The value of a column. The column ``outputs.answer`` is the field "answer" of the object
-    "outputs".
+    """The value of a column in a row; ``None`` if the row lacks the column.
+
+    The column ``outputs.answer`` is the key "answer" of the object in the column "outputs".
 
     >>> value_of({"outputs": {"answer": "Rome"}}, "outputs.answer")
     'Rome'
@@ -41,11 +46,15 @@ def value_of(fields: Mapping[str, object], column: str) -> object:
 
 
 def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """The lines of a UTF-8 file with their line ends, without a byte order mark.
+    """Yields the lines of a UTF-8 file, with their line ends but without a byte order mark.
+
+    Args:
+        file: the open file.
+        name: name of the file in error messages.
 
     Raises:
-        InputError: (on reading) the file begins like UTF-16 or UTF-32, or a line is longer than
-            :data:`LONGEST_LINE`.
+        InputError: the file is UTF-16 or UTF-32, or a line is longer than :data:`LONGEST_LINE`.
+            Raised while lines are read.
     """
     number = 0
     while line := file.readline(LONGEST_LINE + 1):

@@ -1,6 +1,6 @@
-"""Reads the values of a cell in the forms that RAG and chat libraries write.
+"""Reads texts, passages and chats from a cell, in the forms that RAG and chat libraries write:
 
-texts          a string; a list of texts; ``"['a', 'b']"`` and ``'["a", "b"]"`` in a table
+texts          a string; a list of strings; in csv also ``"['a', 'b']"`` or ``'["a", "b"]'``
 documents      LangChain (``page_content``, ``metadata``), Haystack (``content``, ``meta``)
 nodes          LlamaIndex (``text``, ``id_``), alone or in ``{"node": ..., "score": ...}``
 chats          OpenAI (``role``), LangChain (``type``), ShareGPT (``from``); the content may be
@@ -24,15 +24,15 @@ from q2_metric.text.given import kind, missing
 # --- cells of tables ---------------------------------------------------------------------
 
 _NESTED = 100
-"""A cell with more consecutive opening brackets is not read as a Python list, because Python's
-parser has a limit."""
+"""A text with this many opening brackets in a row is not parsed as a Python list, because Python's
+parser limits nesting."""
 
 
 def unfolded(value: object) -> object:
-    """Parses a text that contains passages or turns as JSON or as a Python literal.
+    """Parses a text that contains a list or an object, as JSON or as a Python literal.
 
     Returns:
-        The list or the single object in the text. Other values are returned unchanged.
+        The list or the object. A value that is not such a text is returned unchanged.
 
     >>> unfolded("['a', None]"), unfolded('["a"]'), unfolded("[1] a note")
     (['a', None], ['a'], '[1] a note')
@@ -49,7 +49,7 @@ def unfolded(value: object) -> object:
 
 
 def looks_folded(value: object) -> bool:
-    """Whether a text looks like a list that :func:`unfolded` cannot read.
+    """Whether a text looks like a list, although :func:`unfolded` cannot parse it as a list.
 
     >>> looks_folded("[Document(page_content='a')]"), looks_folded("[laughs] Yes [laughs]")
     (True, False)
@@ -77,7 +77,7 @@ def _parsed(text: str) -> object:
 
 
 def _strings(text: str) -> list[str]:
-    """The values of the string literals in a text of Python code."""
+    """The values of all string literals in Python source code, in order."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
 
@@ -85,35 +85,35 @@ def _strings(text: str) -> list[str]:
 # --- passages ----------------------------------------------------------------------------
 
 _TEXTS = ("page_content", "text", "content", "passage", "chunk", "document", "snippet", "body")
-"""Keys of a document's text."""
+"""Keys under which a document may contain its text."""
 
 _IDS = ("id", "id_", "node_id", "doc_id", "document_id", "chunk_id", "passage_id", "_id", "docid",
         "source", "file_name", "url", "title", "name")
-"""Keys of a document's id, in the document or in its metadata."""
+"""Keys under which a document, or its metadata, may contain the document's id."""
 
 _INSIDE = ("node", "kwargs", "__data__", "text_resource", "document")
-"""Keys under which a document is wrapped by LlamaIndex (with a score, in a store, in its parts),
-by LangChain (``dumpd``) and by search engines."""
+"""Keys under which an outer object contains the actual document, as LlamaIndex, LangChain
+(``dumpd``) and search engines write it."""
 
 _ABOUT = ("metadata", "meta", "extra_info")
 
 
 def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]]:
-    """The passages of a value, each as (text, id).
+    """The passages in a cell, each as (text, id).
 
-    A missing passage is in the list with the text ``None``, so that later passages keep their
-    numbers.
+    A missing passage has the text ``None``. It stays in the list, so that later passages keep their
+    numbers. The id is ``None`` if the passage has none.
 
     Args:
-        value: a text, a document, or a list of them.
-        where: names the field in errors.
+        value: the cell: a text, a document, or a list of these.
+        where: name of the field, for the error.
 
     Raises:
-        InputError: the value is something else.
+        InputError: the value has another form.
     """
     value = unfolded(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]  # a vector store returns one list per query
+        value = value[0]  # vector stores return a list for each query
     items = value if isinstance(value, list) else [value]
     return [_passage(item, where if items is not value else f"{where}, item {number}", value)
             for number, item in enumerate(items, start=1)]
@@ -143,7 +143,7 @@ def _text_of(item: Mapping[str, Any]) -> str | None:
 
 def _id_of(item: Mapping[str, Any]) -> str | None:
     inside = [item[key] for key in (*_ABOUT, *_INSIDE) if isinstance(item.get(key), Mapping)]
-    own = item if "lc" not in item else {}  # with "lc", the id names the class
+    own = item if "lc" not in item else {}  # if there is a key "lc", "id" is the name of a class
     for key in _IDS:
         value = own.get(key)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
@@ -165,24 +165,29 @@ _ROLES: Mapping[str, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class DialogueTurn:
-    """A turn of a dialogue. ``role`` is "" if the turn does not say who speaks."""
+    """A turn of a dialogue: who speaks and what is said. ``role`` is "" if the speaker is unknown.
+    """
 
     role: Role
     text: str
 
 
 def is_chat(value: object) -> bool:
-    """Whether a value is a list of messages that say who speaks."""
+    """Whether a cell contains a chat: a list of messages, each with the role of its speaker."""
     value = unfolded(value)
     return (isinstance(value, list) and bool(value)
             and all(isinstance(item, Mapping) and _role(item) for item in value))
 
 
 def turns_of(value: object, where: str) -> list[DialogueTurn]:
-    """The turns of a dialogue: a text with one turn per line, or a list of texts and messages.
+    """The turns of the dialogue in a cell.
+
+    Args:
+        value: the cell: a text with one turn on each line, or a list of texts and messages.
+        where: name of the field, for the error.
 
     Raises:
-        InputError: the value is something else; ``where`` names the field.
+        InputError: the value has another form.
     """
     value = unfolded(value)
     if missing(value):
@@ -208,7 +213,7 @@ def _role(item: Mapping[str, Any]) -> Role:
 
 
 def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message without the wrapping of LangChain's serialisation."""
+    """The fields of a message. If LangChain serialised the message, they are in an inner object."""
     for key in ("kwargs", "data"):
         if isinstance(inside := item.get(key), Mapping):
             return {"type": item.get("type"), **inside}
@@ -216,7 +221,8 @@ def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
-    """The turns of a message: the tool results among its parts, then the message itself."""
+    """Converts a message to turns: one for each tool result that it contains, then one for its own
+    text. ``where`` is the name of the field, for the error."""
     opened = _opened(item)
     content = next((opened[key] for key in ("content", "value", "text", "parts")
                     if opened.get(key) is not None), None)
@@ -237,7 +243,7 @@ def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
 
 
 def response_at(turns: Sequence[DialogueTurn]) -> int | None:
-    """The index of the last assistant turn with text."""
+    """The index of the last turn of the assistant that is not blank; ``None`` if there is none."""
     places = (place for place, turn in enumerate(turns)
               if turn.role == "assistant" and turn.text.strip())
     return max(places, default=None)
@@ -246,13 +252,15 @@ def response_at(turns: Sequence[DialogueTurn]) -> int | None:
 # --- other columns -----------------------------------------------------------------------
 
 _LONGEST = 10_000
-"""Maximum characters of JSON of a kept value; this excludes vectors and pictures."""
+"""Values of other columns are dropped if their JSON has more characters than this. Such values are
+mostly vectors and pictures."""
 
 
 def kept(value: object) -> Any:
-    """A value of another column as a JSON value; ``None`` if JSON cannot hold the value.
+    """Converts a value of a column from which no field is read to a JSON value.
 
-    Times and similar values become text.
+    Times and similar values become text. ``None`` if JSON cannot hold the value, or if the value is
+    too long.
     """
     if missing(value) or isinstance(value, (bytes, bytearray)):
         return None

@@ -1,7 +1,7 @@
-"""Escapes texts in csv cells so that no spreadsheet runs them as formulas, and reads them back.
+"""Escapes texts in csv cells, so that no spreadsheet runs them as formulas, and reads them back.
 
-An apostrophe is written before a text that begins like a formula. The same is done if a text has
-apostrophes before the formula, so that removing one apostrophe restores every text.
+If a text begins like a formula, an apostrophe is written before it. The same is done if apostrophes
+are in front of the formula. So removing one apostrophe always restores the text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ _RUN = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # some spreadsheets accept th
 
 
 def to_cell(text: str) -> str:
-    """The text, with an apostrophe before it if a spreadsheet might run the text as a formula.
+    """The content of the csv cell for a text.
+
+    If a spreadsheet might run the text as a formula, an apostrophe is put in front.
 
     >>> to_cell("=1+1"), to_cell("'=1+1"), to_cell("1+1")
     ("'=1+1", "''=1+1", '1+1')
@@ -21,7 +23,7 @@ def to_cell(text: str) -> str:
 
 
 def from_cell(cell: str) -> str:
-    """The text that :func:`to_cell` wrote into a cell.
+    """The text for which :func:`to_cell` returned this content of a cell.
 
     >>> from_cell("'=1+1"), from_cell("'tis")
     ('=1+1', "'tis")

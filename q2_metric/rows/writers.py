@@ -1,4 +1,4 @@
-"""Writes rows as jsonl, csv and parquet."""
+"""Writes output rows to files: jsonl, csv and parquet."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ from q2_metric.rows.parquet import pyarrow
 from q2_metric.rows.spreadsheet import to_cell
 
 _ROW_GROUP = 4096
-"""Number of rows that are written to a parquet file together."""
+"""Minimum number of rows that are written to a parquet file at a time."""
 
 
 class Writer(Protocol):
-    """Appends rows to an output."""
+    """Writes rows to an open output file."""
 
     def write(self, rows: Sequence[OutputRow]) -> None:
-        """Appends rows, each with the same fields in the same order."""
+        """Appends rows. All rows have the same fields in the same order."""
         ...
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
-    """Checks that an output can be written to a path. The file is not touched.
+    """Checks that an output can be written to a path. Nothing is written yet.
+
+    Args:
+        path: path of the output.
+        inputs: paths of the input files, which must not be overwritten.
 
     Raises:
         InputError: the suffix is unknown, the folder does not exist, or the path is an input.
@@ -40,15 +44,16 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
 
 
 OpenWriter = Callable[[Path, Layout, bool], AbstractContextManager[Writer]]
-"""Called with a path, the layout of the rows, and whether texts in csv are written unchanged."""
+"""A function ``open(path, layout, raw_csv)`` that opens a writer. If ``raw_csv`` is true, texts in
+csv are written unchanged."""
 
 
 def writer_of(path: str | Path) -> OpenWriter:
-    """The function that opens a writer for the format of a path's suffix.
+    """Returns the function that opens a writer for the format that the suffix of ``path`` names.
 
-    The writer can write to any path. It writes UTF-8, without NaN. In csv, lists and objects are
-    JSON, and texts are escaped so that no spreadsheet runs them
-    (:mod:`q2_metric.rows.spreadsheet`).
+    This function may be called with another path, such as that of a temporary file. The writer
+    writes UTF-8. In csv, lists and objects are written as JSON, and texts are escaped so that no
+    spreadsheet runs them as formulas (:mod:`q2_metric.rows.spreadsheet`).
     """
     return _OPENED[Path(path).suffix.lower()]
 
@@ -67,7 +72,7 @@ def _csv(path: Path, layout: Layout, raw_csv: bool) -> Iterator[Writer]:
 
 @contextmanager
 def _parquet(path: Path, layout: Layout, _raw_csv: bool) -> Iterator[Writer]:
-    # Opened here, because pyarrow does not accept names that are not valid text.
+    # Opened here, because pyarrow does not accept file names that are not valid Unicode.
     with open(path, "wb") as whole, _ParquetWriter(whole, layout) as writer:
         yield writer
 
@@ -79,7 +84,7 @@ def _text(path: Path) -> IO[str]:
 
 _OPENED: Mapping[str, OpenWriter] = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
 SUFFIXES = tuple(_OPENED)
-"""Suffixes of the formats that can be written."""
+"""Suffixes of the files that can be written."""
 
 
 class _JsonlWriter:
@@ -94,7 +99,8 @@ class _CsvWriter:
     def __init__(self, file: IO[str], layout: Layout, raw: bool) -> None:
         self._text: Callable[[str], str] = str if raw else to_cell
         self._plain = csv.writer(file, lineterminator="\n")
-        # The csv module does not quote a lone carriage return, which would end the row on reading.
+        # A carriage return within a cell would end the row when the file is read. The csv module
+        # does not quote such a cell by itself.
         self._quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
         self._plain.writerow(field.name for field in layout.fields)
 
@@ -117,7 +123,7 @@ def _json(value: object) -> str:
 
 
 def json_line(row: OutputRow) -> str:
-    """An output row as a line of jsonl."""
+    """Converts an output row to a line of jsonl, with the line end."""
     return _json(row) + "\n"
 
 
@@ -150,7 +156,7 @@ class _ParquetWriter:
     def _flush(self) -> None:
         try:
             table = self._pa.Table.from_pylist(self._waiting, schema=self._schema)
-        except UnicodeEncodeError:  # a file name that is not valid text
+        except UnicodeEncodeError:  # a file name that is not valid Unicode
             rows = [_encodable(row) for row in self._waiting]
             table = self._pa.Table.from_pylist(rows, schema=self._schema)
         self._writer.write_table(table)
@@ -158,7 +164,8 @@ class _ParquetWriter:
 
 
 def _encodable(value: Any) -> Any:
-    """The value with each lone surrogate replaced by an escape, as in jsonl and csv."""
+    """A copy of a JSON value in which lone surrogates (which UTF-8 cannot hold) are escaped, as in
+    jsonl and csv."""
     if isinstance(value, str):
         return value.encode("utf-8", errors="backslashreplace").decode("utf-8")
     if isinstance(value, list):

@@ -1,12 +1,12 @@
-"""``q2 serve`` shows a page that judges one answer in a browser, on this machine.
+"""The local web server of ``q2 serve``: a page on which a user scores one answer at a time.
 
 =================  =====================================================================
 module             what it does
 =================  =====================================================================
-:mod:`.explain`    turns texts into an output row and its page; models stay loaded
-:mod:`.server`     the HTTP server: which requests it answers, and with which headers
-:mod:`.pages`      the form, and a page with one message
+:mod:`.explain`    scores an answer and makes the page that explains the scores
+:mod:`.server`     the HTTP server: answers requests and sets the headers
+:mod:`.pages`      the page with the form, and a page with one message
 =================  =====================================================================
 
-The server writes nothing to disk and makes no requests to the network.
+The server writes nothing to disk and sends no requests to the network.
 """

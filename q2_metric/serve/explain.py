@@ -1,4 +1,4 @@
-"""Scores one answer and returns the scores with their evidence. Models are loaded once."""
+"""Scores one answer at a time, and makes the page that shows the scores and their evidence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from q2_metric.text.given import is_blank
 from q2_metric.types import Metric
 
 LONGEST_ANSWER, LONGEST_SOURCES = 20_000, 200_000
-"""Maximum numbers of characters. Use ``q2 score`` for longer texts: it shows its progress."""
+"""Maximum number of characters of an answer (or question) and of its sources. ``q2 score`` takes
+longer texts."""
 
 
 class Explainer:
-    """Judges one answer at a time. Several threads may call an explainer.
+    """Scores one answer at a time. Several threads may use the same explainer.
 
     Args:
-        metrics: the loaded metrics.
+        metrics: the loaded metrics that score the answers.
     """
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
@@ -32,12 +33,14 @@ class Explainer:
         self._lock = threading.Lock()
 
     def row(self, answer: str, sources: str, question: str = "") -> dict[str, Any]:
-        """Judges an answer. Returns a row of ``q2 score --out`` with texts and evidence.
+        """Scores an answer. Returns an output row as ``q2 score --out`` writes it, with the texts
+        and the evidence.
 
         Args:
-            answer: the text to judge.
-            sources: the text that the answer must be grounded in (:func:`passages`).
-            question: the question that the answer responds to, if known.
+            answer: the text to score.
+            sources: the text that should support the answer. It is split into passages
+                (:func:`passages`).
+            question: the question that the answer responds to; "" if it is unknown.
 
         Raises:
             InputError: a text is blank, too long or not valid Unicode.
@@ -51,15 +54,16 @@ class Explainer:
         return output_row(0, example, scores, Layout(list(scores), texts=True))
 
     def page(self, row: dict[str, Any]) -> str:
-        """The page that explains a row which :meth:`row` returned. It looks as in ``q2 report``."""
+        """An HTML page that shows an output row of :meth:`row` in the same way as ``q2 report``."""
         return explanation(row, self.signatures)
 
 
 def passages(sources: str) -> str | list[str]:
     """Splits pasted sources into passages.
 
-    If the text has blank lines, each paragraph is a passage; otherwise each line is a passage. A
-    table is one passage. Sources with numbers of their own ("[2] …") are not split.
+    If the text has blank lines, each paragraph is a passage. Otherwise each line is a passage, but
+    the lines of a table form one passage. If the passages are already numbered ("[2] …"), the text
+    is returned unchanged.
 
     >>> passages("One.\\nStill one.\\n\\nTwo."), passages("One.\\n| a | b |\\n| 1 | 2 |")
     (['One.\\nStill one.', 'Two.'], ['One.', '| a | b |\\n| 1 | 2 |'])

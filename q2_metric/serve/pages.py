@@ -1,4 +1,4 @@
-"""The two pages of the server besides the explanation: the form, and a page with one message."""
+"""Makes two pages of ``q2 serve``: the form, and a page that shows one message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from q2_metric.report.encode import source_hash
 
 @cache
 def form() -> tuple[bytes, str]:
-    """The page with the form, and its content security policy."""
+    """(HTML of the page with the form, value of its Content-Security-Policy header)."""
     style, script = _read("serve.css"), _read("serve.js")
     page = _read("form.html").replace("{style}", style).replace("{script}", script)
     policy = (f"default-src 'none'; img-src data:; style-src {source_hash(style)}; "
@@ -27,7 +27,7 @@ def _message() -> tuple[str, str]:
 
 
 def message(text: str) -> tuple[bytes, str]:
-    """A page with one message, and its content security policy."""
+    """(HTML of a page that shows ``text``, value of its Content-Security-Policy header)."""
     from markupsafe import escape
 
     page, policy = _message()

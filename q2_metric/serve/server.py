@@ -1,16 +1,17 @@
 """The HTTP server of ``q2 serve``.
 
 ========================  ==============================================================
-request                   answer
+request                   reply
 ========================  ==============================================================
-``GET /``                 the form
-``GET /explanation``      the text beside the form, shown before the first answer
-``POST /explanation``     the explanation of the answer in the form
+``GET /``                 the page with the form
+``GET /explanation``      the hint that stands beside the empty form
+``POST /explanation``     the scores and the evidence of the answer in the form
 ========================  ==============================================================
 
-A page of another site can make a browser send requests to this server. Two headers are therefore
-checked. ``Host`` must be an address, ``localhost`` or the name that the server was started with.
-This check stops DNS rebinding. ``Origin``, if present, must name this server.
+A page of another website could make the user's browser send requests to this server. Two headers of
+a request are therefore checked. ``Host`` must be an IP address, ``localhost`` or the name with
+which the server was started; this check stops DNS rebinding. ``Origin``, if present, must be the
+address of this server.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from q2_metric.serve import pages
 from q2_metric.serve.explain import Explainer
 
 MOST_BYTES = 2_000_000
-"""Maximum number of bytes of a request. The longest texts need at most nine per character."""
+"""Maximum number of bytes of a request. In the encoding of a form, nearly every character takes at
+most nine bytes."""
 
 _READ_AT_ONCE = 65_536
 _HOST = re.compile(r"(?P<name>\[[\da-f:.]+\]|[\w.-]+)(:(?P<port>\d{1,5}))?", re.A | re.I)
@@ -42,17 +44,18 @@ _HINT = "Enter an answer and its sources. The result appears here."
 
 
 class Server(ThreadingHTTPServer):
-    """The server. It accepts connections at once, and answers them when :meth:`serve_forever` runs.
+    """The HTTP server. It listens as soon as it is created. It replies to requests only while
+    :meth:`serve_forever` runs.
 
     Args:
-        host: name or address of the interface.
+        host: name or address of the network interface to listen on.
         port: port number; 0 for any free port.
 
     Attributes:
-        explainer: judges the answers; set it before :meth:`serve_forever`.
+        explainer: scores the answers. The caller sets it before :meth:`serve_forever`.
 
     Raises:
-        InputError: the address or the port is not available.
+        InputError: the server cannot listen on this interface and port.
     """
 
     daemon_threads = True
@@ -69,7 +72,8 @@ class Server(ThreadingHTTPServer):
                              "choose another with --port or --host") from error
 
     def server_bind(self) -> None:
-        """Binds the socket without looking up the host name. The look-up could use the network."""
+        """Binds the socket. Unlike the base class, it does not look up the host name, because that
+        could use the network."""
         TCPServer.server_bind(self)
 
     @property
@@ -80,12 +84,15 @@ class Server(ThreadingHTTPServer):
 
     @property
     def is_local(self) -> bool:
-        """Whether the server can be reached only from this host."""
+        """Whether the server listens only on the loopback interface, so that other machines cannot
+        reach it."""
         return ipaddress.ip_address(str(self.server_address[0])).is_loopback
 
     def knows(self, host: str) -> bool:
-        """Whether a ``Host`` header names this server rather than a host that somebody else
-        controls."""
+        """Whether the value of a ``Host`` header names this server.
+
+        A false result means that the request may come from another website.
+        """
         parts = _HOST.fullmatch(host)
         if parts is None or int(parts["port"] or 80) != self.server_address[1]:
             return False
@@ -93,7 +100,7 @@ class Server(ThreadingHTTPServer):
         return name in ("localhost", self.host.lower()) or _is_address(name)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignores errors of browsers that disconnect or send nothing."""
+        """Ignores the errors that occur if a browser disconnects or sends nothing."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
@@ -107,7 +114,7 @@ def _is_address(name: str) -> bool:
 
 
 class _Refused(Exception):
-    """A refused request: its status, and a sentence with the reason."""
+    """An error that refuses a request, with the HTTP status and a sentence for the user."""
 
     def __init__(self, status: HTTPStatus, words: str) -> None:
         super().__init__(words)
@@ -118,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
     server_version, sys_version = f"q2-metric/{__version__}", ""
     timeout = 30
-    """Seconds after which a silent connection is closed."""
+    """A connection is closed if the client sends nothing for this many seconds."""
 
     def do_GET(self) -> None:
         self._answer(self._get)
@@ -140,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:  # the server continues
             self.log_error("%s: %s", type(error).__name__, " ".join(str(error).split()))
             status = HTTPStatus.INTERNAL_SERVER_ERROR
-            page, policy = pages.message(f"The answer could not be judged: {error}")
+            page, policy = pages.message(f"The answer could not be scored: {error}")
         self._send(status, page, policy)
 
     def _check_origin(self) -> None:
@@ -165,7 +172,8 @@ class _Handler(BaseHTTPRequestHandler):
         fields = self._fields()
         explainer = self.server.explainer
         row = explainer.row(fields["answer"], fields["sources"], fields["question"])
-        # The page contains a stricter policy. This policy also applies outside the frame.
+        # The page itself contains a stricter policy. This one also protects the page if it is
+        # opened outside the frame of the form.
         return explainer.page(row).encode(), "sandbox allow-scripts; frame-ancestors 'self'"
 
     def _fields(self) -> Mapping[str, str]:
@@ -179,7 +187,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError as error:
             raise _Refused(HTTPStatus.BAD_REQUEST, "The body is not a form in UTF-8 with the "
                            f"fields {', '.join(_FIELDS)}.") from error
-        # Browsers end lines of a form with CR LF.
+        # In a form, browsers end each line with CR LF.
         return {name: form.get(name, [""])[0].replace("\r\n", "\n") for name in _FIELDS}
 
     def _body(self) -> bytes:
@@ -188,7 +196,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.LENGTH_REQUIRED, "The request does not say how long it is.")
         if int(length) <= MOST_BYTES:
             return self.rfile.read(int(length))
-        # A client reads the reply only after it has sent its request, so the rest is discarded.
+        # The client reads the reply only after it has sent the whole request, so the rest of the
+        # request is read and discarded.
         left = min(int(length), 10 * MOST_BYTES)
         while left > 0 and (piece := self.rfile.read(min(left, _READ_AT_ONCE))):
             left -= len(piece)

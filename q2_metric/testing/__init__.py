@@ -1,10 +1,10 @@
-"""Checks groundedness in a test suite.
+"""Checks in a test suite that sources support an answer.
 
 >>> from q2_metric.testing import assert_grounded
 >>> assert_grounded("It opened in 1889.", ["The tower opened in 1889."])  # doctest: +SKIP
 
-pytest finds the plug-in (:mod:`q2_metric.testing.plugin`) when this package is installed. The
-plug-in has the fixture ``grounded`` and the marker ``groundedness``.
+If this package is installed, pytest also offers the fixture ``grounded`` and the marker
+``groundedness`` (:mod:`q2_metric.testing.plugin`).
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ def assert_grounded(
     metric: str = "groundedness",
     **settings: Any,
 ) -> None:
-    """Fails unless the sources support the answer.
+    """Raises an AssertionError unless the sources support the answer.
 
-    The models are loaded at the first call and kept for the process.
+    The models are loaded at the first call, and stay loaded until the process ends.
 
     Args:
-        answer: the text to judge.
-        sources: the passages that the answer was written from.
+        answer: the text to check.
+        sources: the text, or the passages, that should support the answer.
         question: the question that the answer responds to, if it is known.
         threshold: the lowest score that passes, in [0, 1].
-        metric: the metric that decides: "groundedness", "scale", "q2", ….
+        metric: name of the metric whose score is checked: "groundedness", "scale", "q2", ….
         settings: keywords of the metric: ``preset``, ``dtype``, ``device``, ….
 
     Raises:
-        AssertionError: the score is below the threshold, or missing because the answer is blank or
-            claims nothing. The message names each unsupported claim, the position of the claim in
-            the answer, and the nearest passage.
+        AssertionError: the score is below the threshold, or there is no score because the answer is
+            blank or claims nothing. The message contains each unsupported claim, its place in the
+            answer, and the nearest passage of the sources.
         InputError: a text is not a string, the sources are blank, or the threshold is not in [0,
             1].
         MissingExtra, ModelError: a model cannot be loaded.
     """
-    __tracebackhide__ = True  # pytest shows the caller's line
+    __tracebackhide__ = True  # pytest then shows the line of the caller
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold must be in [0, 1], not {threshold}")
     row = scoring.given(answer, sources, None, "the answer", question)
@@ -67,7 +67,10 @@ def assert_grounded(
 
 @lru_cache(maxsize=4)
 def _loaded(metric: str, settings: tuple[tuple[str, Any], ...]) -> Sequence[Metric]:
-    """The loaded metric, and SCALE. The claims that SCALE judged explain a failure."""
+    """Loads the metric, and SCALE, whose claims are needed to explain a failure.
+
+    ``settings`` are pairs of a keyword and its value.
+    """
     return scoring.load(dict.fromkeys(["scale", metric]), dict(settings))
 
 

@@ -1,6 +1,6 @@
-"""The pytest plug-in: a fixture and a marker.
+"""The pytest plug-in of this package: the fixture ``grounded`` and the marker ``groundedness``.
 
-pytest imports this module at each start, so the module imports little.
+pytest imports this module each time it starts, so heavy imports are in the fixture.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ MARKER = "groundedness"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marker, so that pytest does not warn about it."""
+    """Registers the marker, so that pytest does not warn that it is unknown."""
     config.addinivalue_line(
-        "markers", f"{MARKER}(threshold=0.5, metric='groundedness', **settings): judges answers by "
-        "their sources; deselect with -m 'not groundedness'")
+        "markers", f"{MARKER}(threshold=0.5, metric='groundedness', **settings): checks that "
+        "sources support an answer; deselect with -m 'not groundedness'")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Adds the marker to each test that uses the fixture, so that such tests can be deselected."""
+    """Adds the marker to each test that uses the fixture, so that ``-m`` can deselect the test."""
     for item in items:
         if "grounded" in getattr(item, "fixturenames", ()):
             item.add_marker(MARKER)
@@ -29,9 +29,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def grounded(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Calls :func:`q2_metric.testing.assert_grounded` with the keywords of the test's marker.
+    """A fixture: the function :func:`q2_metric.testing.assert_grounded`.
 
-    The models are loaded once per process.
+    Keywords of the test's marker, such as ``threshold``, are passed on to the function.
     """
     from q2_metric.testing import assert_grounded
 

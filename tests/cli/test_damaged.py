@@ -111,9 +111,9 @@ def test_a_format_for_what_has_no_suffix(folder: Path) -> None:
 
 @pytest.mark.parametrize(("text", "form", "said"), [
     (ROW + '{"response": "a", "response": "r", "knowledge": "k"}\n' * 2, "jsonl",
-     "line 2: has the key 'response' twice; the last counts"),
+     "line 2: has the key 'response' twice; the last is read"),
     ("response,knowledge,response\na,k,r\na,k,r\n", "csv",
-     "line 2: the header has the column 'response' twice; the last counts"),
+     "line 2: the header has the column 'response' twice; the last is read"),
 ])
 def test_names_that_are_there_twice(folder: Path, text: str, form: str, said: str) -> None:
     (folder / "rows").write_text(text)

@@ -183,7 +183,7 @@ def test_blocks_are_of_the_form_and_size_that_were_asked_for(tmp_path: Path) -> 
     notes: list[str] = []
     [[row]] = replace(job, form="jsonl").blocks(str(path), None, notes.append)
     assert isinstance(row, Example)
-    assert notes == [f"{path}, line 1: has the key 'said' twice; the last counts"]
+    assert notes == [f"{path}, line 1: has the key 'said' twice; the last is read"]
 
 
 # --- scoring -------------------------------------------------------------------------------
