@@ -33,7 +33,8 @@ def print_report(report: Report) -> None:
 
 
 def _widths(table: Table) -> list[int]:
-    """The width of each column in characters: that of its longest cell or word of its title."""
+    """The width of each column in characters: the length of its longest cell, or of the longest
+    word of its title."""
     shown = table.shown()
     return [
         max(len(text) for text in [*column.title.split(), *(row[i] for row in shown)])

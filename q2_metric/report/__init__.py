@@ -1,1 +1,4 @@
-"""Shows the scores as one HTML page, with the evidence for each score."""
+"""The report page: one HTML file that shows scores and, for each response, their evidence.
+
+Also the gate (``q2 gate``), which checks the scores of a release.
+"""

@@ -1,11 +1,12 @@
 "use strict";
-// How a metric agrees with people's labels: what it decides at the threshold, and precision and
-// recall at every other.
+// Shows how the scores of a metric agree with human labels: a confusion matrix at the chosen
+// threshold, and the curve of precision and recall over all thresholds.
 const agree = (() => {
 const {element, facts, number, percent} = explain;
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [220, 180, 34, 26];
 
-// pairs: [score, label], label 1 for supported; `chosen` is told a threshold.
+// pairs: [score, label] of each response; the label is 1 for supported. `chosen` is called with a
+// threshold when the reader drags the point on the curve.
 function shown(pairs, name, threshold, chosen) {
   const count = (above, label) => pairs.filter(([score, said]) => (
     (score > threshold) === above && said === label)).length;
@@ -25,7 +26,7 @@ function shown(pairs, name, threshold, chosen) {
   return [table, curve(pairs, name, threshold, chosen)];
 }
 
-// A point for each threshold that changes a decision, from the strictest on.
+// [threshold, recall, precision] for each threshold that changes a decision, highest first.
 function points(pairs) {
   const all = pairs.filter(([, said]) => said === 1).length;
   return [...new Set([0, ...pairs.map(([score]) => score)])].sort((a, b) => b - a).map((t) => {
@@ -57,8 +58,8 @@ function curve(pairs, name, threshold, chosen) {
     return found.map(([t, r, p]) => [(x(r) - at[0]) ** 2 + (y(p) - at[1]) ** 2, t])
       .sort(([a], [b]) => a - b)[0];
   };
-  // The page draws another curve as the threshold moves: the window follows the pointer, and
-  // places are those of this one.
+  // While the point is dragged, the page replaces this curve by a new one. So the window listens to
+  // the pointer, and positions are measured on the curve where the dragging began.
   svg.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     const box = svg.getBoundingClientRect();

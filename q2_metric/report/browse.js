@@ -1,12 +1,12 @@
 "use strict";
-// The list of responses: filter, sort, page, compare; its state is in the page's address.
+// The list of responses, with filters, sorting and pages. Its state is stored in the page's URL.
 (() => {
 const {
   MEANINGS, SAME, SIGNS, asking, byId, card, change, element, facts, fill, known, main, metrics,
   number, numbers, percent, rowAt, scoreAt, several, signed,
 } = explain;
 const BINS = 20;
-const CHUNK = 50; // cards that are made at once where all are on one page
+const CHUNK = 50; // number of cards that are made at a time if the list has a single page
 const SIZES = ["50", "25", "100", "500", "all"];
 const count = (n) => n.toLocaleString("en");
 // As in encode.py.
@@ -38,7 +38,8 @@ const anyPlace = (wanted) => (item, state) => item.places.some((place) => wanted
 const judged = numbers.some((one) => known(one[WORST]));
 const isLabelled = (place) => known(numbers[place][LABEL]);
 const labelled = () => numbers.some((_, place) => isLabelled(place));
-// Above the threshold a response is consistent; the threshold itself is not (Q², section 4.2).
+// A response is consistent if its score is above the threshold, but not if it equals the threshold
+// (Q² paper, section 4.2).
 const above = (place, metric, state) => scoreAt(place, metric) > Number(state.threshold);
 const scored = (place, metric) => known(scoreAt(place, metric));
 const [one, other] = [asking.length ? asking[0][0] : main[0],
@@ -49,7 +50,7 @@ const KINDS = {
   better: ["better", (item, state) => change(item, state.metric) >= SAME],
   worse: ["worse", (item, state) =>
     known(change(item, state.metric)) && change(item, state.metric) <= -SAME],
-  crossed: ["on the other side of the threshold", (item, {metric, threshold}) => {
+  crossed: ["that crossed the threshold", (item, {metric, threshold}) => {
     const [a, b] = item.places.map((place) => scoreAt(place, metric));
     return known(a) && known(b) && (a > Number(threshold)) !== (b > Number(threshold));
   }],
@@ -63,7 +64,7 @@ const KINDS = {
   unsupported: ["with an unsupported claim", flagged("unsupported")],
   contradicted: ["with a contradicted claim", flagged("contradicted")],
   miscited: ["with a claim that cites the wrong passage", flagged("miscited")],
-  differs: ["with an answer that speaks against it", flagged("differs")],
+  differs: ["with an answer that speaks against support", flagged("differs")],
   unanswered: ["with an unanswered question", flagged("unanswered")],
   supported: ["with every answer supported", flagged("supported")],
   fallback: ["without a valid question", anyPlace((place) => !has(place, "error")
@@ -80,7 +81,7 @@ const kindsOf = (view) => Object.keys(KINDS)
   && (asking.length || !OF_QUESTIONS.includes(name))
   && (judged || !OF_CLAIMS.includes(name)));
 
-// What depends on all items of a view is counted once.
+// Remembers values that depend on all items of a view, so that each is computed once.
 const counted = new Map();
 function once(key, find) {
   if (!counted.has(key)) counted.set(key, find());
@@ -99,14 +100,16 @@ function searchable(place) {
   return row.searchable;
 }
 
-// 0 for the row with this id, 1 for an id with the words in it, 2 for any other text.
+// How well an item matches the searched words: 0 if they are its id, 1 if they are a part of its
+// id, 2 if they are in another text.
 function nearness(item, wanted) {
   const ids = item.places.map((place) => `${rowAt(place).id}`.toLowerCase());
   if (ids.includes(wanted)) return 0;
   return ids.some((id) => id.includes(wanted)) ? 1 : 2;
 }
 
-// The least support of a claim that is not supported; without one the response comes last.
+// The lowest support of an unsupported claim of the item. null if all claims are supported; such
+// items are sorted to the end.
 const least = (item) => item.places.reduce((low, place) => {
   const value = numbers[place][WORST];
   return known(value) && (low === null || value < low) ? value : low;
@@ -134,7 +137,7 @@ function filtered(state) {
   return keyed.map(([, , item]) => item);
 }
 
-// --- state: what the controls say, kept in the address --------------------------------------
+// --- state: the values of the controls, stored in the URL ------------------------------------
 
 const form = byId("controls");
 const TYPED = ["text", "min", "max", "threshold"];
@@ -147,7 +150,7 @@ const INITIAL = {
   mine: "",
 };
 const SELDOM = ["metric", "min", "max", "threshold", "size"];
-// The first is what an empty `sort` stands for.
+// The ways to sort a view. The first is the default, for which `sort` is "".
 const sorts = (view) => paired.has(view)
   ? {change: "largest change", high: "largest gain", low: "largest loss", order: "as in the file"}
   : {...(judged ? {worst: "worst claim first"} : {}), order: "as in the file",
@@ -191,7 +194,7 @@ function write(newEntry) {
 function update(wanted, newEntry = true) {
   const viewed = state.view;
   state = {...state, page: "1", open: "", ...wanted};
-  if (paired.has(viewed) !== paired.has(state.view)) { // a range of scores is none of differences
+  if (paired.has(viewed) !== paired.has(state.view)) { // a range of scores does not fit differences
     Object.assign(state, {min: "", max: "", sort: ""});
     if (OF_PAIRS.includes(state.show)) state.show = "any";
   }
@@ -205,7 +208,7 @@ function remember(details) {
   const open = new Set(state.open.split(",").filter(Boolean));
   open[details.open ? "add" : "delete"](details.dataset.key);
   state.open = [...open].join(",");
-  clearTimeout(writing); // once, where many open together
+  clearTimeout(writing); // if many open at the same time, the URL is written once
   writing = setTimeout(() => write(false), 50);
 }
 
@@ -264,7 +267,8 @@ function showList() {
   showOpenAll();
 }
 
-// Cards are made as the end of the list comes into view: 10,000 of them cost no more than 50.
+// Cards are made when the end of the list comes into view. So a list of 10,000 opens as fast as one
+// of 50.
 let made = 0;
 let waitingForEnd = null;
 function more(here) {
@@ -288,7 +292,7 @@ function more(here) {
   waitingForEnd.observe(byId("list").lastChild);
 }
 
-// The address of the page with this response first, and open.
+// A link to this page with the response at the top and opened.
 function link(item) {
   const {id} = rowAt(item.places[0]);
   const view = state.view === INITIAL.view ? {} : {view: state.view};
@@ -310,7 +314,8 @@ function showOpenAll() {
   byId("open-all").textContent = every ? "Close all" : "Open all";
 }
 
-// "at 0.50: 12 of 15 above it are supported": precision at the threshold, by people's labels.
+// Precision and recall at the threshold, by the human labels: "above 0.50: precision 80 % (12 of
+// 15), recall 75 %".
 function precision(name) {
   const places = shown.flatMap((item) => item.places)
     .filter((place) => isLabelled(place) && scored(place, name));
@@ -354,7 +359,7 @@ function histogram(name) {
       {x: i * 10 + 0.5, width: 9, y: 55 - height, height, class: class_});
     const whole = element("rect", {x: i * 10, width: 10, y: 0, height: 56, class: "hit"},
       element("title", {}, `${ends[0]} to ${ends[1]}: ${count(now[i])}`));
-    // A value on the edge belongs to the bar on its right.
+    // A value on the edge between two bars belongs to the bar on the right.
     const max = i === BINS - 1 ? ends[1] : Number((ends[1] - 0.001).toFixed(3));
     whole.addEventListener("click", () => update({metric: name, min: `${ends[0]}`, max: `${max}`}));
     svg.append(bar(tall(n), "all"), bar(tall(now[i]), "now"), whole);
@@ -406,7 +411,7 @@ function showNumbers() {
   showAgreement();
 }
 
-// Shows what the address says.
+// Shows the state that the URL contains.
 function arrive() {
   read();
   show();
@@ -416,7 +421,7 @@ function arrive() {
   if (opened) opened.scrollIntoView({block: "center"});
 }
 
-// --- what people do -----------------------------------------------------------------------------
+// --- what the reader does -----------------------------------------------------------------------
 
 let waiting = 0;
 const typed = () => Object.fromEntries(TYPED.filter((name) => form.elements[name].validity.valid)

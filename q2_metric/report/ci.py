@@ -1,6 +1,7 @@
-"""The outputs of a gate for CI: JUnit XML, a summary and annotations for GitHub, JSON.
+"""Writes the result of ``q2 gate`` for CI systems: JUnit XML, Markdown and annotations for GitHub,
+and JSON.
 
-The texts come from users, so each format escapes them.
+Users' texts are escaped as each format requires.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from q2_metric.report.gate import Case, Gate
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SHOWN = 20
-"""Maximum number of failures in a summary; the JUnit file and the JSON list all."""
+"""Maximum number of failed responses in the Markdown summary and in the annotations. The JUnit file
+and the JSON contain all."""
 
 
 def junit(gate: Gate) -> bytes:
-    """The cases as JUnit XML, which CI systems read.
+    """The result of a gate as JUnit XML, which CI systems read.
 
-    Each response is a test case. The test case is skipped if the response also failed in the
-    baseline or has no score.
+    Each response is a test case. A response that also failed in the baseline, or has no score,
+    counts as a skipped test.
     """
     failed, errors = gate.of("failed"), gate.of("error")
     suite = ElementTree.Element(
@@ -51,17 +53,17 @@ def junit(gate: Gate) -> bytes:
 
 
 def is_junit(path: str | Path) -> bool:
-    """Whether :func:`junit` wrote the file."""
+    """Whether a file is a JUnit file that :func:`junit` made."""
     return has_mark(path, b'<testsuites><testsuite name="q2 gate ')
 
 
 def _xml(text: str) -> str:
-    """The text without the characters that XML cannot hold."""
+    """The text with U+FFFD in place of each character that XML cannot hold."""
     return _NOT_XML.sub("�", text)
 
 
 def summary(gate: Gate) -> str:
-    """Markdown for a GitHub step summary: the verdict, then the worst responses."""
+    """Markdown for GitHub's step summary: whether the gate passed, then the worst responses."""
     lines = [f"### q2 gate: {'passed' if gate.passed else 'failed'}", "", f"{gate.headline}.", ""]
     lines += [f"- {note}" for note in gate.notes()]
     failed = gate.of("failed", "error")
@@ -79,7 +81,7 @@ def _line(case: Case) -> str:
 
 
 def _cell(text: str) -> str:
-    """The text, escaped so that it cannot end a table cell and is not formatted by Markdown."""
+    """Escapes a text for a cell of a Markdown table, so that Markdown prints it unchanged."""
     escaped = html.escape(" ".join(text.split()))
     return re.sub(r"([\\`*_{}\[\]()#+!|~-])", r"\\\1", escaped)
 
@@ -89,7 +91,7 @@ def _number(value: float | None) -> str:
 
 
 def workflow_commands(gate: Gate) -> list[str]:
-    """The workflow commands that make GitHub show each failure as an annotation of the run."""
+    """The lines that GitHub Actions turns into annotations of the run, one for each failure."""
     messages = [(f"{gate.metric}: row {case.id}", " | ".join([case.why, *case.findings]))
                 for case in gate.of("failed", "error")[:SHOWN]]
     if gate.worse:
@@ -99,13 +101,17 @@ def workflow_commands(gate: Gate) -> list[str]:
 
 
 def _command(text: str, *, value: bool = False) -> str:
-    """The text, escaped as GitHub's workflow commands require."""
+    """Escapes a text for a workflow command of GitHub.
+
+    If ``value`` is true, the text is a property of the command, such as its title. Properties need
+    more escapes.
+    """
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if value else text
 
 
 def as_json(gate: Gate) -> dict[str, Any]:
-    """The gate's decision and all cases as a JSON object."""
+    """The result of a gate, with all responses, as a JSON object."""
     return {
         "passed": gate.passed, "headline": gate.headline, "file": gate.name,
         "metric": gate.metric, "threshold": gate.threshold, "matched": gate.matched,

@@ -1,4 +1,4 @@
-"""Compares two systems: which rows belong together, and how their scores differ."""
+"""Compares the scores of two systems: matches their rows, and computes the paired differences."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from typing import Any, Literal
 from q2_metric.metrics.bootstrap import bootstrap_interval
 
 How = Literal["id", "number", "knowledge", "order"]
-"""How rows were matched. "number" means by ids that are only row numbers."""
+"""By what the rows of two systems were matched: by id; by ids that are only row numbers ("number");
+by knowledge, question and history ("knowledge"); or by their order."""
 
 SAME = 0.0005
-"""Scores that differ by less than this count as the same, because three digits are shown."""
+"""Scores that differ by less than this count as equal, because scores are shown with three digits.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """The mean difference of a metric between two systems, second minus first, over pairs of rows.
+    """How the scores of a metric differ between two systems, over pairs of matched rows.
 
-    ``interval`` is the 95 % bootstrap percentile interval over pairs. ``better``, ``worse`` and
-    ``same`` are numbers of pairs and add up to ``n``. A pair with a missing score is left out.
+    - ``n``: number of pairs in which both rows have a score. Other pairs are left out.
+    - ``value``: mean difference, second system minus first.
+    - ``interval``: 95 % bootstrap percentile interval of the mean difference.
+    - ``better``, ``worse``, ``same``: number of pairs in which the second score is higher, lower,
+      or differs by less than :data:`SAME`.
     """
 
     metric: str
@@ -36,20 +41,26 @@ class PairedDifference:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval excludes 0."""
+        """Whether the interval excludes 0, so that the difference is hardly due to chance."""
         return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
 
 
 @dataclass(slots=True)
 class SystemValues:
-    """The values of a system's rows that are needed to match and compare the rows, in order."""
+    """What is needed to match and compare the rows of a system, in the order of the rows.
+
+    - ``ids``: the id of each row.
+    - ``contexts``: a hash of each row's knowledge, question and history; ``None`` if the knowledge
+      is unknown.
+    - ``scores``: by metric, the score of each row, with NaN for a missing score.
+    """
 
     ids: list[str] = field(default_factory=list)
     contexts: list[int | None] = field(default_factory=list)
     scores: dict[str, array[float]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], metrics: Iterable[str]) -> None:
-        """Adds a row. A missing score is kept as NaN."""
+        """Adds an output row with its scores by these metrics."""
         self.ids.append(row["id"])
         knowledge = row.get("knowledge")
         context = (knowledge, row.get("question"), *(row.get("history") or ()))
@@ -61,15 +72,19 @@ class SystemValues:
 
 
 def match(first: SystemValues, second: SystemValues) -> tuple[How, list[tuple[int, int]]] | None:
-    """Pairs of rows that answer the same turn, as indexes; ``None`` if no row can be matched.
+    """Matches the rows of two systems that answer the same dialogue turn.
 
-    The first way that works is used:
+    The first of these methods that works is used:
 
     1. by id, if the ids of each system are unique and both systems share some. Ids that are only
-       row numbers are used only if most rows that share an id also share their knowledge,
+       row numbers are used only if most rows with the same id also have the same knowledge,
        question and history;
-    2. by knowledge, question and history; rows with equal texts are matched in order;
-    3. by order, if all texts are unknown and both systems have equally many rows.
+    2. by knowledge, question and history. Rows with equal texts are matched in order;
+    3. by order, if all texts are unknown and both systems have the same number of rows.
+
+    Returns:
+        The method, and the pairs (index of a row of the first system, index of a row of the
+            second). ``None`` if no row can be matched.
     """
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):
         places = {id_: place for place, id_ in enumerate(first.ids)}
@@ -87,7 +102,8 @@ def match(first: SystemValues, second: SystemValues) -> tuple[How, list[tuple[in
 
 
 def _counts(column: SystemValues) -> bool:
-    """Whether the ids of a system are only row numbers, as in the output for a file without ids."""
+    """Whether the ids of a system are only the row numbers 1, 2, …, as in the scores of a file that
+    has no ids."""
     return all(id_ == str(number) for number, id_ in enumerate(column.ids, start=1))
 
 
@@ -113,7 +129,10 @@ def _by_context(first: SystemValues, second: SystemValues) -> list[tuple[int, in
 def differences(
     first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]]
 ) -> list[PairedDifference]:
-    """The paired difference of every metric that both systems have."""
+    """The paired difference of each metric that both systems have.
+
+    ``pairs`` are the matched rows: (index in the first system, index in the second).
+    """
     paired = []
     for metric in first.scores:
         if metric not in second.scores:

@@ -1,4 +1,4 @@
-"""Encodes the page's data as JSON that is safe inside a script element and for HTML parsers."""
+"""Encodes the data of a report page as JSON that can safely stand in an HTML file."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring.verdict import unsupported
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
+"""Matches characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
 
 _IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
                             "\u2028": "\\u2028", "\u2029": "\\u2029"})
-"""Escapes after which JSON contains neither ``</script>`` nor ``<!--``."""
+"""Escapes for JSON inside a script element. Afterwards the JSON contains neither ``</script>`` nor
+``<!--``."""
 
 
 def safe(text: str) -> str:
-    """Replaces each character that HTML does not allow by one character.
-
-    So positions in the text stay the same.
-    """
+    """Replaces each character that HTML does not allow by U+FFFD. Character offsets in the text do
+    not change."""
     return _UNSAFE.sub("�", text)
 
 
 class Flag(IntFlag):
-    """The properties of a row that the page filters by. ``browse.js`` uses the same values."""
+    """Properties of a row by which a reader of the page can filter rows.
+
+    ``browse.js`` uses the same numbers.
+    """
 
     ERROR = 1
     ASKED = 2
@@ -46,7 +48,8 @@ class Flag(IntFlag):
 
 
 def flags(row: OutputRow) -> Flag:
-    """The flags of a row that :func:`~q2_metric.report.view.view` returned."""
+    """The properties of an output row, as a bit mask. The row comes from
+    :func:`~q2_metric.report.view.view`."""
     states = [question["state"] for question in row["questions"]]
     claims = row.get("claims") or ()
     unanswered = any(question["how"] == "no_answer" for question in row["questions"])
@@ -67,18 +70,20 @@ def json_rows(
     rows: Iterable[OutputRow], places: Iterable[int], columns: Sequence[str],
     measured: Sequence[Collection[str]], groupings: Sequence[Grouping] = (),
 ) -> Iterator[str]:
-    """Each row as one line of JSON: the values that the list of responses needs, and the whole row.
+    """Yields each row as a line of JSON, ``[numbers, row]``.
 
-    The page parses the values of all rows, but it parses a whole row only when it shows the row.
-    The values are: index of the system, flags, people's label (1, 0 or null), lowest support of an
-    unsupported claim (null without one), scores, and the row's groups as bits.
+    The page parses the numbers of all rows, but it parses a row only when it shows the row. The
+    numbers are: index of the row's system, :class:`Flag`, human label (1, 0 or null), lowest
+    support of an unsupported claim (null if there is none), the scores, and for each grouping a bit
+    mask of the row's groups.
 
     Args:
-        rows: rows of the output.
-        places: index of each row's system.
-        columns: columns of the metrics on the page.
-        measured: the argument of :func:`~q2_metric.report.view.view`, for each system.
-        groupings: groupings of the rows.
+        rows: output rows.
+        places: for each row, the index of its system.
+        columns: names of the score columns on the page.
+        measured: for each system, the argument ``measured`` of
+            :func:`~q2_metric.report.view.view`.
+        groupings: the columns by which the page can group rows.
     """
     from markupsafe import Markup
 
@@ -98,19 +103,20 @@ def json_rows(
 
 
 def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item without nulls and without ``plain``, whose sentence the row repeats."""
+    """A question or claim without its null values and without ``plain``, because the row's own
+    ``plain`` repeats that sentence."""
     return {name: value for name, value in item.items() if value is not None and name != "plain"}
 
 
 def to_json(value: object) -> str:
-    """The value as JSON that may stand in a script element."""
+    """Encodes a value as JSON that can stand in a script element of an HTML page."""
     return json.dumps(
         _clean(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")
     ).translate(_IN_SCRIPT)
 
 
 def _clean(value: object) -> object:
-    """The value with all texts in it made :func:`safe`."""
+    """A copy of a JSON value in which characters that HTML does not allow are replaced."""
     if isinstance(value, str):
         return safe(value)
     if isinstance(value, dict):
@@ -121,5 +127,6 @@ def _clean(value: object) -> object:
 
 
 def source_hash(text: str) -> str:
-    """The source expression that allows this text in a content security policy."""
+    """The expression with which a Content-Security-Policy allows a script or style with this text,
+    such as "'sha256-…'"."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

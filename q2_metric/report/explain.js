@@ -1,5 +1,5 @@
 "use strict";
-// Makes the explanation of a response, or of two side by side, out of the page's rows.
+// Shows a response, or two responses side by side, with the evidence of their scores.
 const explain = (() => {
 const {
   SIGN, STATES, element, known, laidOut, letter, linesOf, marked, ofKnowledge, ofResponse, sign,
@@ -7,13 +7,13 @@ const {
 } = marks;
 const SAME = 0.0005; // as in compare.py
 const NONE = "–";
-const SHORT = 60; // signs of a value that stands beside the id
+const SHORT = 60; // longest value (in characters) of another column that is shown beside the id
 
 const byId = (id) => document.getElementById(id);
 const facts = JSON.parse(byId("facts").textContent);
 const {signs: SIGNS, meanings: MEANINGS, dropped: DROPPED, no_support: NO_SUPPORT} = facts.words;
 
-// --- rows: a line each, [numbers, row]; the row is read when it is shown --------------------
+// --- rows: each line is [numbers, row]; the row is parsed when it is shown ------------------
 
 const lines = byId("rows").textContent.split("\n").filter((line) => line.startsWith("[["))
   .map((line) => line.endsWith(",") ? line.slice(0, -1) : line);
@@ -30,11 +30,12 @@ function rowAt(place) {
   }
   return read.get(place);
 }
-const FIRST = 4; // of a row's numbers: others stand before the scores, as in encode.py
+const FIRST = 4; // index of the first score in a row's numbers (encode.py)
 const scoreAt = (place, name) => numbers[place][FIRST + columns.indexOf(name)];
 
 const metrics = columns;
-// A metric's further columns stand beside its own where there is room for all.
+// Score columns besides the main column of their metric, such as "Q² without NLI". They are shown
+// only in some places.
 const further = new Set(facts.metrics.flatMap((one) => one.columns.slice(1)));
 const main = metrics.filter((name) => !further.has(name));
 const asking = facts.metrics.filter((one) => one.details === "questions")
@@ -127,13 +128,14 @@ function badges(row) {
 function response(row) {
   if (row.error && typeof row.response !== "string") return null; // the error says why
   if (typeof row.response !== "string") {
-    return element("p", {class: "absent"}, "The text of this response was not kept.");
+    return element("p", {class: "absent"}, "The text of this response was not saved.");
   }
   return element("div", {class: "response text", dir: "auto"},
     laidOut(row.response, ofResponse(row, signOf, tipOf)));
 }
 
-// A claim in words: what was decided, by which passage, and what it cites.
+// The verdict on a claim in words: what was decided, by which passage, and whether the claim cites
+// a supporting passage.
 function tipOf(item) {
   const where = known(item.passage_number) ? `passage ${item.passage_number}` : "the knowledge";
   const found = {supported: `supported by ${where}`, contradicted: `contradicted by ${where}`,
@@ -143,9 +145,10 @@ function tipOf(item) {
   return cited ? `${said} (${cited})` : said;
 }
 const CITED = {right: "cites a passage that supports it",
-  "wrong passage": "cites a passage that does not support it", unsupported: "its citation does not support it"};
+  "wrong passage": "cites a passage that does not support it",
+  unsupported: "cites a passage, but no passage supports it"};
 
-// What was asked: the last turn before the response.
+// The question that the response answers, or the last turn before the response.
 function asks(row) {
   const words = row.question || (row.history || []).at(-1);
   return words ? text("p", "question", words) : null;
@@ -176,7 +179,7 @@ function questions(row) {
   return element("ol", {class: "questions"}, ...list);
 }
 
-// What no question asks: those that were dropped, and words that are in none.
+// The questions that were rejected, and the words of the response that no question asks about.
 function notAsked(row) {
   const list = (row.dropped || []).map((one) => {
     const reason = DROPPED[one.reason] || one.reason;
@@ -184,11 +187,11 @@ function notAsked(row) {
     return element("li", {}, text("span", "", one.question), text("p", "how", other));
   });
   const words = [...new Set((row.unasked || []).map(([, word]) => word))].join(", ");
-  if (words) list.push(element("li", {}, text("span", "", `Words in no question: ${words}`)));
+  if (words) list.push(element("li", {}, text("span", "", `Words that no question asks about: ${words}`)));
   return list.length ? part("Not asked", element("ul", {class: "dropped"}, ...list)) : null;
 }
 
-// One sentence of knowledge stands above already; it is not repeated as support.
+// Whether the knowledge is a single sentence. Then the sentence is not shown again as support.
 const only = (row) => typeof row.knowledge === "string" && row.claims.every((item) =>
   !item.passage || item.passage.trim() === row.knowledge.trim());
 
@@ -240,16 +243,16 @@ function part(title, ...children) {
 }
 
 function history(row) {
-  if (!row.history || row.history.length + Boolean(row.question) < 2) return null; // stands above
+  if (!row.history || row.history.length + Boolean(row.question) < 2) return null; // shown above
   const turns = row.history.map((turn) => text("li", "", turn));
-  return part("Dialogue before", element("ol", {class: "turns"}, ...turns));
+  return part("Earlier turns", element("ol", {class: "turns"}, ...turns));
 }
 
-// The knowledge, which stays in view beside what is said about it.
+// The knowledge. It stays in view beside the findings.
 function knowledge(...of) {
   const [row] = of;
   if (typeof row.knowledge !== "string") {
-    return div("beside", part("Knowledge", element("p", {class: "absent"}, "Not kept.")));
+    return div("beside", part("Knowledge", element("p", {class: "absent"}, "The text of the knowledge was not saved.")));
   }
   const list = of.flatMap((one) => ofKnowledge(one, signOf, supports));
   const shown = element("ol", {class: "knowledge"}, ...numbered(row, list));
@@ -258,8 +261,8 @@ function knowledge(...of) {
     part("Knowledge", shown));
 }
 
-// The passages of the knowledge, or else its lines without the blank ones, numbered as verdicts
-// name them.
+// The numbered passages of the knowledge. If it is a single text, its lines that are not blank.
+// Verdicts use the same numbers.
 function numbered(row, list) {
   const whole = row.knowledge;
   const at = units(whole);
@@ -287,7 +290,7 @@ function findings(row) {
   }
   if (row.claims && row.claims.length) found.append(part("Claims", sentences(row)));
   if (row.parts && row.parts.length) {
-    found.append(part("What the score rests on", pulls(row)));
+    found.append(part("What raises and lowers the score", pulls(row)));
   }
   found.append(notAsked(row) || "", longOthers(row) || "");
   return found;
@@ -307,7 +310,7 @@ function explained(row) {
   return found;
 }
 
-// Pointing at a question or sentence lights its marks.
+// When the reader points at a question or claim, its marks in the texts are highlighted.
 function light(found) {
   for (const item of found.querySelectorAll("li[data-key]")) {
     const set = (on) => {
@@ -335,13 +338,13 @@ function heading(row) {
     ...badges(row), ...others(row));
 }
 
-// The other columns of the row: the short ones beside the id, the long ones below.
+// The values of other input columns. Short values are shown beside the id, long values below.
 const shownAs = (value) => typeof value === "string" ? value : JSON.stringify(value);
 const otherOf = (row, long) => Object.entries(row.other || {})
   .map(([name, value]) => [name, shownAs(value)])
   .filter(([, words]) => words && words !== "null" && (words.length > SHORT) === long);
 const others = (row) => otherOf(row, false)
-  .filter(([, words]) => !several || words !== facts.systems[row.system]) // stands there already
+  .filter(([, words]) => !several || words !== facts.systems[row.system]) // already shown
   .map(([name, words]) =>
   element("span", {class: "other"}, `${name}: `, element("bdi", {}, words)));
 function longOthers(row) {
@@ -372,7 +375,8 @@ function side(row) {
     span("n", shown), ...badges(row), ...others(row)), failure(row), response(row), inWords(row));
 }
 
-// The rows of an item; in a pair about the same knowledge, marks say whose they are.
+// The rows of an item. If two rows have the same knowledge, A or B before the number of a mark says
+// which row the mark belongs to.
 function rowsOf(item) {
   const found = item.places.map(rowAt);
   const [first, second] = found;
@@ -382,7 +386,7 @@ function rowsOf(item) {
   return found;
 }
 
-// A card of an item, {key, places}; `toggled` is told when it opens or closes.
+// The card of an item ({key, places}). `toggled` is called when it is opened or closed.
 function card(item, toggled) {
   const found = rowsOf(item);
   const [first] = found;

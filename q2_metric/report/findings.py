@@ -1,11 +1,11 @@
-"""The findings behind a score, and how often people agree with such findings.
+"""Classifies the findings behind a score, and says how often people agree with each kind.
 
-A finding is the result of one question of Q² or one claim of SCALE, such as "contradiction, 0.60 to
-0.80". For each kind of finding, ``reliability.json`` contains the share of the responses with such
-a finding that people call supported. The shares were measured on human-labelled sets with the
-bundled models (``python -m tools.training.reliability``). The marks on the page follow these
-shares. For other models or settings there are no measured shares: the marks then follow the finding
-itself, and the page says so.
+A finding is the result of one question of Q² or of one claim of SCALE. Its kind is a name such as
+"contradiction, 0.60 to 0.80". For each kind, ``reliability.json`` says which share of the responses
+with such a finding people judged supported. These shares were measured on human-labelled sets with
+the bundled models (``python -m tools.training.reliability``). The marks on the page (✓, ✗, ?)
+follow the shares. For other models or settings no shares were measured. There the marks follow the
+finding itself, and the page says so.
 """
 
 from __future__ import annotations
@@ -25,33 +25,36 @@ from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.metrics.signature import of_metric, parse
 
 State = Literal["supported", "differs", "open"]
-"""What a finding suggests: the response is supported, it is not supported, or neither."""
+"""What a finding suggests: the response is supported, the response is not supported ("differs"), or
+neither ("open")."""
 
 SIGNS: Mapping[State, str] = {"supported": "✓", "differs": "✗", "open": "?"}
 MEANINGS: Mapping[State, str] = {
     "supported": "speaks for support",
-    "differs": "speaks against it",
+    "differs": "speaks against support",
     "open": "says little either way",
 }
 FILE = "reliability.json"
 EDGES = (0.6, 0.8)
-"""Limits between the bands of the probability that an entailment model gives its label."""
+"""The NLI model's probability of its label is divided into bands at these values."""
 
 SENTENCE_EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)
-"""Limits between the bands of a claim's support, or of a whole response's score."""
+"""The support of a claim, or the score of a whole response, is divided into bands at these values.
+"""
 
 NO_SUPPORT = 0.5
-"""A sentence of the knowledge supports a claim only if its score is at least this value."""
+"""A sentence of the knowledge is shown as support only if it supports the claim with at least this
+score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The share of responses with a kind of finding that people call supported.
+    """Among responses with a certain kind of finding: the share that people judged supported.
 
-    A response with k findings counts as 1/k for each finding. ``low`` and ``high`` are the ends of
-    the 95 % interval, ``n`` is the number of responses. All sets have the same weight. Within a
-    set, supported and other responses have the same total weight, so that a share of 0.5 carries no
-    information.
+    ``low`` and ``high`` are the ends of the share's 95 % interval, and ``n`` is the number of
+    responses. A response with k findings counts as 1/k for each. All data sets have the same
+    weight. Within a set, the supported and the unsupported responses have the same total weight, so
+    a share of 0.5 says nothing.
     """
 
     share: float
@@ -67,13 +70,13 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """The shares by kind of finding, and the metrics for which they were measured.
+    """How often people agree with each kind of finding, measured with certain models and settings.
 
     Attributes:
-        signatures: signatures of the measured metrics.
-        findings: shares by name of the kind.
-        ranked: by column of a metric, how often a supported response scores higher than an
-            unsupported one.
+        signatures: the signatures of the measured metrics, by metric.
+        findings: the share of supported responses, by kind of finding.
+        ranked: by score column, how often a supported response has a higher score than an
+            unsupported response.
     """
 
     signatures: Mapping[str, str] = field(default_factory=dict)
@@ -81,9 +84,9 @@ class Reliability:
     ranked: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, signature: str) -> bool:
-        """Whether shares were measured for scores with this signature.
+        """Whether the shares were measured with the models and settings of this signature.
 
-        Models and settings must be the same; the version of the package may differ.
+        The version of the package may differ.
         """
         try:
             metric, settings = parse(of_metric(signature))
@@ -94,8 +97,8 @@ class Reliability:
         return {**settings, "version": ""} == {**measured, "version": ""}
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
-        """The kinds of evidence ("questions", "sentences") of these scores for which shares were
-        measured."""
+        """For which of the metrics with these signatures shares were measured, as the kinds of
+        their evidence: "questions" for Q², "sentences" for SCALE, "parts" for groundedness."""
         kinds = {entry(signature.partition("|")[0]).details
                  for signature in signatures if self.of(signature)}
         return {details for details in kinds if details is not None}
@@ -103,7 +106,7 @@ class Reliability:
 
 @cache
 def shipped() -> Reliability:
-    """The shares that were measured for the bundled preset."""
+    """Reads the shares that were measured with the models of the preset "bundled"."""
     content = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
     return Reliability(
         content["signatures"],
@@ -116,10 +119,10 @@ def shipped() -> Reliability:
 
 
 def of_question(question: Mapping[str, Any]) -> str:
-    """The kind of finding that a question's result belongs to.
+    """The kind of finding for the result of a question.
 
     Args:
-        question: an item of ``questions`` of the output.
+        question: an item of the field ``questions`` of an output row.
 
     >>> of_question({"how": "nli", "verdict": "contradiction", "verdict_p": 0.7})
     'contradiction, 0.60 to 0.80'
@@ -135,28 +138,29 @@ def of_question(question: Mapping[str, Any]) -> str:
 
 
 def of_sentence(sentence: Mapping[str, Any]) -> str:
-    """The kind of the finding about a claim. The claim's support determines the kind."""
+    """The kind of finding for a claim: the band of its support, as in "sentence, 0.20 to 0.50"."""
     return _banded("sentence", sentence["support"], SENTENCE_EDGES)
 
 
 def of_fallback(row: Mapping[str, Any]) -> str:
-    """The kind of the finding about a response without questions.
-
-    The score of the whole response determines the kind.
-    """
+    """The kind of finding for a response about which Q² asked no question: the band of its score,
+    such as "fallback, 0.20 to 0.50"."""
     return _banded("fallback", whole(row), SENTENCE_EDGES)
 
 
 def whole(row: Mapping[str, Any]) -> float | None:
-    """The row's Q² score, which judges the whole response if the row has no questions."""
+    """The Q² score of a row without questions, which judges the response as a whole."""
     columns = [column.name for metric in METRICS.values() if metric.details == "questions"
                for column in metric.columns]
-    # A calibration does not change the last column, so it is tried first.
+    # The last column is tried first, because calibration does not change it.
     return next((row[name] for name in reversed(columns) if row.get(name) is not None), None)
 
 
 def state_of(kind: str) -> State:
-    """What a kind of finding suggests by its name, if no shares were measured."""
+    """What a finding suggests about the response, judged only by the name of its kind.
+
+    This is used if no shares were measured.
+    """
     name, _, band = kind.partition(", ")
     if name in ("equal", "entailment"):
         return "supported"
@@ -182,9 +186,9 @@ def _banded(name: str, value: float | None, edges: tuple[float, ...]) -> str:
 
 
 def kinds_of(row: Mapping[str, Any]) -> dict[str, float]:
-    """The kinds of a row's findings.
+    """The kinds of the findings in an output row, each with its share of the metric's findings.
 
-    Each kind has its share of all findings of the same metric.
+    For example, if one of two questions has the kind "neutral", its share is 0.5.
     """
     asked = Counter(map(of_question, row.get("questions") or ()))
     if row.get("fallback"):

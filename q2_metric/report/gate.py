@@ -1,4 +1,4 @@
-"""A release gate decides which responses fail, and which of them passed in an earlier run."""
+"""The gate of ``q2 gate``: decides which responses fail, and whether the whole run passes."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from q2_metric.rows.plain import REASONS
 _SILENT = ("no_claim", "empty")
 
 Outcome = Literal["passed", "failed", "known", "skipped", "error"]
-"""Outcome of a response. "known": it failed in the baseline too. "skipped": it has no score,
-because it claims nothing or has no knowledge. "error": it could not be scored."""
+"""The gate's decision on a response. "known": the response failed, and failed in the baseline too.
+"skipped": it has no score, because it claims nothing or has no knowledge. "error": it could not be
+scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One response at the gate.
+    """A response and the gate's decision on it.
 
     Attributes:
         id: id of the row.
         response: text of the response; "" if the file has no texts.
-        score: score of the response in [0, 1], if it has one.
-        before: score of the same row in the baseline, if it has one.
-        outcome: see :data:`Outcome`.
-        why: the reason for the outcome, in one line.
-        findings: one line for each claim that is not supported, if the file has claims.
+        score: score of the response in [0, 1]; ``None`` if it has none.
+        before: score of the same row in the baseline; ``None`` if it has none.
+        outcome: the decision.
+        why: the reason for the decision, in one line.
+        findings: one line for each claim that is not supported. Empty if the file has no claims.
     """
 
     id: str
@@ -45,15 +46,17 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The decision of the gate.
+    """The gate's decision on a file of scores.
 
     Attributes:
-        name: name of the scored file.
-        metric, threshold: a response whose score is below ``threshold`` fails.
-        cases: the responses, in the order of the rows.
-        allowed: the highest number of failures with which the gate still passes.
-        change: the change of the mean since the baseline over paired rows, if there is a baseline.
-        matched: number of rows that are also in the baseline.
+        name: name of the file.
+        metric: the metric whose scores are checked.
+        threshold: a response with a lower score fails.
+        cases: the responses, in the order of the rows, each with the decision on it.
+        allowed: the gate passes if at most this many responses fail.
+        change: how the scores differ from those of the baseline, over matched rows; ``None``
+            without a baseline.
+        matched: number of rows that were matched with a row of the baseline.
     """
 
     name: str
@@ -65,25 +68,27 @@ class Gate:
     matched: int = 0
 
     def of(self, *outcomes: Outcome) -> list[Case]:
-        """The cases with these outcomes. Those with the lowest score come first."""
+        """The responses with these decisions, lowest score first."""
         cases = [case for case in self.cases if case.outcome in outcomes]
         return sorted(cases, key=lambda case: -1.0 if case.score is None else case.score)
 
     @property
     def worse(self) -> bool:
-        """Whether the mean fell: the 95 % interval of the change over paired rows is below 0."""
+        """Whether the mean score fell since the baseline: the 95 % interval of the mean difference
+        over matched rows is entirely below 0."""
         change = self.change
         return change is not None and change.interval is not None and change.interval[1] < 0
 
     @property
     def passed(self) -> bool:
-        """Whether the gate passes. The gate fails if no response has a score."""
+        """Whether the gate passes. It fails if too many responses fail, if the mean score fell, or
+        if no response has a score."""
         known = not self.cases or any(case.score is not None for case in self.cases)
         return known and len(self.of("failed", "error")) <= self.allowed and not self.worse
 
     @property
     def headline(self) -> str:
-        """The verdict in one line."""
+        """How many responses fail, in one line."""
         failed = len(self.of("failed", "error"))
         new = " newly" if self.change is not None else ""
         return (f"{failed} of {len(self.cases)} responses{new} "
@@ -91,7 +96,8 @@ class Gate:
                 f"({self.metric} under {self.threshold:g})")
 
     def notes(self) -> list[str]:
-        """Further lines for people: known failures, skipped rows and the change of the mean."""
+        """Further lines to print: failures known from the baseline, responses without a score, and
+        how the mean changed."""
         lines = []
         if known := len(self.of("known")):
             lines.append(f"{known} failed in the baseline too")
@@ -112,16 +118,22 @@ def gate(
     scored: ScoreFiles, metric: str, threshold: float, baseline: ScoreFiles | None = None,
     allowed: int = 0,
 ) -> Gate:
-    """Decides on the responses of one scored file.
+    """Decides which responses of a file fail.
 
-    Without a baseline, every response whose score is below ``threshold`` fails. With a baseline,
-    such a response fails only if it passed in the baseline or is not in it. A response also fails
-    if it claims nothing now but had a score in the baseline. ``no_claim`` of the files says how
-    responses that claim nothing count in the change of the mean.
+    Without a baseline, each response whose score is below ``threshold`` fails. With a baseline,
+    such a response counts as "known" if its row was below ``threshold`` there too. A response that
+    claims nothing also fails if its row had a score in the baseline.
+
+    Args:
+        scored: the scores of one file.
+        metric: the metric whose scores are checked.
+        threshold: the lowest score that passes.
+        baseline: the scores of an earlier run.
+        allowed: the gate passes if at most this many responses fail.
 
     Raises:
-        InputError: a file has no such metric or has several systems, the files were scored by
-            different models or settings, or no row can be matched.
+        InputError: a file has no scores of the metric or has several systems, the files were scored
+            by different models or settings, or no row can be matched.
     """
     name, rows = _one(scored, metric)
     before: dict[int, float | None] = {}
@@ -154,7 +166,7 @@ def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow]]:
 
 
 def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> None:
-    # The gate compares rows, so settings of the mean may differ.
+    # The gate compares the scores of rows, so the files may differ in how means are computed.
     signed = [of_metric({score.name: score.signature for score in file.runs[0].scores}[metric])
               for file in (scored, baseline)]
     if all(signed) and signed[0] != signed[1]:

@@ -1,20 +1,21 @@
 "use strict";
-// The values of a column that the rows kept, side by side: how many of their responses have an
-// unsupported claim, and their means. The numbers are made where the page is written.
+// A table with a line for each value of an input column, such as the model: how many responses have
+// an unsupported claim, and the mean scores. The numbers were computed when the page was written.
 const groups = (() => {
 const {element, known} = marks;
 const {columns, facts, main, number, numbers, percent, several} = explain;
-const FIRST = 4 + columns.length; // of a row's numbers, those of its groups; as in encode.py
+const FIRST = 4 + columns.length; // index of the first group in a row's numbers (encode.py)
 const found = facts.groups || [];
 const names = found.map((one) => one.column);
 
-// Whether the row at a place has the value, by its place among those of the column.
+// Whether a row has a value in a column. `place` is the index of the row, `value` the index of the
+// value among the column's values.
 function has(place, column, value) {
   const bits = numbers[place][FIRST + names.indexOf(column)];
   return Math.floor(bits / 2 ** value) % 2 === 1;
 }
 
-// Words of a filter that still holds, or "" for none.
+// A filter in words, such as "model: gpt"; "" if there is no such column or value.
 function named(column, value) {
   const one = found[names.indexOf(column)];
   return one && one.values[value] !== undefined ? `${column}: ${one.values[value]}` : "";
@@ -47,8 +48,8 @@ function line(one, [system, value, rows, judged, unsupported, contradicted, mean
     ...main.map((name) => cell(facts.titles[name], number(means[columns.indexOf(name)]))));
 }
 
-// The table of a column; `seen` are the places of the systems in view, and `pick` is told the
-// value that was chosen, "" for none.
+// The table of a column. `seen` are the indexes of the systems in view. `pick` is called with the
+// index of the value that the reader chose, or with "" for none.
 function table(column, value, seen, pick) {
   const one = found[names.indexOf(column)];
   const lines = one.lines.filter(([system]) => seen.has(system));

@@ -1,4 +1,4 @@
-"""Groups the responses of a page by the values of a kept column, such as the model."""
+"""Groups the responses on a report page by the values of an input column, such as "model"."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.scoring.verdict import VerdictCounts
 
 MOST = 30
-"""Maximum number of values of a column; the page keeps a row's values as bits of one number."""
+"""Maximum number of different values in a column to group by. There is a limit because the page
+stores a row's values as the bits of one number."""
 LONGEST = 60
-"""Maximum characters of a value. A column with longer values holds texts, not groups."""
+"""Maximum number of characters of a value. A column with longer values contains texts rather than
+groups."""
 USUAL = ("model", "system")
-"""Columns that the page is grouped by if the run was not grouped by any column."""
+"""If the user named no column to group by (``--group-by``), the page groups by one of these."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """The rows of one system with the same value in a column."""
+    """Collects the results of the rows of one system that have the same value in a column."""
 
     aggregate: Aggregate
     rows: int = 0
@@ -32,11 +34,12 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A column, its sorted values, and the results of the rows with each value.
+    """A column by which the page can group rows, with the results for each of its values.
 
-    ``lines`` has an entry for each system and value. An entry contains: index of the system, index
-    of the value, number of rows, of judged rows, of rows with an unsupported claim, of rows with a
-    contradicted claim, and the means.
+    ``values`` are the column's values, sorted. ``lines`` has an entry for each system and value.
+    An entry contains: index of the system, index of the value, number of rows, number of rows with
+    claims, number of rows with an unsupported claim, number of rows with a contradicted claim, and
+    the list of mean scores.
     """
 
     column: str
@@ -44,27 +47,27 @@ class Grouping:
     lines: tuple[tuple[Any, ...], ...]
 
     def bits(self, row: Mapping[str, Any]) -> int:
-        """The values of a row in this column, as a bit mask with one bit for each value."""
+        """The row's values in this column, as a bit mask: bit i stands for ``self.values[i]``."""
         return sum(1 << self.values.index(value) for value in _values(row, self.column))
 
     def as_json(self) -> dict[str, Any]:
-        """The grouping as data for the page."""
+        """The grouping as a JSON object for the scripts of the page."""
         return {"column": self.column, "values": self.values, "lines": self.lines}
 
 
 def groupings(
     runs: Sequence[SystemRun], rows: Iterable[OutputRow], names: Sequence[str],
 ) -> list[Grouping]:
-    """The columns by which the page can group rows.
+    """Finds the columns by which the page can group rows, and computes the results of the groups.
 
-    The values of such a column are short. There are at least two different values, at most
-    :data:`MOST`, and fewer than rows. A column that a run was grouped by may also have a single
-    value, or a different value in each row.
+    Such a column has short values. It has at least two different values, at most :data:`MOST`, and
+    fewer values than there are rows. A column that the user named with ``--group-by`` may also have
+    one value, or a different value in each row.
 
     Args:
         runs: the systems.
-        rows: rows of all systems, one system after the other, with a verdict on each claim.
-        names: names of the metrics' columns.
+        rows: the output rows of all systems, one system after the other.
+        names: names of the score columns whose means are computed.
     """
     asked = asked_for(runs)
     by_column: dict[str, dict[str, dict[int, _Group]]] = {}
@@ -103,7 +106,7 @@ def _names_systems(
 ) -> bool:
     """Whether a column only repeats the names of the systems.
 
-    True if each value is the name of one system, and only the rows of this system have the value.
+    This is so if each value is the name of a system, and only the rows of this system have it.
     """
     names = {runs[place].name: place for place in range(len(runs))}
     return len(runs) > 1 and all(list(there) == [names.get(value)]
@@ -125,12 +128,12 @@ def _grouping(
 
 
 def asked_for(runs: Sequence[SystemRun]) -> list[str]:
-    """The columns that the runs were grouped by."""
+    """The columns that the user named with ``--group-by`` when the runs were scored."""
     return list(dict.fromkeys(name for run in runs for name in run.group_by))
 
 
 def chosen(groups: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
-    """The column that the page is grouped by when it opens; "" for none."""
+    """The column by which the page groups rows when it is opened; "" if it does not group them."""
     wanted = (*asked_for(runs), *USUAL)
     return next((group.column for group in groups if group.column in wanted), "")
 

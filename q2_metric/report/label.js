@@ -1,10 +1,10 @@
 "use strict";
-// The reader's own labels. They stand in the page's address, count before those of the file, and
-// are written with the rows that the reader saves.
+// Labels that the reader gives on the page. They are stored in the page's URL, and replace the
+// labels of the file. They are also written to the file if the reader saves rows.
 const label = (() => {
 const {element, units} = marks;
 const {facts, numbers, rowAt, several} = explain;
-const LABEL = 2; // of a row's numbers; as in encode.py
+const LABEL = 2; // index of the label in a row's numbers (encode.py)
 const given = numbers.map((one) => one[LABEL]);
 const mine = new Map();
 
@@ -14,7 +14,7 @@ function set(place, said) {
   numbers[place][LABEL] = said ?? given[place];
 }
 
-// "3y7n": row 3 is supported, row 7 is not.
+// The reader's labels as a text for the URL. "3y7n": row 3 is supported, row 7 is not.
 const words = () => [...mine].map(([place, said]) => `${place}${said ? "y" : "n"}`).join("");
 
 function read(text) {
@@ -26,7 +26,7 @@ function read(text) {
 
 function buttons(place, changed) {
   const made = [[1, "✓", "supported"], [0, "✗", "not supported"]].map(([said, sign, meaning]) => {
-    const button = element("button", {type: "button", title: "keys: y, n; j and k move",
+    const button = element("button", {type: "button", title: "keys: y and n set your label, j and k go to the next and the previous response",
       "aria-label": `your label: ${meaning}`}, sign);
     button.addEventListener("click", () => {
       set(place, mine.get(place) === said ? null : said);
@@ -41,7 +41,7 @@ function buttons(place, changed) {
   return element("span", {class: "label"}, "your label", ...made.map(([, button]) => button));
 }
 
-// Buttons beside the id of each response of a card; `changed` is told of each new label.
+// Adds buttons beside the id of each response of a card. `changed` is called after each new label.
 function add(card, item, changed) {
   const headings = card.querySelectorAll(".said .heading");
   item.places.forEach((place, i) => {
@@ -49,7 +49,7 @@ function add(card, item, changed) {
   });
 }
 
-// A row as q2 score and q2 calibrate read it.
+// The row as an object that q2 score and q2 calibrate can read.
 function plain(place) {
   const row = rowAt(place);
   const at = units(row.knowledge || "");
@@ -66,7 +66,7 @@ function plain(place) {
     ...(said === null ? {} : {label: said}), ...row.other};
 }
 
-// Downloads the rows as a file of lines.
+// Saves the rows to a jsonl file.
 function save(places) {
   const lines = places.map((place) => `${JSON.stringify(plain(place))}\n`);
   const url = URL.createObjectURL(new Blob(lines, {type: "application/jsonl"}));
@@ -74,7 +74,8 @@ function save(places) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-// In the list: j and k go to the next and the previous response, y and n label it.
+// Handles keys in the list: j and k go to the next and the previous response, y and n label the
+// current one.
 function keys(event) {
   const card = event.target.closest("li.card");
   if (!card || event.ctrlKey || event.metaKey || event.altKey) return;

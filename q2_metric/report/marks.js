@@ -1,6 +1,6 @@
 "use strict";
-// Marks in texts: what was asked, what supports and what contradicts.
-// Texts reach the page as text nodes only (element() below), never as markup.
+// Marks parts of texts: claims, words that a question asks about, and passages that support or
+// contradict. Users' texts become text nodes (element() below), never markup.
 const marks = (() => {
 const SVG = new Set(["svg", "rect", "title", "path", "circle", "text", "line"]);
 const SIGN = {supported: "✓", contradicted: "≠", "not found": "✗", "not checked": "?"};
@@ -21,7 +21,7 @@ function element(tag, attributes, ...children) {
 const known = (value) => typeof value === "number";
 const letter = (place) => place < 26 ? String.fromCharCode(97 + place) : `s${place + 1}`;
 
-// Places count code points, as in Python; strings here count UTF-16 units.
+// A function that converts an offset in code points (as in Python) to one in UTF-16 units.
 function units(whole) {
   if (!/[\ud800-\udbff]/.test(whole)) return (place) => place;
   const starts = [];
@@ -30,15 +30,15 @@ function units(whole) {
   return (place) => place < starts.length ? starts[place] : whole.length + 1;
 }
 
-// A mark of `piece` at `start`, or nothing where the text has something else there (as with
-// resolved pronouns, where places are those of another text).
+// A mark of the text `piece` at the offset `place`. null if the text has other words there. (If
+// pronouns were replaced by names, offsets refer to the replaced text.)
 function markAt(whole, place, piece, rest) {
   if (!piece || !known(place) || place < 0) return null;
   const start = units(whole)(place);
   return whole.startsWith(piece, start) ? {start, end: start + piece.length, ...rest} : null;
 }
 
-// The text cut where marks begin and end; each piece shows all the marks that cover it.
+// The text, cut where marks begin and end. Each piece shows all marks that cover it.
 function marked(whole, list) {
   const found = document.createDocumentFragment();
   const edges = [...new Set([0, whole.length, ...list.flatMap((m) => [m.start, m.end])])];
@@ -55,7 +55,7 @@ function marked(whole, list) {
     const own = over.filter((mark) => !mark.shape);
     const sign = () => found.append(...own.filter((one) => one.end === right && one.sign)
       .map((one) => one.sign()));
-    if (shapes.includes("hidden")) { // signs of Markdown
+    if (shapes.includes("hidden")) { // signs of Markdown, such as **
       sign();
       continue;
     }
@@ -84,7 +84,7 @@ function sign(state, shown, name) {
     {class: `sign ${state}`, role: "img", "aria-label": name, title: name}, shown);
 }
 
-// What is said of a mark, shown while it is pointed at or has the focus.
+// Shows the words about a mark while the reader points at it, or while it has the focus.
 const tips = element("div", {id: "tip", role: "tooltip", hidden: true});
 document.body.append(tips);
 function pointed(mark, words) {
@@ -102,7 +102,8 @@ function pointed(mark, words) {
   mark.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 }
 
-// A text in lines; a Markdown table is a table. Marks keep their places; all texts are text nodes.
+// A text with its line breaks, in which a Markdown table becomes an HTML table. Marks stay on their
+// words.
 const RULE = /^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$/;
 function laidOut(whole, list) {
   const all = [...list, ...shapes(whole)];
@@ -118,7 +119,7 @@ function laidOut(whole, list) {
       || !RULE.test(lines[i + 1].words)) continue;
     let last = i + 2;
     while (last < lines.length && lines[last].words.includes("|")) last++;
-    // Blank lines before a table and after it are its margin.
+    // Blank lines before and after a table are dropped, because the table has a margin.
     const before = whole.slice(from, lines[i].start).trimEnd().length;
     if (before) found.append(part(from, from + before));
     const rows = [lines[i], ...lines.slice(i + 2, last)].map((line, n) => element("tr", {},
@@ -155,7 +156,7 @@ function cells({words, start}) {
   return found.map(([a, b]) => [a, Math.max(a, b)]);
 }
 
-// Bold words, code and headings: their signs are hidden.
+// Bold words, code and headings in Markdown. Their signs, such as **, are hidden.
 function shapes(whole) {
   const found = [];
   const add = (pattern, shape) => {
@@ -173,7 +174,8 @@ function shapes(whole) {
   return found.filter((mark) => mark.end > mark.start);
 }
 
-// The response: its claims, or without any what was asked about and lightly what was not.
+// The marks of the response: its claims. Without claims, the words that questions ask about and,
+// less visibly, the words that no question asks about.
 function ofResponse(row, signOf, tipOf) {
   if (row.claims && row.claims.length) {
     const at = units(row.response);
@@ -189,15 +191,16 @@ function ofResponse(row, signOf, tipOf) {
       sign: () => signOf(row, question, i, "question"),
     })).filter(Boolean);
   const open = (row.unasked || []).map(([start, word]) => markAt(row.response, start, word,
-    {kind: "unasked", key: "", title: "no question has this word"}));
+    {kind: "unasked", key: "", title: "no question asks about this word"}));
   return [...asked, ...open.filter(Boolean)];
 }
 
-// The knowledge: each answer, the support of each sentence and what contradicts it.
+// The marks of the knowledge: the answers to questions, and the sentences that support or contradict
+// a claim.
 function ofKnowledge(row, signOf, supports) {
   const found = row.questions.map((question, i) => {
     const answer = question.knowledge_answer;
-    // Scores of earlier versions do not say where the answer stands.
+    // Files of earlier versions do not contain the offset of the answer.
     const place = question.knowledge_start ?? firstPlace(row.knowledge, answer);
     return markAt(row.knowledge, place, answer, {
       kind: "asked", state: question.state, key: `${row.prefix}${i + 1}`,

@@ -1,18 +1,18 @@
-"""Writes the page: one HTML file that needs no other file.
+"""Writes the report page: a single HTML file that needs no other file and no network.
 
 The file contains the systems' scores and then the rows, as JSON. These scripts show them:
 
-- ``marks.js`` marks passages in texts;
+- ``marks.js`` marks claims and passages in texts;
 - ``explain.js`` shows a response with the evidence of its scores;
-- ``browse.js`` lists the responses;
-- ``agree.js`` shows agreement with people's labels;
-- ``label.js`` keeps the reader's own labels, and saves rows;
-- ``groups.js`` compares the values of a column;
-- ``runs.js`` shows how the scores change over the checkpoints of a run.
+- ``browse.js`` lists, filters and sorts the responses;
+- ``agree.js`` shows how the scores agree with human labels;
+- ``label.js`` stores labels that the reader gives on the page, and saves rows to a file;
+- ``groups.js`` compares groups of rows, such as the models;
+- ``runs.js`` shows how the scores change over checkpoints or dates.
 
-Rows wait on disk in a :class:`~q2_metric.report.spool.Spool` and are written one by one, so memory
-does not grow with the number of rows. Only a comparison of systems keeps all ids and scores in
-memory.
+Rows are stored in a temporary file (:class:`~q2_metric.report.spool.Spool`) and written one by one,
+so the memory does not grow with the number of rows. Only the ids and scores that a comparison of
+systems needs are all in memory.
 """
 
 from __future__ import annotations
@@ -48,28 +48,30 @@ if TYPE_CHECKING:
 
 MATCHED_BY: Mapping[How, str] = {
     "id": "id",
-    "number": "row number, since the files have no ids",
+    "number": "row number, because the files have no ids",
     "knowledge": "knowledge, question and history",
-    "order": "row number, since texts are not known",
+    "order": "row number, because the texts are unknown",
 }
+"""What the page says about how the rows of two systems were matched."""
 
 _NONE = "–"
 
 _MOST_VERDICTS = 4
-"""Maximum number of systems whose verdicts are shown at the top of the page."""
+"""At the top, the page says how many responses have an unsupported claim, for at most this many
+systems. The others are folded away."""
 
 _CHUNK = 64
-"""Number of pieces of the page that are written at a time."""
+"""Number of pieces of the rendered template that are written at a time."""
 
 
 @contextmanager
 def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool]:
-    """Collects rows, and writes the page when the block ends without an error.
+    """A context for collecting rows. When it ends without an error, the report page is written.
 
     Args:
-        path: file to write.
-        results: the results of the files. They are read when the block ends, so the caller can add
-            results until then.
+        path: path of the page.
+        results: the result of each scored file. The list is read when the context ends, so the
+            caller can add results until then.
 
     Raises:
         InputError: the file cannot be written.
@@ -82,12 +84,13 @@ def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool
 
 
 def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> None:
-    """Writes the page. An existing page is replaced only when the new one is complete.
+    """Writes the report page. An existing page is replaced only when the new page is complete.
 
     Args:
-        path: file to write.
-        runs: the systems; each later system is compared with the first.
-        rows: rows of all systems, one system after the other; iterated several times.
+        path: path of the page.
+        runs: the systems. Each is compared with the first.
+        rows: the output rows of all systems, one system after the other. They are iterated several
+            times.
 
     Raises:
         InputError: the file cannot be written.
@@ -98,20 +101,20 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
 
 
 def is_page(path: str | Path) -> bool:
-    """Whether a file is a page that :func:`write_page` wrote."""
+    """Whether a file is a report page that :func:`write_page` wrote."""
     return has_mark(path, _MADE_BY)
 
 
 _MADE_BY = b'<meta name="generator" content="q2-metric">'
-"""A line of the template that distinguishes our pages from other files."""
+"""A line that every report page contains. It tells report pages from other files."""
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
-    """A page that shows a single response. Other pages can show it in a frame.
+    """The HTML of a page that shows a single response. Another page can show it in a frame.
 
     Args:
-        row: row of the output, with its texts.
-        signatures: signatures that are shown below the response.
+        row: the output row of the response, with its texts.
+        signatures: signatures of the metrics, to show below the response.
     """
     shown = [name for name in columns() if name in row]
     measured = shipped().covers(signatures)
@@ -126,7 +129,7 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
 
 
 def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
-    """The page in pieces. Each row is read only when it is written."""
+    """Yields the HTML of the report page in pieces. Each row is read only when it is needed."""
     steps = series([run.name for run in runs], [run.date for run in runs])
     comparisons = compare_runs(runs, rows, neighbours=steps is not None)
     with_first = [comparison for comparison in comparisons if comparison.against == 0]
@@ -167,7 +170,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
 
 
 def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[VerdictCounts]:
-    """How many responses of each system have an unsupported claim."""
+    """Counts, for each system, how many of its responses have an unsupported claim."""
     verdicts = [VerdictCounts() for _ in runs]
     for place, row in zip(places(runs), rows, strict=True):
         verdicts[place].add(row)
@@ -175,9 +178,10 @@ def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[Verd
 
 
 def _named(shown: Sequence[str]) -> dict[str, Any]:
-    """For the columns ``shown``: their titles, and their metrics in the registry's order.
+    """The titles and metrics of the score columns ``shown``, as data for the page.
 
-    For each metric, the result names its columns (the main column first) and its kind of evidence.
+    The result has two keys. "titles" contains the title of each column. "metrics" contains, for
+    each metric, its columns (the main column first) and its kind of evidence.
     """
     known = columns()
     names = [*(name for name in known if name in shown),
@@ -194,10 +198,13 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
 
 
 def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
-    """How often people agree with the findings of these systems, and the descriptions of the
-    findings.
+    """How often people agree with findings, and the words that describe scores and findings, as
+    data for the page.
 
-    ``measured`` is false for a system if no shares were measured for its models or settings.
+    Args:
+        shown: names of the score columns on the page.
+        measured: for each system, the kinds of evidence for which agreement was measured with its
+            models and settings. Empty if it was not measured.
     """
     table = shipped()
     return {
@@ -213,7 +220,7 @@ def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict
 
 
 def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of the template that every page needs."""
+    """The variables of the template that every page needs: scripts, style and data."""
     from markupsafe import Markup
 
     style, *scripts = (
@@ -255,7 +262,7 @@ def _environment() -> Environment:
 
 
 def _mixed(runs: Sequence[SystemRun]) -> list[str]:
-    """Metrics whose scores come from different models or settings."""
+    """The score columns that different systems computed with different models or settings."""
     signatures: dict[str, set[str]] = {}
     for score in (score for run in runs for score in run.scores):
         signatures.setdefault(score.name, set()).add(score.signature)
@@ -263,7 +270,10 @@ def _mixed(runs: Sequence[SystemRun]) -> list[str]:
 
 
 def _reach(comparisons: Sequence[SideBySide]) -> float:
-    """The end of the axis of differences. All intervals fit on the axis."""
+    """The value at the right end of the axis on which differences are drawn.
+
+    It is chosen so that all intervals fit on the axis.
+    """
     ends = [abs(end) for c in comparisons for d in c.differences for end in d.interval or ()]
     return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1)), 1)
 
@@ -273,7 +283,7 @@ def _number(value: float | None) -> str:
 
 
 def _signed(value: float | None) -> str:
-    """A number with its sign as a typographic character: −0.120."""
+    """A number with three decimals and its sign, such as "+0.120" or "−0.120" (a true minus)."""
     if value is None:
         return _NONE
     text = f"{value:+.3f}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""Reads outputs of ``q2 score --out``: the rows, the systems' scores, the signatures."""
+"""Reads files that ``q2 score --out`` wrote: the rows, the mean scores and the signatures."""
 
 from __future__ import annotations
 
@@ -39,12 +39,16 @@ _KINDS: Mapping[Form, tuple[type, str]] = {
     "objects": (list, "a list"),
     "json": (dict, "an object"),
 }
-"""The Python type of a field's values, and the name of this type in messages."""
+"""By type of a field: the Python class of its values, and the name of this type in messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreFiles:
-    """The systems of one or several files of scores, and their rows, one system after the other."""
+    """The systems in one or several files of scores.
+
+    ``rows`` contains the output rows of each system. Iterating over the object yields the rows of
+    all systems, one system after the other.
+    """
 
     runs: tuple[SystemRun, ...]
     rows: tuple[Spool, ...]
@@ -62,20 +66,21 @@ def read_scores(
     form: str | None = None,
     systems_by: str | None = None,
 ) -> ScoreFiles:
-    """Reads the systems of these files, one system for each file that was scored.
+    """Reads files of scores. Each input file that was scored is a system.
 
     Args:
-        paths: outputs of ``q2 score --out`` (.jsonl, .csv, .parquet; ``-`` for stdin).
-        open_files: closes the temporary files that hold the rows.
-        texts: the scored files, in the same order, for outputs without texts.
-        columns: column names of the files in ``texts``.
-        form: format of the files in ``texts`` whose suffix does not determine it, one of
-            :data:`q2_metric.rows.formats.FORMS`.
-        systems_by: a kept column whose values name the systems.
+        paths: files that ``q2 score --out`` wrote (.jsonl, .csv, .parquet); "-" is standard input.
+        open_files: a context that closes the temporary files with the rows when it ends.
+        texts: if the files lack texts, the files that were scored, in the same order.
+        columns: the columns of the files in ``texts`` that the user named.
+        form: format (:data:`q2_metric.rows.formats.FORMS`) of files whose suffix does not determine
+            it.
+        systems_by: name of an input column. If given, the rows with the same value in this column
+            form a system.
 
     Raises:
-        InputError: a file cannot be read or is not an output, ``texts`` do not fit the outputs, or
-            a row lacks the column ``systems_by``.
+        InputError: a file cannot be read or is no file of scores, ``texts`` do not match the files
+            of scores, or a row lacks the column ``systems_by``.
         MissingExtra: a parquet file needs pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
@@ -109,7 +114,7 @@ def read_scores(
 
 
 class _System:
-    """A system while its rows are read."""
+    """Collects the rows and scores of one system while a file is read."""
 
     def __init__(self, name: str, rows: Spool, no_claim: NoClaim) -> None:
         self.name = name
@@ -143,16 +148,19 @@ class _System:
 
 
 def _system_of(row: OutputRow, column: str, where: str) -> str:
-    """The name of the row's system: the row's value in the column ``column``."""
+    """The name of the row's system: its value in an input column. ``where`` is for the error."""
     other = row.get(OTHER.name) or {}
     if column not in other and row.get("error") is None:
         kept = ", ".join(map(repr, other)) or "none"
-        raise InputError(f"{where}: kept no column {column!r}; kept columns: {kept}")
+        raise InputError(f"{where}: does not contain the column {column!r}; it contains: {kept}")
     return values_of(other.get(column))[0]
 
 
 def day(path: str) -> str:
-    """The day on which the run ended, from the manifest beside its output; "" if unknown."""
+    """The day on which a run ended, such as "2026-11-25"; "" if it is unknown.
+
+    ``path`` is the file of scores. Its manifest contains the date.
+    """
     date = (read_manifest(beside(path)) or {}).get("date")
     try:
         return datetime.fromisoformat(str(date)).date().isoformat()
@@ -161,13 +169,14 @@ def day(path: str) -> str:
 
 
 def _group_by(path: str) -> tuple[str, ...]:
-    """The columns that the run was grouped by."""
+    """The columns that the user named with ``--group-by`` when the file of scores was written."""
     columns = _setting(path, "group_by")
     return tuple(map(str, columns)) if isinstance(columns, list) else ()
 
 
 def _recorded(path: str) -> tuple[dict[str, str], bool]:
-    """The signatures recorded beside the scores, and whether the run has ended.
+    """What the manifest of a file of scores says: (signatures by column, whether the run is
+    complete).
 
     The signatures are empty if they are unknown.
     """
@@ -205,7 +214,10 @@ def _unescaped(cell: object) -> object:
 
 
 def _no_claim(path: str) -> NoClaim:
-    """How the run counted responses that claim nothing; the default if the run does not say."""
+    """How the run counted responses that claim nothing in means: "zero" or "exclude".
+
+    The manifest of the file of scores says so. If it does not, the default is returned.
+    """
     try:
         return check_no_claim(_setting(path, "no_claim"))
     except InputError:
@@ -213,9 +225,10 @@ def _no_claim(path: str) -> NoClaim:
 
 
 def _strangers(path: str) -> list[str]:
-    """The metrics of the run, including metrics that are not registered in this process.
+    """Names of the metrics that wrote a file of scores, according to its manifest.
 
-    Names that are reserved for fields are left out.
+    Some may be unknown here, because they were named as "package.module:Class". Names that an
+    output row uses for other fields are left out.
     """
     recorded = _setting(path, "metrics")
     if not isinstance(recorded, list):
@@ -224,16 +237,19 @@ def _strangers(path: str) -> list[str]:
 
 
 def _setting(path: str, name: str) -> object:
-    """A setting of the run, from the manifest beside its output; ``None`` if unknown."""
+    """The value of a setting with which a file of scores was written; ``None`` if it is unknown.
+
+    The manifest of the file contains the settings.
+    """
     settings: Any = (read_manifest(beside(path)) or {}).get("settings")
     return settings.get(name) if isinstance(settings, dict) else None
 
 
 def _value(value: object, field: Field, where: str) -> Any:
-    """The value of a field. In csv files, it is parsed from text.
+    """Checks the value of a field, and converts it if it comes from a csv file, where it is text.
 
     Raises:
-        InputError: the value has another type; ``where`` names the row and file.
+        InputError: the value has the wrong type. ``where`` names file and row in the message.
     """
     wanted, words = _KINDS[field.form]
     wrong = InputError(f"{where}: the field {field.name!r} is not {words}")
@@ -256,7 +272,8 @@ def _value(value: object, field: Field, where: str) -> Any:
 
 
 def _items(values: list[object], field: Field, where: str) -> list[Any]:
-    """The items of a list field: texts, or objects that have all their fields."""
+    """Checks the items of a list, which are strings or objects. Fields that an object lacks are
+    added as ``None``."""
     if field.form == "texts":
         if not all(isinstance(item, str) for item in values):
             raise InputError(f"{where}: the field {field.name!r} is not a list of strings")
@@ -285,7 +302,16 @@ def _sources(
 def _add_texts(
     row: OutputRow, where: str, source: tuple[str, Example | BadRow] | None
 ) -> OutputRow:
-    """The row with the texts that were scored."""
+    """Adds texts to an output row that was written without them.
+
+    Args:
+        row: the output row.
+        where: file and row of the output row, for the error.
+        source: (file, row) of the row that was scored; ``None`` if there are no more rows.
+
+    Raises:
+        InputError: there are no more rows, or the ids differ.
+    """
     if source is None:
         raise InputError(f"{where}: --texts has no such row")
     file, scored = source

@@ -1,18 +1,19 @@
 "use strict";
-// How each number changes over the checkpoints of a run, or over dated runs, with its interval.
+// Curves that show how each mean score changes over the checkpoints of a training, or over dated
+// runs, with its interval.
 const runs = (() => {
 const {element, known} = marks;
 const {facts, number, percent} = explain;
 const [WIDE, TALL, LEFT, BELOW] = [300, 110, 26, 16];
 
-// A figure for each column; `open` is called with the place of the checkpoint that is clicked.
+// A figure for each score column. `open` is called with the index of the run that is clicked.
 function curves(open) {
   return facts.series.curves.map(([name, points]) => curve(name, points, open));
 }
 
 function curve(name, points, open) {
   const {steps, labels} = facts.series;
-  const title = facts.titles[name] || "with an unsupported claim"; // of responses with claims
+  const title = facts.titles[name] || "with an unsupported claim"; // share of the responses with claims
   const shown = (value) => name ? number(value) : percent(value);
   const ends = points.flat().filter(known);
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
@@ -36,7 +37,7 @@ function curve(name, points, open) {
     name ? end.toFixed(2) : percent(end))));
   const buttons = there.map(([i, mean], n) => {
     const button = element("button", {type: "button", title: n
-      ? `responses that changed from ${labels[there[n - 1][0]]}` : "responses of the first"},
+      ? `responses that changed from ${labels[there[n - 1][0]]}` : "responses of the first run"},
     `${labels[i]} `, element("b", {class: "n"}, shown(mean)));
     button.addEventListener("click", () => open(i));
     return button;

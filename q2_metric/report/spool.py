@@ -1,4 +1,4 @@
-"""Keeps the rows of a page on disk until the last one has arrived."""
+"""Stores the rows of a report page in a temporary file until all rows are known."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from q2_metric.rows.fields import OutputRow
 
 
 class Spool:
-    """The rows of an output, in order, in a file that is open for writing and reading."""
+    """Output rows in a temporary file. Rows can be appended, and iterated in order."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
 
     def write(self, rows: Iterable[OutputRow]) -> None:
-        """Appends rows that :func:`q2_metric.rows.fields.output_row` returned, with their texts."""
+        """Appends output rows (:func:`q2_metric.rows.fields.output_row`), which contain texts."""
         with _errors():
             self._file.writelines(json.dumps(row) + "\n" for row in rows)
 
@@ -32,11 +32,11 @@ class Spool:
 
 @contextmanager
 def spool() -> Iterator[Spool]:
-    """Yields a spool in a temporary file, which is removed at the end.
+    """Opens a spool in a temporary file. The file is removed when the context ends.
 
     Raises:
-        WriteError: (also on writing) the folder for temporary files is full or cannot be
-            written.
+        WriteError: the folder for temporary files is full or cannot be written. Also raised later,
+            when rows are written.
     """
     with ExitStack() as stack:
         with _errors():
@@ -46,7 +46,7 @@ def spool() -> Iterator[Spool]:
 
 
 def _discard(file: IO[str]) -> None:
-    """Closes the file and ignores errors, because the write error was already reported."""
+    """Closes the file. Errors are ignored, because an error while writing was already reported."""
     with suppress(OSError):
         file.close()
 

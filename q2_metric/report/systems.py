@@ -1,4 +1,4 @@
-"""The systems on a page, and the comparison of each later system with the first."""
+"""The systems on a report page, and the comparison of each with the first."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
 Point = list[float | None]
-"""A point of a curve: mean, and the ends of its interval."""
+"""A point of a curve: [mean, low end of its interval, high end]. Missing numbers are ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemRun:
-    """A system on the page.
+    """A system on the report page: the rows of a scored file, or those with a value in a column.
 
     Attributes:
-        name: the system's file, or the value of the column that names systems.
+        name: name of the file, or the value in the column.
         rows: number of rows.
-        failed: rows that could not be scored.
-        scores: scores by metric; an unknown signature is "".
-        without_texts: scored rows whose texts are unknown.
-        complete: whether the run has ended.
-        group_by: columns by which the run also grouped its means.
-        date: the day on which the run ended (ISO 8601); "" if unknown.
+        failed: number of rows that could not be scored.
+        scores: mean score and further totals of each metric. An unknown signature is "".
+        without_texts: number of scored rows whose texts are unknown.
+        complete: false if the run that computed the scores had not ended.
+        group_by: columns that the user named with ``--group-by`` in this run.
+        date: the day on which the run ended, such as "2026-11-25"; "" if it is unknown.
     """
 
     name: str
@@ -46,16 +46,20 @@ class SystemRun:
 
     @property
     def no_claim(self) -> NoClaim:
-        """How responses that claim nothing count in the means."""
+        """How responses that claim nothing count in the means: "zero" or "exclude"."""
         signed = (parse(score.signature)[1] for score in self.scores if score.signature)
         return check_no_claim(next((one.get("no_claim") for one in signed), None))
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """A comparison of two systems. The systems are given by index, ``pairs`` by indexes of rows.
+    """The comparison of two systems.
 
-    The indexes of rows count the rows of all systems together.
+    - ``system``, ``against``: indexes of the two systems.
+    - ``how``: how their rows were matched.
+    - ``pairs``: the matched rows, each as (index of the row of ``against``, index of the row of
+      ``system``). The rows of all systems on the page are numbered together.
+    - ``differences``: for each metric, how the scores differ (``system`` minus ``against``).
     """
 
     system: int
@@ -68,12 +72,13 @@ class SideBySide:
 def compare_runs(
     runs: Sequence[SystemRun], rows: Iterable[OutputRow], *, neighbours: bool = False
 ) -> list[SideBySide]:
-    """Compares each later system with the first if their rows can be matched.
+    """Compares the systems with the first system. A system whose rows cannot be matched is skipped.
 
     Args:
         runs: the systems.
-        rows: rows of all systems, one system after the other.
-        neighbours: also compare each system after the second with the system before it.
+        rows: the output rows of all systems, one system after the other.
+        neighbours: if true, each system from the third on is also compared with the system before
+            it.
     """
     if len(runs) < 2:
         return []
@@ -96,7 +101,8 @@ def compare_runs(
 
 @dataclass(frozen=True, slots=True)
 class RunSeries:
-    """Runs of one system over time: rising step numbers ``steps``, and a label for each step."""
+    """The position of each run on a time axis: ``steps`` are rising numbers (training steps, or
+    days since the first run), and ``labels`` are the words to show for them."""
 
     kind: Literal["checkpoint", "date"]
     steps: list[int]
@@ -104,10 +110,14 @@ class RunSeries:
 
 
 def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
-    """The series over time that at least three runs form; ``None`` if they form no series.
+    """Recognises whether runs follow each other in time, as checkpoints or as dated runs.
 
-    The runs are checkpoints, whose names differ in one number, or runs that ended on different
-    days. They must be given in the order of their numbers or days (see :func:`in_order`).
+    At least three runs are needed. Their names differ in exactly one number, which rises, or they
+    ended on different days, in this order. ``None`` if neither is so.
+
+    Args:
+        names: file names of the runs, sorted by :func:`in_order`.
+        dates: the day on which each run ended, such as "2026-11-25"; "" if it is unknown.
 
     >>> series(["runs/step-500.jsonl", "runs/step-1000.jsonl", "runs/step-1500.jsonl"]).steps
     [500, 1000, 1500]
@@ -127,10 +137,8 @@ def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
 
 
 def _checkpoints(names: Sequence[str]) -> list[int] | None:
-    """The step number in each name, if the names differ only in this number and the number rises.
-
-    ``None`` otherwise.
-    """
+    """The step number in each name. ``None`` unless the names differ in one number only, and this
+    number rises from name to name."""
     cut = [re.split(r"(\d+)", name) for name in names]
     if len({len(parts) for parts in cut}) > 1:
         return None
@@ -142,7 +150,8 @@ def _checkpoints(names: Sequence[str]) -> list[int] | None:
 
 
 def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
-    """Sorts checkpoints by number, or dated runs by day. Other names keep their order.
+    """Sorts file names of checkpoints by number, or of dated runs by day. Other names keep their
+    order.
 
     >>> in_order(["step-1000.jsonl", "step-1500.jsonl", "step-500.jsonl"])
     ['step-500.jsonl', 'step-1000.jsonl', 'step-1500.jsonl']
@@ -159,11 +168,10 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
 def curves(
     runs: Sequence[SystemRun], verdicts: Sequence[VerdictCounts]
 ) -> list[tuple[str, list[Point]]]:
-    """A curve for each column. A point is [mean, low, high] of a system, or ``None`` without a
-    score.
+    """The curves to draw over the systems: (name of the score column, a point for each system).
 
-    The first curve has the name "". It shows the share of judged responses with an unsupported
-    claim.
+    If responses have claims, the first curve has the name "". It shows the share of these responses
+    that have an unsupported claim.
     """
     by_column: dict[str, list[Point]] = {}
     if any(verdict.judged for verdict in verdicts):
@@ -181,5 +189,5 @@ def curves(
 
 
 def places(runs: Sequence[SystemRun]) -> Iterator[int]:
-    """The index of the system of each row."""
+    """Yields, for each row of all systems, the index of its system."""
     return chain.from_iterable(repeat(place, run.rows) for place, run in enumerate(runs))

@@ -1,7 +1,8 @@
-"""Adds to an output row what people read: findings in words, and words that no question is about.
+"""Adds to an output row what the report page and ``q2 explain`` show: findings in plain words, and
+the words of the response that no question asks about.
 
-The functions take output rows, not scores. So the page and ``q2 explain`` show a row of a file and
-a response that was just scored in the same way.
+The functions take output rows, not scores. So a row from a file and a response that was just scored
+are shown in the same way.
 """
 
 from __future__ import annotations
@@ -28,39 +29,41 @@ from q2_metric.text.sentences import split_sentences
 
 _WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
 _NEGATED = re.compile(r"\b[^\W\d_]+n?\s?['’]\s?t\b")
-"""An auxiliary with "not", such as "didn't". It is not a content word."""
+"""Matches an auxiliary verb with "not", such as "didn't". It is not a content word."""
 
 DROPPED = {
     "personal": "it is about the speakers",
-    "round_trip": "the response itself does not answer it so",
+    "round_trip": "the response itself gives another answer",
 }
-"""Why a question was not asked of the knowledge."""
+"""The words to show for each reason why a generated question was rejected."""
 
 WHOLE = {
     "supported": "Nothing to ask about; as a whole it seems to follow from the knowledge.",
     "differs": "Nothing to ask about; as a whole it does not seem to follow from the knowledge.",
     "open": "Nothing to ask about; as a whole it is undecided.",
 }
+"""What is shown for a response about which Q² asked no question, by what the finding suggests."""
 
 
 def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
-    """The row with its findings in words. These fields are added:
+    """Returns a copy of an output row with its findings in words. These fields are added:
 
-    - to a question: ``kind`` and ``state`` of its finding, and ``plain``, a sentence;
-    - to a claim: ``kind`` and ``state`` of its finding, ``form`` (the kind of claim), ``verdict``,
-      and ``against``, the [start, end] of the sentence in the knowledge that contradicts the claim,
-      or ``None``;
-    - to a part of a combined score: ``title`` and ``plain``;
-    - to the row: ``plain``, sentences, and ``unasked``, the [start, word] of each content word that
-      no question is about;
-    - to a row without questions also: ``kind``, ``state`` and ``whole``, the score of the whole
-      response.
+    - to a question: ``kind``, the kind of its finding, and ``state``, what the finding suggests;
+    - to a claim: ``kind`` and ``state`` in the same way; ``form``, the former ``kind`` (the kind of
+      claim); and ``against``, the [start, end] of the sentence in the knowledge that contradicts
+      the claim, or ``None``;
+    - to an input of the groundedness score: ``title`` and ``plain``, a title and words for its
+      contribution;
+    - to the row: ``plain``, sentences about the response, and ``unasked``, the [start, word] of
+      each content word that no question asks about;
+    - to a row about which Q² asked no question: ``kind`` and ``state`` of its finding, and
+      ``whole``, the score of the response as a whole.
 
     Args:
-        row: a row of the output.
-        measured: the kinds of evidence ("questions", "sentences") whose states follow the measured
-            shares (:meth:`~q2_metric.report.findings.Reliability.covers`). Other states follow the
-            kind.
+        row: the output row.
+        measured: the kinds of evidence ("questions", "sentences") for which it was measured how
+            often people agree with a finding. Their ``state`` follows this measurement. Other
+            states follow the name of the finding's kind.
     """
     questions = [{**question, **_mark(of_question(question), "questions" in measured)}
                  for question in row.get("questions") or ()]
@@ -95,10 +98,10 @@ def _mark(kind: str, measured: bool) -> dict[str, str]:
 
 
 def in_words(row: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences about the response: what is wrong with it, or that nothing is wrong.
+    """Yields plain sentences that say what is wrong with the response, or that nothing is wrong.
 
     Args:
-        row: a row that :func:`view` returned.
+        row: the output row with the fields that :func:`view` adds.
     """
     if row.get("reason") in REASONS and all(row.get(name) is None for name in columns()):
         words = REASONS[row["reason"]]
@@ -113,7 +116,7 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_quoted(claim['text'])} contradicts the knowledge: {_quoted(passage)}"
     wrong = [question for question in questions
              if question["how"] != "equal" and question["verdict"] != "entailment"]
-    # A finding about a claim is not repeated for the parts of the claim.
+    # If a whole claim is contradicted, the questions about its parts are not mentioned too.
     yield from dict.fromkeys(
         question["plain"] for question in wrong
         if question["start"] is None
@@ -136,16 +139,18 @@ def _quoted(text: str) -> str:
 
 
 def supported(claim: Mapping[str, Any]) -> bool:
-    """Whether a claim is supported or was not checked, so that nothing speaks against it."""
+    """Whether nothing speaks against a claim: its verdict is "supported" or "not checked"."""
     return claim["verdict"] in ("supported", "not checked")
 
 
 def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-    """[start, word] of each content word whose stem occurs in no question and no answer.
+    """The content words of the response that no question asks about, each as [start, word].
+
+    A word is left out if its stem occurs in a question or in the words that a question asks about.
 
     Args:
         response: the text of the response.
-        questions: the questions that were asked about the response.
+        questions: the items of the field ``questions`` of the output row.
     """
     asked = {stem(word.lower()) for question in questions
              for text in (question["span"], question["question"])
@@ -162,9 +167,10 @@ def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[
 def _against(
     sentence: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], knowledge: str | None
 ) -> list[int] | None:
-    """[start, end] of the text in the knowledge that contradicts a claim; ``None`` without one.
+    """[start, end] of the sentence in the knowledge that contradicts a claim (character offsets).
 
-    It is the sentence that SCALE found, or the sentence with the answer that contradicts the claim.
+    It is the sentence that SCALE found, or else the sentence with an answer to a question of Q²
+    that contradicts the claim. ``None`` if there is no such sentence.
     """
     place = sentence.get("passage_start")
     if sentence.get("verdict") == "contradicted" and place is not None:

@@ -1,4 +1,4 @@
-"""Explains the numbers of a system, with the same words in the terminal, the page and the docs."""
+"""Explains the columns of the table of scores, in the same words on the page and in the docs."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ WORDS: Mapping[str, str] = {
     "no claim": "the share of responses that claim nothing",
     "n": "the number of responses that count in the mean",
 }
-"""What each number means, by its title."""
+"""By title of a column, what its number means."""

@@ -25,7 +25,7 @@ REASONS: Mapping[Reason, str] = {
     "no_claim": "the response claims nothing that could be checked",
     "empty": "the response is empty",
     "no_knowledge": "there is no knowledge to compare with",
-    "fault": "the metric failed on it",
+    "fault": "the metric failed on this response",
 }
 """The sentence to show for each reason why a response has no score."""
 

@@ -1,5 +1,5 @@
 "use strict";
-// Says that an answer is being judged; Ctrl+Enter judges, as the button does.
+// Shows that an answer is being scored. Ctrl+Enter does the same as the button "Judge".
 (() => {
 const byId = (id) => document.getElementById(id);
 const [form, frame, judge, state] = ["form", "explanation", "judge", "status"].map(byId);

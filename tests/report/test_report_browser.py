@@ -202,7 +202,7 @@ def test_filter_and_sort(tab: Tab, address: str) -> None:
     page.get_by_role("button", name="Clear").click()
 
     wanted = {
-        "with an answer that speaks against it (1)": ["first"],
+        "with an answer that speaks against support (1)": ["first"],
         "with an unanswered question (2)": ["first", "emoji"],
         "with every answer supported (2)": ["rtl", HOSTILE],
         "without a valid question (1)": ["none"],
@@ -474,7 +474,7 @@ def test_the_checkpoints_of_a_run(tab: Tab, tmp_path: Path) -> None:
     assert page.get_by_label("System").input_value() == "pair-1-2"
     assert page.locator("#list .score b").first.inner_text() == "▼ −0.400"
     assert page.evaluate("document.activeElement.id") == "count"
-    page.get_by_label("Show").select_option("on the other side of the threshold (3)")
+    page.get_by_label("Show").select_option("that crossed the threshold (3)")
     assert tab.count() == "3 pairs"
 
 
@@ -579,7 +579,7 @@ def test_claims_are_marked_in_place(tab: Tab, tmp_path: Path) -> None:
     wrong = response.locator("mark.contradicted").first
     wrong.hover()
     assert page.get_by_role("tooltip").inner_text() == (
-        "contradicted by passage 2: It has 7 hills, they say. (its citation does not support it)")
+        "contradicted by passage 2: It has 7 hills, they say. (cites a passage, but no passage supports it)")
     page.get_by_label("Show").select_option("with a contradicted claim (1)")
     assert tab.ids() == ["claimed"]
     unfold(page.locator("#list > li").first)

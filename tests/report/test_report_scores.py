@@ -363,7 +363,7 @@ def test_ids_that_only_count_are_said_to(tmp_path: Path) -> None:
     files = [scored(tmp_path, name=name, rows=bare) for name in ("a.jsonl", "b.jsonl")]
     page = tmp_path / "compare.html"
     assert run("report", *files, "-o", page).exit_code == 0
-    assert "4 pairs, matched by row number, since the files have no ids." in page.read_text()
+    assert "4 pairs, matched by row number, because the files have no ids." in page.read_text()
 
 
 def test_checkpoints_are_put_in_order(tmp_path: Path) -> None:
