@@ -1,8 +1,8 @@
-"""Integrations: one file, or one folder, for each framework.
+"""Integrations with other frameworks: a file, or a folder, for each framework.
 
-The frameworks are ``evaluate``, the Trainer, lm-evaluation-harness, TRL, torchmetrics, lighteval,
-Inspect AI, MLflow, DeepEval, promptfoo and LlamaIndex. Each module turns the framework's rows into
-examples, and the scores into the framework's results. ``judge`` contains the code that the small
-modules share. Importing this package imports no framework. The rest of ``q2_metric`` does not
-import this package.
+The frameworks are ``evaluate``, the Trainer of transformers, lm-evaluation-harness, TRL,
+torchmetrics, lighteval, Inspect AI, MLflow, DeepEval, promptfoo and LlamaIndex. Each module
+converts the framework's rows to examples, and the scores to the framework's results. The small
+modules share the code in ``judge``. Importing this package imports no framework. Of the rest of
+``q2_metric``, only the command line imports this package.
 """

@@ -15,18 +15,19 @@ from q2_metric.scoring import given
 
 
 class GroundedMetric(BaseMetric):  # type: ignore[misc]
-    """Scores ``actual_output`` against ``retrieval_context`` or, if that is missing, ``context``.
+    """A DeepEval metric that measures whether the context supports ``actual_output``.
 
-    A response that is empty or claims nothing gets 0 and fails. ``score_breakdown`` contains all
-    values of the metric. ``unsupported`` contains the unsupported claims, in the form of ``claims``
-    of ``q2 score --out``. ``reason`` names the unsupported claims first and then the other
-    evidence.
+    The context is ``retrieval_context`` or, if that is missing, ``context``. A response that is
+    empty or claims nothing gets 0 and fails. After :meth:`measure`, ``reason`` contains the
+    unsupported claims and then the other evidence. ``unsupported`` contains these claims as
+    objects, with the same fields as in ``q2 score --out``. ``score_breakdown`` contains all numbers
+    that the metric computes.
 
     Args:
-        metric: "q2", "scale", "groundedness", ….
-        threshold: a test case passes if its score reaches this value.
-        judge: a loaded judge. DeepEval creates a copy of the metric for each test case. It calls
-            the class with those attributes that have the names of arguments.
+        metric: name of the metric: "q2", "scale", "groundedness", ….
+        threshold: a test case passes if its score is at least this value.
+        judge: a loaded metric to use. DeepEval passes it when it copies the metric for each test
+            case; other callers leave it out.
         settings: ``preset``, ``device`` and the settings of the metric.
 
     Raises:
@@ -47,14 +48,14 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """The line that records the models, settings and version behind the score."""
+        """The line that records metric, models, settings and version."""
         return self.judge.signature
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
         """Scores a test case. Returns the score, in [0, 1].
 
         Raises:
-            InputError: the test case has no context, or the metric fails on it.
+            InputError: the test case has no context, or the metric failed on the test case.
         """
         knowledge = test_case.retrieval_context or test_case.context
         if not knowledge:
@@ -73,11 +74,11 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
         return value
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
-        """Runs :meth:`measure` in a thread."""
+        """Does the same as :meth:`measure`, in a thread, so that other tasks continue meanwhile."""
         return await asyncio.to_thread(self.measure, test_case)
 
     def is_successful(self) -> bool:
-        """Whether the last test case reached the threshold."""
+        """Whether the score of the last test case reached the threshold."""
         return bool(self.success) and self.error is None
 
     @property

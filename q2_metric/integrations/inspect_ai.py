@@ -19,21 +19,24 @@ def grounded(
     metrics: Sequence[str] | str | None = None, *, knowledge: str = "knowledge",
     history: str = "history", no_claim: NoClaim = NO_CLAIM, **settings: Any,
 ) -> Scorer:
-    """A scorer that scores each completion and explains the score by its evidence.
+    """Makes a scorer that measures whether a sample's knowledge supports the model's completion.
 
-    The explanation names the unsupported claims first. The metadata field ``unsupported`` contains
-    the unsupported claims in the form of ``claims`` of ``q2 score --out``.
+    The explanation of a score begins with the unsupported claims. The score's metadata contains the
+    ``signature`` and ``unsupported``: these claims as objects, with the same fields as in
+    ``q2 score --out``.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
-        knowledge: the field of a sample's metadata with the knowledge: a text or a list of
-            passages.
-        history: the field of a sample's metadata with earlier turns, if there are any.
+        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
+            and scale.
+        knowledge: name of the field in a sample's metadata that contains the knowledge: a text or a
+            list of passages.
+        history: name of the field in a sample's metadata that contains the earlier turns, if any.
         no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
         settings: ``preset``, ``device`` and the settings of the metrics.
 
     Raises:
-        InputError: a metric, keyword or value is unknown; a sample has no knowledge.
+        InputError: a metric, keyword or value is unknown. While samples are scored: a sample has no
+            knowledge.
     """
     judge = Judge(metrics, no_claim, settings, evidence=True)
 

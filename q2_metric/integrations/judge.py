@@ -1,4 +1,5 @@
-"""The code that the small integrations share: scores texts and explains each score."""
+"""What the small integrations share: a :class:`Judge` that scores responses and explains the
+scores."""
 
 from __future__ import annotations
 
@@ -19,11 +20,12 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result of one response.
+    """The result for one response.
 
-    It holds the values by name (:attr:`Judge.names`), the evidence in words, and the unsupported
-    claims in the form of ``claims`` of ``q2 score --out``. A value is ``None`` if the response does
-    not count in the mean of this value.
+    - ``numbers``: scores and shares by name (:attr:`Judge.names`). A number is ``None`` if the
+      response does not count in its mean.
+    - ``why``: the evidence in words.
+    - ``unsupported``: the unsupported claims, with the same fields as in ``q2 score --out``.
     """
 
     numbers: Mapping[str, float | None]
@@ -32,25 +34,27 @@ class Judged:
 
 
 class Judge:
-    """Loaded metrics that score rows. Only one thread at a time uses the metrics.
+    """Loads metrics, and scores responses with them. Several threads may use the same judge.
 
-    A copy of a judge shares the models. Pickling keeps only the arguments; the unpickled judge
-    loads the models again.
+    Copies of a judge share its models. A pickled judge contains only the arguments, so the
+    unpickled judge loads the models again.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
+        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
+            and scale.
         no_claim: how a response that claims nothing counts: as 0 ("zero", the default), or not at
             all ("exclude").
         settings: keywords of :func:`q2_metric.scoring.load`: ``preset``, ``device``, ….
-        strict: raise if a metric fails on all rows. Otherwise an error is logged, and the rows have
-            no value for this metric.
-        evidence: find the passage that decides each claim, which takes longer.
+        strict: if true, an error is raised if a metric fails on all rows. Otherwise the error is
+            logged, and the metric's numbers are ``None``.
+        evidence: if true, also find the passage that decides each claim. This takes longer.
 
     Attributes:
-        names: names of a row's values. The metrics' columns come first, each in [0, 1]. Then come
-            the shares that the metrics have: ``coverage``, ``fallback`` or ``no_claim``.
-        signature: a line for each metric that says how its mean is computed: models, settings,
-            version, ``no_claim``.
+        names: names of the numbers of a response. The score columns of the metrics come first, each
+            in [0, 1]. Then come those of ``coverage``, ``fallback`` and ``no_claim`` that the
+            metrics have: 1 or 0 for a response, a share over all responses.
+        signature: a line for each metric that records models, settings, version, and how its mean
+            is computed.
 
     Raises:
         InputError: a metric, keyword or value is unknown.
@@ -80,7 +84,8 @@ class Judge:
         forks.tell(self)
 
     def in_child(self) -> None:
-        """Replaces the lock, which another thread of the parent may have held during the fork."""
+        """Replaces the lock in a forked child process. Another thread of the parent process may
+        have held the lock during the fork, and would never release it in the child."""
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -93,10 +98,10 @@ class Judge:
         return self
 
     def __call__(self, rows: Sequence[Example]) -> list[Judged]:
-        """Judges each row. If a metric fails on a row, a warning names the row.
+        """Scores each row. If a metric fails on a row, a warning says which row.
 
-        Frameworks ask for the values one by one. So the results of the last call are kept, and the
-        same rows are not scored again.
+        The results of the last call are remembered. So the same rows are not scored again if a
+        framework asks for one number at a time.
         """
         with self._lock:
             if self._last[0] != list(rows):
@@ -107,7 +112,8 @@ class Judge:
             return self._last[1]
 
     def aggregate(self, rows: Sequence[Example]) -> Mapping[str, scoring.Mean]:
-        """The mean of each value over these rows, by name. Means of further rows can be added."""
+        """The mean of each number over these rows, by name. A mean holds a sum and a count, so
+        means of several batches can be combined."""
         judged = self(rows)
         return {name: scoring.Mean.of(one.numbers[name] for one in judged) for name in self.names}
 
@@ -122,18 +128,19 @@ class Judge:
 
 
 def warn_of_row(place: int, words: str) -> None:
-    """Warns about a row without a score. The other rows keep their scores."""
+    """Logs a warning that a response has no score. ``place`` is its index, ``words`` say why."""
     _LOG.warning("response %d has no score: %s", place + 1, words)
 
 
 def report_broken(name: str, error: Exception) -> None:
-    """Logs that a metric failed on all rows. The run continues without values of this metric."""
+    """Logs an error: the metric ``name`` failed on all rows, and has no numbers for them."""
     _LOG.error("%s failed and has no numbers for these rows: %s: %s (strict=True raises "
                "the error)", name, type(error).__name__, " ".join(str(error).split()))
 
 
 def _claim(response: str, claim: Mapping[str, Any]) -> str:
-    """A claim as written, with its position in the response and the passage that decides it."""
+    """A claim in words: its text in the response, its character offsets, and the passage of the
+    knowledge that decides it."""
     start, end = claim["start"], claim["end"]
     words = f'"{response[start:end]}" (characters {start} to {end})'
     if claim["passage"] is None:
@@ -143,7 +150,8 @@ def _claim(response: str, claim: Mapping[str, Any]) -> str:
 
 
 def said(score: Score) -> str:
-    """The evidence of a score in words. Several questions or claims have one line each."""
+    """A score and its evidence in words: the number, or why there is none, and then a line for each
+    question, claim or input."""
     if score.reason is not None:
         return REASONS[score.reason]
     if score.value is None:
@@ -165,7 +173,7 @@ def _item(item: Comparison | Judgement | Part) -> str:
 
 
 def split(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Separates the keywords of the metrics from all other keywords."""
+    """Splits keywords into (keywords of the metrics, all other keywords)."""
     ours = {"preset", *known_keywords()}
     return (
         {name: value for name, value in keywords.items() if name in ours},

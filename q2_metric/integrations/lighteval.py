@@ -15,7 +15,10 @@ from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given
 
 
 class _Number(SampleLevelComputation):  # type: ignore[misc]
-    """One value of each response. All values of a task are computed together and shared."""
+    """Computes one number for each response, such as its Q² score.
+
+    All instances of a task share a judge, which scores the responses only once.
+    """
 
     def __init__(self, judge: Judge, name: str) -> None:
         self.judge, self.name = judge, name
@@ -24,10 +27,10 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
         return f"{self.name} ({self.judge.signature})"
 
     def compute(self, responses: Sequence[Any], docs: Sequence[Any], **_: Any) -> list[float]:
-        """The value of each response; NaN if the response does not count in the mean.
+        """The number of each response, in order. NaN if the response does not count in the mean.
 
         Raises:
-            InputError: a document has no ``specific["knowledge"]``.
+            InputError: a document has no knowledge in ``specific["knowledge"]``.
         """
         rows = []
         for response, doc in zip(responses, docs, strict=True):
@@ -44,17 +47,21 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean over the responses that count."""
+    """The mean of the values that are not NaN."""
     return Mean.of(values).number
 
 
 def grounded(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[SampleLevelMetric]:
-    """The metrics for a ``LightevalTaskConfig``: one for each value, all scored together.
+    """Makes the list of metrics for a ``LightevalTaskConfig``.
+
+    There is a lighteval metric for each number: the scores, and shares such as ``coverage``. All
+    are computed in one pass over the responses.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
+        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
+            and scale.
         no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
         settings: ``preset``, ``device`` and the settings of the metrics.
 

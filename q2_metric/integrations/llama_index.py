@@ -14,15 +14,16 @@ from q2_metric.scoring import given
 
 
 class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
-    """Judges whether the contexts support a response, without a language model.
+    """A LlamaIndex evaluator: measures whether the contexts support a response, without a large
+    language model.
 
-    It can replace ``FaithfulnessEvaluator`` in ``evaluate``, ``evaluate_response`` and
-    ``BatchEvalRunner``. The feedback names the unsupported claims first. A response that is empty
-    or claims nothing gets the score 0 and does not pass.
+    It can be used wherever ``FaithfulnessEvaluator`` can, for example in ``BatchEvalRunner``. The
+    feedback begins with the unsupported claims. A response that is empty or claims nothing gets the
+    score 0 and does not pass.
 
     Args:
-        metric: "groundedness", "scale", "q2", ….
-        threshold: a response passes if its score reaches this value.
+        metric: name of the metric: "groundedness", "scale", "q2", ….
+        threshold: a response passes if its score is at least this value.
         settings: ``preset``, ``device`` and the settings of the metric.
 
     Raises:
@@ -37,21 +38,21 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """The line that records the models, settings and version behind the score."""
+        """The line that records metric, models, settings and version."""
         return self.judge.signature
 
     def _get_prompts(self) -> dict[str, Any]:
-        """Returns no prompts, because none are used."""
+        """Returns no prompts, because this evaluator uses no prompts."""
         return {}
 
     def _update_prompts(self, prompts: dict[str, Any]) -> None:
-        """Does nothing, because no prompts are used."""
+        """Does nothing, because this evaluator uses no prompts."""
 
     async def aevaluate(
         self, query: str | None = None, response: str | None = None,
         contexts: Sequence[str] | None = None, **_: Any,
     ) -> EvaluationResult:
-        """Judges the response in a thread. With blank contexts, the result is marked invalid.
+        """Scores a response in a thread. If the contexts are blank, the result is marked invalid.
 
         Raises:
             InputError: there are no contexts, or a value is not a text.

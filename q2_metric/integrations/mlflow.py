@@ -1,4 +1,4 @@
-"""Q² and SCALE in MLflow: for ``mlflow.genai.evaluate`` and for ``mlflow.models.evaluate``."""
+"""Groundedness, Q² and SCALE for ``mlflow.genai.evaluate`` and ``mlflow.models.evaluate``."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given, g
 def grounded_scorer(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> Scorer:
-    """A scorer for ``mlflow.genai.evaluate(scorers=[…])``, with one feedback for each value of a
-    row.
+    """Makes a scorer for ``mlflow.genai.evaluate(scorers=[…])``.
 
-    The row's ``inputs`` or ``expectations`` contain the field ``knowledge`` and, optionally,
-    ``history``. ``outputs`` is the response. The rationale of a feedback names the unsupported
-    claims first. The metadata of a feedback contains the signature and, in ``unsupported``, these
-    claims as JSON text in the form of ``claims`` of ``q2 score --out``.
+    A row's ``outputs`` is the response. Its ``inputs`` or ``expectations`` contain the field
+    ``knowledge`` and, optionally, ``history``. The scorer returns a feedback for each number: the
+    scores, and shares such as ``coverage``. The rationale of a feedback begins with the unsupported
+    claims. The metadata contain the ``signature`` and ``unsupported``: these claims as JSON text,
+    with the same fields as in ``q2 score --out``.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
+        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
+            and scale.
         no_claim: how responses that claim nothing count: as 0 ("zero") or not at all
             ("exclude": no feedback).
         settings: ``preset``, ``device`` and the settings of the metrics.
@@ -66,11 +67,11 @@ def _fields(given: Any) -> Mapping[str, Any]:
 def grounded_metrics(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[EvaluationMetric]:
-    """Metrics for ``mlflow.models.evaluate(extra_metrics=…)``, which score all rows in one batch.
+    """Makes the metrics for ``mlflow.models.evaluate(extra_metrics=…)``.
 
-    The data needs a column ``knowledge``; ``col_mapping`` can name another column. The arguments
-    are those of :func:`grounded_scorer`. Each metric logs its mean. The results table contains the
-    value and the justification of each row.
+    The data need a column ``knowledge``; ``col_mapping`` can name another column. MLflow logs the
+    mean of each metric. Its results table contains the score and the justification of each row. All
+    rows are scored in one batch. The arguments are those of :func:`grounded_scorer`.
     """
     judge = Judge(metrics, no_claim, settings)
     return [

@@ -1,7 +1,7 @@
 """Groundedness, Q² or SCALE as a Python assertion of promptfoo.
 
-Write a Python file beside ``promptfooconfig.yaml`` with the first line below. The assertion in
-``promptfooconfig.yaml`` names this file::
+Write a file ``grounded.py`` with the first line below, and name this file in an assertion of
+``promptfooconfig.yaml`` as in the second line::
 
     from q2_metric.integrations.promptfoo import get_assert    # grounded.py
 
@@ -20,22 +20,23 @@ from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import given
 
 _OWN = {"metric": "groundedness", "threshold": 0.5, "knowledge": "context", "question": "query"}
-"""Defaults of the assertion's ``config``. Its other keys are ``preset`` and the metric's settings.
-The names of the variables are those of promptfoo's own ``context-faithfulness``."""
+"""Defaults of the assertion's ``config``. ``knowledge`` and ``question`` are names of variables of
+the test, by default those of promptfoo's own ``context-faithfulness``. ``config`` may also contain
+``preset`` and settings of the metric."""
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
-    """Judges whether the variables of a test support the output.
+    """Measures whether the sources in a test's variables support the output.
 
     Args:
         output: the answer of the provider. An output that is empty or claims nothing fails.
-        context: promptfoo's context. Its ``vars`` contain the sources (a text or a list of
-            passages) as ``context`` and, optionally, the question as ``query``. ``config`` may name
-            other variables.
+        context: promptfoo's context of the test. The variable ``context`` contains the sources (a
+            text or a list of passages), and ``query`` the question, if there is one. The
+            assertion's ``config`` can name other variables.
 
     Returns:
-        ``pass``, ``score`` in [0, 1], ``reason`` (the unsupported claims first) and
-        ``named_scores`` with all values of the metric.
+        A dictionary with ``pass``, ``score`` in [0, 1], ``reason`` (which begins with the
+            unsupported claims) and ``named_scores``, all numbers that the metric computes.
 
     Raises:
         InputError: there are no sources, or ``config`` has a wrong value.

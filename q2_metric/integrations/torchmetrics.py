@@ -13,14 +13,15 @@ from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
 
 
 class GroundedMean(Metric):  # type: ignore[misc]
-    """Mean scores of responses over all batches and all processes.
+    """Computes the mean scores of responses over all batches and all processes.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
-        no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
-            wins by saying nothing, or not at all ("exclude").
-        strict: end the training if a metric fails. By default the failure is logged as an error,
-            and the batch does not count in the mean.
+        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
+            and scale.
+        no_claim: how responses that claim nothing count: as 0 ("zero"), so that a model gains
+            nothing by saying nothing, or not at all ("exclude").
+        strict: if true, an error is raised if a metric fails on a batch. Otherwise the error is
+            logged, and the batch does not count in the mean.
         keywords: keywords of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``
             (``dist_sync_on_step``, …).
 
@@ -51,7 +52,8 @@ class GroundedMean(Metric):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """A line for each metric that says how its mean is computed."""
+        """A line for each metric that records its models and settings, and how its mean is
+        computed."""
         return self.judge.signature
 
     def update(
@@ -73,7 +75,10 @@ class GroundedMean(Metric):  # type: ignore[misc]
             setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """The mean of each value, in [0, 1], for ``self.log_dict``; NaN if no response counts."""
+        """The mean of each score and share by name, in [0, 1], for ``self.log_dict``.
+
+        NaN if no response counts in a mean.
+        """
         means = {
             name: Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
             for name in self.judge.names

@@ -13,20 +13,21 @@ from q2_metric.text.given import kind
 
 
 class Reward:
-    """Rewards completions that the knowledge of their row supports.
+    """A reward function: rewards completions that the knowledge of their row supports.
 
-    A completion that is empty or claims nothing gets 0. A completion gets ``None``, which the
-    trainers leave out, if its knowledge is blank or the metric fails on it. All completions of a
-    step are scored in one batch. The trainer logs ``rewards/NAME/mean`` and, if it passes
-    ``log_metric``, the shares ``NAME/no_claim``, ``NAME/coverage`` and ``NAME/fallback``.
+    A completion that is empty or claims nothing gets the reward 0. If the knowledge is blank or the
+    metric fails on a completion, the reward is ``None``, and the trainer leaves the completion out.
+    All completions of a step are scored in one batch. The trainer logs the mean reward as
+    ``rewards/NAME/mean``. If the trainer offers ``log_metric``, the shares ``NAME/no_claim``,
+    ``NAME/coverage`` and ``NAME/fallback`` are logged too.
 
     Args:
-        metric: "q2", "scale", "groundedness", ….
-        knowledge: the column of the data set with the knowledge of each prompt: a text or a list of
-            passages.
-        history: the column with earlier turns, if there are any. A completion that only repeats
-            earlier turns claims nothing. The prompt is not used as history, because it may contain
-            the knowledge.
+        metric: name of the metric: "q2", "scale", "groundedness", ….
+        knowledge: the column of the data set that contains the knowledge of each prompt: a text or
+            a list of passages.
+        history: the column that contains earlier turns, if there are any. A completion that only
+            repeats earlier turns claims nothing. The prompt itself is not used as history, because
+            it may contain the knowledge.
         settings: ``preset``, ``device``, ``batch_size`` and the settings of the metric.
 
     Raises:
@@ -43,15 +44,20 @@ class Reward:
 
     @property
     def signature(self) -> str:
-        """The line that records the models, settings and version behind the rewards."""
+        """The line that records metric, models, settings and version."""
         return self.judge.signature
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], *,
         log_metric: Callable[[str, float], None] | None = None, **columns: Any,
     ) -> list[float | None]:
-        """A reward in [0, 1] for each completion. A completion is a text or a list of chat
-        messages.
+        """A reward in [0, 1] for each completion; ``None`` for a completion to leave out.
+
+        Args:
+            prompts: the prompts, which are not used.
+            completions: for each prompt, a text or a list of chat messages.
+            log_metric: is called with the name and the value of each share.
+            columns: the other columns of the data set.
 
         Raises:
             InputError: the data set has no column with the knowledge, or a value is wrong.
@@ -73,10 +79,12 @@ class Reward:
 
 
 def text_of(completion: object) -> str:
-    """The last text of the assistant; "" for a completion without text, such as a tool call.
+    """The text of a completion: the text itself, or that of the assistant's last message.
+
+    "" if there is no text, for example in a tool call.
 
     Raises:
-        InputError: the completion is neither a text nor messages.
+        InputError: the completion is neither a text nor a list of messages.
     """
     if isinstance(completion, str):
         return completion

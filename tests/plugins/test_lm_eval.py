@@ -614,7 +614,7 @@ def test_bad_options_are_found_before_anything_is_generated(
 
 
 def test_custom_needs_a_file() -> None:
-    with pytest.raises(InputError, match="q2_custom needs a file of yours: --metadata"):
+    with pytest.raises(InputError, match="q2_custom needs a file: --metadata"):
         run(Oracle())
 
 

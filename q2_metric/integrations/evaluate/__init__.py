@@ -1,11 +1,11 @@
-"""``evaluate.load("q2")`` and ``evaluate.load("scale")``.
+"""The metrics for the library ``evaluate``: ``evaluate.load("q2")`` and ``evaluate.load("scale")``.
 
-    modules.py   the classes
-    scripts/     the scripts that ``evaluate`` loads: each imports a class from here
+    modules.py   the classes of the two metrics
+    scripts/     the scripts that ``evaluate`` loads. Each imports a class from this package
 
-:mod:`q2_metric.registration` puts the scripts where ``evaluate`` looks for them. Environments with
-different releases of this package share the cache of ``evaluate``. So every release must keep the
-classes in this module.
+:mod:`q2_metric.registration` copies the scripts to the cache folder of ``evaluate``. Several
+environments, with different releases of this package, may share this folder. So every release must
+offer the two classes under this name.
 """
 
 from q2_metric.integrations.evaluate.modules import Q2, Scale

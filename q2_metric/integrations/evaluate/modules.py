@@ -1,7 +1,7 @@
-"""``evaluate.load("q2")`` and ``evaluate.load("scale")``: the metrics as ``evaluate`` modules.
+"""The classes behind ``evaluate.load("q2")`` and ``evaluate.load("scale")``.
 
-Inputs are checked before ``evaluate`` stores them. Its own conversion turns some wrong values into
-text, and its errors do not name the row.
+All inputs are checked before ``evaluate`` stores them. ``evaluate`` itself would convert some wrong
+values to text, and its errors do not say in which row the value is.
 """
 
 from __future__ import annotations
@@ -34,45 +34,52 @@ Szpektor, Idan and Abend, Omri",
 """
 
 LOCK_SECONDS = 3600.0
-"""How long a process waits for the rows of the other processes. The 100 s of evaluate are too short
-while models score."""
+"""Seconds for which a process waits for the rows of the other processes. The default of
+``evaluate``, 100 s, is too short while models score."""
 
 INPUTS = """
 Args:
     predictions: the responses, a list of strings.
-    references: the knowledge that each response should be grounded in, a string or a list of
-        passages for each. With the config "knowledge": the gold response or responses of each.
-    knowledge: only with the config "knowledge": what references are otherwise.
-    histories: only with the config "dialog": the turns before each response, oldest first. The
-        config "dialog_knowledge" has both.
+    references: for each response, the knowledge that should support it: a string or a list of
+        passages. With the config "knowledge" or "dialog_knowledge": for each response, the gold
+        response, or a list of gold responses.
+    knowledge: for each response, the knowledge that should support it: a string or a list of
+        passages. Only with the config "knowledge" or "dialog_knowledge".
+    histories: for each response, the turns before it, oldest first. Only with the config "dialog"
+        or "dialog_knowledge".
     preset: "bundled" or "bundled-small" (offline), "paper", "paper-small" or "modern".
-    metrics: what is computed; by default the module's own. "knowledge_f1" and "knowledge_bleu"
-        compare with the knowledge; f1 and bleu are of the config "knowledge", which has gold
-        responses to compare with, and need no naming.
+    metrics: names of the metrics to compute. The default is the loaded metric. "knowledge_f1" and
+        "knowledge_bleu" compare the response with the knowledge. "f1" and "bleu" compare it with
+        the gold responses. They are always computed if there are gold responses.
     batch_size, device, dtype: how the models run.
-    no_claim: how responses that claim nothing ("thanks!") or are empty count in means: as 0
+    no_claim: how responses that are empty or claim nothing ("thanks!") count in means: as 0
         ("zero", the default), or not at all ("exclude").
-    numeric_only: only keys whose value is a number: no signature, nothing that is None.
-    return_scores: also a list of scores for each metric, e.g. "q2_scores".
-    return_claims: also "claims": those of each response, with their places, verdicts and passages,
-        as in ``q2 score --out``; where none of the metrics judges claims, SCALE does.
-    return_explanations: also "explanations": the questions and the evidence of each response.
-    calibration: a file of "q2 calibrate", or several: scores become calibrated ones.
-    settings: every setting of Q² and SCALE by its name, and a model for any stage
-        (reader_model="...").
+    numeric_only: if True, return only numbers: no signature and no None.
+    return_scores: if True, also return a list of scores for each metric, such as "q2_scores".
+    return_claims: if True, also return "claims": the claims of each response with their offsets,
+        verdicts and passages, as in ``q2 score --out``. If no requested metric judges claims, SCALE
+        does.
+    return_explanations: if True, also return "explanations": the questions and the evidence of each
+        response.
+    calibration: a file that "q2 calibrate" wrote, or a list of such files. The scores are then
+        calibrated.
+    settings: any setting of Q² and SCALE by its name, and any model (reader_model="...").
 
 Returns:
-    A dictionary with the mean score in [0, 1] for each metric ("q2", "q2_no_nli", "scale", ...);
-    "no_claim", the share of responses that claim nothing; with q2 "coverage" (share of responses
-    with a valid question), "fallback" (share scored by end-to-end NLI) and "no_answer_rate"
-    (share of questions that the knowledge does not answer); "n", the responses that count in
-    the first metric's mean; "signature", a line for each metric that says what its mean is; with
-    the config "knowledge" also "f1" (token F1) and "bleu" (of the corpus) against the gold
-    responses. None on other processes than the first.
+    A dictionary, or None on all processes except the first. It contains:
+
+    - for each metric, its mean score in [0, 1] ("q2", "q2_no_nli", "scale", ...);
+    - "no_claim": the share of responses that claim nothing;
+    - with q2, "coverage": the share of responses with a valid question; "fallback": the share of
+      responses without one, which NLI judges as a whole; and "no_answer_rate": the share of
+      questions that the knowledge does not answer;
+    - "n": the number of responses that count in the mean of the first metric;
+    - "signature": a line for each metric with its models and settings, and how its mean is
+      computed;
+    - with gold responses, "f1" (token F1) and "bleu" (BLEU of the corpus).
 
 Raises:
-    InputError (a ValueError): rows, keywords or values that cannot be used; one line that says
-        which.
+    InputError (a ValueError): a row, keyword or value cannot be used. The message says which.
 
 Examples:
     >>> import q2_metric, evaluate
@@ -89,14 +96,14 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "knowledge": ("knowledge",),
     "dialog_knowledge": ("histories", "knowledge"),
 }
-"""The inputs of each config, beside predictions and references."""
+"""The inputs of each config, in addition to predictions and references."""
 
-_MEANT = {"histories": "a list of turns a response",
-          "knowledge": "the text, or a list of passages, of each response"}
+_MEANT = {"histories": "a list of turns for each response",
+          "knowledge": "a text or a list of passages for each response"}
 
 
 class _Grounded(evaluate.Metric):  # type: ignore[misc]
-    """The common part of both modules. evaluate's loader names a module by its class."""
+    """The base class of both metrics. ``own`` is the name of the metric."""
 
     own: str
 
@@ -106,8 +113,8 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         self._plan: _Plan | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # evaluate adds methods to each instance that cannot be pickled. So a copy is created from
-        # the arguments of the instance, and loads the models where it is used.
+        # evaluate adds methods to each instance that cannot be pickled. So the copy is created from
+        # the arguments of this instance. It loads the models itself.
         if len(self):
             raise InputError(
                 f"{len(self)} rows were added and not yet computed: a metric can be pickled "
@@ -135,10 +142,13 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def compute(
         self, *, predictions: Any = None, references: Any = None, **kwargs: Any
     ) -> dict[str, Any] | None:
-        """Scores the rows that were added before and the rows that are given here."""
+        """Scores the rows that were added before and the rows that are given here.
+
+        :data:`INPUTS` describes the arguments and the result.
+        """
         given = {"predictions": predictions, "references": references}
         given |= {name: kwargs.pop(name) for name in _MEANT if name in kwargs}
-        # Checked before the added rows are consumed, so that a typing error does not lose them.
+        # Keywords are checked first. So a mistyped keyword does not lose the rows added before.
         gold = "knowledge" in CONFIGS[self.config_name]
         plan = _Plan(self.own, kwargs, gold=gold) if self.process_id == 0 else None
         if any(values is not None for values in given.values()):
@@ -150,7 +160,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         return result
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
-        """Adds responses and their knowledge. An empty batch adds nothing."""
+        """Adds a batch of responses with their knowledge. An empty batch is allowed."""
         columns = {"predictions": predictions, "references": references, **self._more(kwargs)}
         rows = {name: _column(name, values) for name, values in columns.items()}
         sizes = {name: len(values) for name, values in rows.items()}
@@ -166,9 +176,9 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
             super().add_batch(**{name: [row[name] for row in checked] for name in rows})
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
-        """Adds one response and its knowledge.
+        """Adds one response with its knowledge.
 
-        ``evaluate.combine`` passes the arguments under their plural names.
+        The plural names of arguments are accepted too, because ``evaluate.combine`` uses them.
         """
         if "history" in kwargs:
             kwargs["histories"] = kwargs.pop("history")
@@ -176,7 +186,11 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         self.add_batch(**{name: [value] for name, value in one.items()})
 
     def _more(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The values that a call gives for the further inputs of the config."""
+        """The values of the inputs that the config has in addition to predictions and references.
+
+        Raises:
+            InputError: such an input is missing, or an input is unknown.
+        """
         wanted = CONFIGS[self.config_name]
         for name in given:
             if name not in _MEANT:
@@ -210,31 +224,31 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
 
 
 class Q2(_Grounded):
-    """Q²: asks questions about a response, answers them from the knowledge, and compares the
-    answers (Honovich et al., EMNLP 2021)."""
+    """Q²: asks questions about a response, answers them from the response and from the knowledge,
+    and compares the answers (Honovich et al., EMNLP 2021)."""
 
     own = "q2"
 
 
 class Scale(_Grounded):
-    """SCALE: whether large chunks of the knowledge entail each claim or sentence of a response
-    (Lattimer et al., EMNLP 2023)."""
+    """SCALE: measures whether large chunks of the knowledge entail each claim, or each sentence, of
+    a response (Lattimer et al., EMNLP 2023)."""
 
     own = "scale"
 
 
 _OWN = ("metrics", "preset", "return_scores", "return_explanations", "return_claims",
         "numeric_only", "no_claim", "calibration")
-"""Keywords of ``compute`` that are neither inputs nor models nor settings."""
+"""Keywords of ``compute`` besides the inputs, the models and the settings of metrics."""
 
 
 class _Plan:
-    """The keywords of one call of ``compute``, with its metrics loaded.
+    """What one call of ``compute`` requests: the loaded metrics, and what to return.
 
     Args:
-        own: the module's metric.
-        keywords: keywords of ``compute``.
-        gold: whether people's reference responses are given. f1 and bleu then compare with them.
+        own: name of the metric to compute if the call names none.
+        keywords: keywords of the call.
+        gold: whether there are gold responses. If so, f1 and bleu compare with these.
 
     Raises:
         InputError: a keyword or value is unknown.
@@ -258,7 +272,7 @@ class _Plan:
         grounded = [name for name in names if not (gold and name in ("f1", "bleu"))]
         self.metrics = scoring.load(grounded or [own], settings, calibration)
         judging = any(entry(metric.name).evidence for metric in self.metrics)
-        # Q² asks about the whole response, so SCALE judges the claims.
+        # Q² judges no claims. If no other metric does, SCALE is loaded for the claims.
         own_settings = {name: value for name, value in settings.items()
                         if name in ("preset", *entry("scale").keywords())}
         self.judges = (scoring.load(["scale"], own_settings)
@@ -267,11 +281,11 @@ class _Plan:
     def results(
         self, rows: Sequence[Example], golds: Sequence[Sequence[str]] | None
     ) -> dict[str, Any]:
-        """The result of ``compute``.
+        """Scores the rows, and returns the dictionary that ``compute`` returns.
 
         Args:
             rows: the examples.
-            golds: the reference responses of each example; ``None`` without references.
+            golds: the gold responses of each example; ``None`` if there are none.
         """
         run = scoring.ScoredRows.over(
             self.metrics, rows, no_claim=self.no_claim,
@@ -308,12 +322,12 @@ def _column(name: str, values: Any) -> list[Any]:
 
 
 def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
-    """A row whose texts have been checked.
+    """Checks the texts of a row, and returns the row with its texts in a uniform type.
 
     Args:
-        row: the row.
+        row: the values of the row's inputs.
         index: index of the row in this call.
-        before: number of rows of earlier calls, for the row number in errors.
+        before: number of rows that earlier calls added, for the row number in errors.
     """
     total = f" (row {before + index} of all that were added)" if before else ""
 
@@ -332,7 +346,7 @@ def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
 
 
 def _made(kind: type[_Grounded], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Grounded:
-    """Creates the copy of a pickled metric."""
+    """Creates a metric from its class and its arguments. Used for unpickling."""
     return kind(*args, **kwargs)
 
 

@@ -1,14 +1,14 @@
-"""Tasks of lm-evaluation-harness that report Q² and SCALE.
+"""Tasks for lm-evaluation-harness ("the harness") that report Q² and SCALE.
 
 ::
 
     tasks/*.yaml   the tasks: data, prompt, stop sequences, decoding, metrics
-    documents.py   reads the rows of each task, from q2_metric.data or the user's file
-    task.py        the task class: options from --metadata, the filter that scores, few-shot
-    options.py     the options of the metrics
-    tables.py      the lines of the tables, from the registry of metrics
+    documents.py   reads the rows of each task from a data set or the user's file
+    task.py        the task class, and the sampler of few-shot examples
+    options.py     reads the options of the metrics from --metadata
+    tables.py      the lines of the harness's tables, from the registry of metrics
     scoring.py     scores a model's answers
-    judge.py       tasks on which the evaluated model judges responses
+    judge.py       tasks on which the evaluated model itself judges responses
     ranks.py       keeps several ranks (processes of a run) consistent
 """
 
@@ -21,7 +21,7 @@ from q2_metric.errors import MissingExtra
 
 
 def tasks_folder() -> Path:
-    """The folder for ``lm_eval --include_path`` and ``TaskManager(include_path=…)``.
+    """The folder with the tasks, for ``lm_eval --include_path`` or ``TaskManager(include_path=…)``.
 
     Raises:
         MissingExtra: lm-evaluation-harness is not installed.

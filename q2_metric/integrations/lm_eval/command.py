@@ -1,4 +1,4 @@
-"""``q2 lm-eval-path`` prints the folder of the tasks."""
+"""``q2 lm-eval-path`` prints the folder with the tasks for lm-evaluation-harness."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from q2_metric.integrations.lm_eval import tasks_folder
 
 @click.command("lm-eval-path")
 def lm_eval_path() -> None:
-    """Print the folder of the lm-evaluation-harness tasks, for --include_path."""
+    """Print the folder with the tasks for lm-evaluation-harness, for --include_path."""
     click.echo(tasks_folder())
 
 
 def state() -> str:
-    """A line that says in which folder the tasks are.
+    """A line for ``q2 doctor`` that says in which folder the tasks are.
 
     Raises:
         MissingExtra: lm-evaluation-harness is not installed.

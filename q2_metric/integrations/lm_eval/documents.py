@@ -1,12 +1,12 @@
-"""The rows of the tasks, as lm-evaluation-harness requests them (``custom_dataset``).
+"""Reads the rows of the tasks, as lm-evaluation-harness requests them (``custom_dataset``).
 
-Each function receives the metadata of the run, most of which it ignores, and returns a split
-``test``. The rows of the split have the columns that ``q2 score`` reads: ``id``, ``knowledge``,
-``history`` (oldest turn first) and ``response``. The response is the gold response, or "" if there
-is no gold response. The rows of :func:`detect` contain the response to judge, and its label in
-``consistent``.
+Each function returns a dict with the split ``test``. The rows of this split have the columns that
+``q2 score`` reads: ``id``, ``knowledge``, ``history`` (oldest turn first) and ``response``. The
+response is the gold response, or "" if there is none. Only the rows of :func:`detect` are
+different: their response is the response to judge, and ``consistent`` is its human label. The
+arguments of each function are the metadata of the run.
 
-All functions raise :class:`~q2_metric.errors.DataError` if the set is not on this machine and
+All functions raise :class:`~q2_metric.errors.DataError` if the data set is not on this machine and
 cannot be downloaded.
 """
 
@@ -36,26 +36,28 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 LONG = 250
-"""A document with this many words is long: it has at least two chunks of 200 tokens."""
+"""A document with at least this many words is long. SCALE then reads it in at least two chunks of
+200 tokens."""
 
 CUSTOM_ALIASES = {
     **ALIASES,
-    # Only names of a person's answer. A column "prediction" holds a model's answer.
+    # Only names for the answer of a person. A column "prediction" contains the answer of a model.
     "response": ("gold", "target", "response", "answer", "summary"),
     "history": (*ALIASES["history"], "question", "query"),
 }
-"""Column names that ``q2_custom`` recognises."""
+"""By field, the column names that the task ``q2_custom`` recognises in the user's file."""
 
 
 def wow(**_: Any) -> dict[str, Dataset]:
-    """The 544 annotated Wizard of Wikipedia contexts, each with the response of the person."""
+    """The 544 annotated contexts of Wizard of Wikipedia, each with the response that a person gave
+    in the original dialogue."""
     return _test_split(read_gold(_file("wow_q2", "cross_annotation.csv")))
 
 
 def dialfact(**_: Any) -> dict[str, Dataset]:
-    """Each evidence text of DialFact, with a response that people found supported.
+    """Each evidence text of DialFact, with a response that people judged supported.
 
-    If only a part of the set is on this machine, that part is used, and a warning says so.
+    If only a part of the data set is on this machine, this part is used, and a warning says so.
     """
     whole, part = CATALOGUE["true/dialfact"], CATALOGUE["true/dialfact_a"]
     if state(whole) == "missing" and state(part) != "missing":
@@ -66,12 +68,12 @@ def dialfact(**_: Any) -> dict[str, Dataset]:
 
 
 def summeval(**_: Any) -> dict[str, Dataset]:
-    """The 100 articles of SummEval. The response is a summary that people found consistent."""
+    """The 100 articles of SummEval. The response is a summary that people judged consistent."""
     return _test_split(contexts(read_true(_file("true/summeval", "summeval.csv"))))
 
 
 def long_document(**_: Any) -> dict[str, Dataset]:
-    """The articles of QAGS-CNN/DM with at least :data:`LONG` words."""
+    """The articles of QAGS-CNN/DM that have at least :data:`LONG` words."""
     articles = contexts(read_true(_file("true/qags_cnndm", "qags_cnndm.csv")))
     return _test_split(item for item in articles if len(item.knowledge.split()) >= LONG)
 
@@ -83,24 +85,25 @@ def custom(
     response_column: str | None = None,
     **_: Any,
 ) -> dict[str, Dataset]:
-    """The rows of the user's file (.jsonl, .csv, .tsv, .parquet).
+    """The rows of the user's files (.jsonl, .csv, .tsv, .parquet).
 
-    A row also has the other columns of the file, for the user's own ``doc_to_text``. A column keeps
-    its values if all of them have one type: text, truth value, whole number or fraction. Otherwise
-    the values become JSON texts.
+    The rows also contain the other columns of the files, which the user's own ``doc_to_text`` may
+    use. A column is unchanged if all its values are strings, booleans, integers or floats. If the
+    types are mixed, its values become JSON texts.
 
     Args:
-        data_files: one file, or several.
-        knowledge_column, history_column, response_column: names of columns that are not among
-            :data:`CUSTOM_ALIASES`. The response is the gold response. It may be missing, in some
-            rows or in all; a warning says how many rows have one.
+        data_files: path of a file, or a list of paths.
+        knowledge_column, history_column, response_column: the columns of the knowledge, the earlier
+            turns and the gold response. They are needed if the columns have names that are not in
+            :data:`CUSTOM_ALIASES`. A row may lack a gold response. If only some rows have one, a
+            warning says how many.
 
     Raises:
-        InputError: no file is named, the file cannot be read, or a row lacks its knowledge.
+        InputError: no file is named, a file cannot be read, or a row lacks knowledge.
     """
     if not data_files:
         raise InputError(
-            "q2_custom needs a file of yours: "
+            "q2_custom needs a file: "
             """--metadata '{"data_files": "/folder/rows.jsonl"}'"""
         )
     columns = Columns(response_column, knowledge_column, history_column)
@@ -123,7 +126,7 @@ def custom(
 
 
 def detect(**_: Any) -> dict[str, Dataset]:
-    """The 1,088 annotated Wizard of Wikipedia responses, with their human labels."""
+    """The 1,088 annotated responses of Wizard of Wikipedia, with their human labels."""
     items = read_annotated(_file("wow_q2", "cross_annotation.csv"))
     rows = [_row(str(i), item.example) for i, item in enumerate(items)]
     labels = [item.consistent for item in items]
@@ -131,7 +134,8 @@ def detect(**_: Any) -> dict[str, Dataset]:
 
 
 def _file(data_set: str, name: str) -> Path:
-    """A file of a data set. If the file is not on this machine, it is downloaded."""
+    """The path of the file ``name`` of a data set. If it is not on this machine, it is downloaded.
+    """
     return next(path for path in download(data_set) if path.name == name)
 
 
@@ -164,9 +168,9 @@ def _split(rows: Sequence[Mapping[str, Any]]) -> dict[str, Dataset]:
 
 
 def _cells(values: Sequence[object]) -> tuple[str, list[object]]:
-    """The type of a column, as ``datasets`` names it, and its values.
+    """Returns (type of the column, as ``datasets`` names it; its values).
 
-    Values of mixed types become JSON texts.
+    If the values have several types, they become JSON texts.
     """
     types = {type(value) for value in values if value is not None}
     for one, kind in ((bool, "bool"), (int, "int64"), (float, "float64")):

@@ -1,4 +1,7 @@
-"""Tasks on which the evaluated model judges given responses. Our metrics judge them too."""
+"""Tasks on which the evaluated model judges whether given responses are supported.
+
+The metrics of this package score the same responses, for comparison.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ from q2_metric.integrations.lm_eval.ranks import on_every_rank, present
 from q2_metric.integrations.lm_eval.scoring import Document, Results, Signatures, example_of, score
 
 THRESHOLD = 0.5
-"""A response with a higher score counts as consistent (Q², section 4)."""
+"""A response counts as consistent if a metric's score is above this value (Q² paper, section 4)."""
 
 
 class Likelihood(tuple[Any, ...]):
-    """The harness's pair (log-likelihood, is greedy) of the choice Yes or No, with the row's
-    scores."""
+    """The harness's pair (log-likelihood, is greedy) for the choice Yes or No.
+
+    ``scores`` are the scores of the row's response by our metrics, by name.
+    """
 
     scores: dict[str, float | None]
 
@@ -27,12 +32,17 @@ class Likelihood(tuple[Any, ...]):
 def score_judged(
     answers: Sequence[tuple[float, bool]], documents: Sequence[Document], options: Options
 ) -> tuple[list[Likelihood], Signatures]:
-    """Attaches the scores of the judged responses to the log-likelihoods.
+    """Scores the responses that the model judges, and attaches the scores to the model's
+    log-likelihoods.
 
-    A row occurs once for each choice but is scored only once.
+    Args:
+        answers: (log-likelihood, is greedy) for each row and choice.
+        documents: the row of each answer. A row occurs once for each choice, but is scored only
+            once.
+        options: metrics and settings.
 
     Returns:
-        The log-likelihoods with the scores, and the signatures.
+        The answers with the scores, and the metrics' signatures.
     """
     rows = {document["id"]: document for document in documents}
     examples = [example_of(document, document["response"]) for document in rows.values()]
@@ -52,11 +62,15 @@ def score_judged(
 
 
 def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
-    """``process_results`` of the tasks on which the model judges. The choices are Yes, then No.
+    """Computes what a row adds to each metric in the table (the harness's ``process_results``).
 
-    The model's score is the log-likelihood of Yes minus that of No; above 0, the model says Yes.
-    The results are pairs: (consistent, score) for AUC, (consistent, judged consistent) for
-    accuracy.
+    The model's score is the log-likelihood of Yes minus that of No. If it is above 0, the model
+    says Yes. For AUC, a row adds the pair (human label, score). For balanced accuracy, it adds the
+    pair (human label, decision).
+
+    Args:
+        document: the row, with its human label.
+        results: the answers for the choice Yes and the choice No, in this order.
     """
     yes, no = results
     label = bool(document["consistent"])
@@ -67,14 +81,17 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
         "balanced_acc": (label, margin > 0),
     }
     for name, value in yes.scores.items():
-        # None if the row was not scored, or only other ranks have a value.
+        # None if the row was not scored, or if only other ranks have a score by this metric.
         numbers[f"{name}_auc"] = None if value is None else (label, value)
         numbers[f"{name}_balanced_acc"] = None if value is None else (label, value > THRESHOLD)
     return numbers
 
 
 def auc(items: Sequence[tuple[bool, float] | None]) -> float:
-    """ROC-AUC of (consistent, score) pairs; NaN if all rows have one label."""
+    """ROC-AUC of pairs (human label, score). NaN if all rows have the same label.
+
+    Entries that are ``None`` are ignored.
+    """
     from sklearn.metrics import roc_auc_score
 
     there = present(items)
@@ -85,9 +102,10 @@ def auc(items: Sequence[tuple[bool, float] | None]) -> float:
 
 
 def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
-    """The mean of two shares: consistent rows judged right, and inconsistent rows judged right.
+    """Balanced accuracy of pairs (human label, decision): the mean of the accuracy on consistent
+    rows and the accuracy on inconsistent rows.
 
-    NaN if all rows have one label.
+    NaN if all rows have the same label. Entries that are ``None`` are ignored.
     """
     shares: list[list[bool]] = [
         [judged == label for label, judged in present(items) if label == kind]
@@ -101,15 +119,15 @@ def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
 AGGREGATIONS: Mapping[str, Callable[..., float]] = {
     "auc": auc, "balanced_acc": balanced_accuracy
 }
-"""How the values of each metric become the number in the table."""
+"""By name, the functions that aggregate the pairs of all rows to a number in the table."""
 
 
 def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The ``metric_list`` of a task on which the model and these metrics judge.
+    """The ``metric_list`` of a task on which the model and these metrics judge responses.
 
     Args:
         names: names of the metrics.
-        own: the task's own lines.
+        own: the lines of the task itself. They come first.
     """
     return [*own, *(
         {"metric": f"{name}_{suffix}", "aggregation": function, "higher_is_better": True}

@@ -1,4 +1,4 @@
-"""The options of the metrics, read from the metadata of a run."""
+"""Reads the options of the metrics from the metadata of a run (``--metadata``)."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ from q2_metric.scoring import NO_CLAIM, NoClaim
 _LOG = logging.getLogger(__name__)
 
 _PLAIN = ("metrics", "preset", *(name for name in signature(custom).parameters if name != "_"))
-"""Options without the prefix ``metric_``: the metrics, and options of the task ``q2_custom``."""
+"""Options that have no prefix ``metric_``: "metrics", "preset" and the options of the task
+``q2_custom``."""
 _OF_MODELS = frozenset(
     ["device", "dtype", "batch_size", "compile", "attn_implementation", "seed"])
-"""Our settings whose names are also arguments of evaluated models."""
+"""Arguments of the evaluated model that have the same name as a setting of a metric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of the metrics in a run.
 
-    The harness mixes the arguments of the evaluated model (``device``, ``dtype``, …) into the
-    metadata. So the options of the metrics have names of their own: ``metric_`` followed by a
-    keyword of ``load_metrics``.
+    The user gives them in the metadata. The harness puts the arguments of the evaluated model
+    (``device``, ``dtype``, …) there too. So most options of the metrics have the prefix
+    ``metric_``.
 
     Attributes:
-        metrics: names of metrics ("metrics").
-        preset: the preset ("preset").
-        evidence: ``metric_evidence``: find the sentence that decides each claim.
-        no_claim: ``metric_no_claim``: how answers that claim nothing count.
-        keywords: keywords of ``load_metrics``: ``metric_device`` (by default the CPU, because the
-            evaluated model uses the GPU), ``metric_decoding``, …. Models that replace those of the
-            preset keep their names without ``metric_`` (``reader_model``).
+        metrics: names of the metrics (option ``metrics``).
+        preset: name of the preset (option ``preset``).
+        evidence: whether to find the sentence that decides each claim (``metric_evidence``).
+        no_claim: how answers that claim nothing count (``metric_no_claim``).
+        keywords: keywords of ``load_metrics``. The options are ``metric_device``,
+            ``metric_decoding`` and so on. The default device is the CPU, because the evaluated
+            model uses the GPU. Options that name a model have no prefix (``reader_model``).
     """
 
     metrics: tuple[str, ...] = PAPERS
@@ -54,7 +55,8 @@ class Options:
         """Reads the options from the metadata of a run.
 
         Raises:
-            InputError: a metric, a preset or a name ``metric_…`` is unknown, or a value is wrong.
+            InputError: a metric, a preset or an option ``metric_…`` is unknown, or a value is
+                wrong.
         """
         from q2_metric.models.presets import preset
 
@@ -86,9 +88,9 @@ class Options:
 
 
 def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
-    """Warns about names that resemble an option.
+    """Warns about names in the metadata that are similar to an option, such as "metric".
 
-    Such a name may belong to the evaluated model, so it is not an error.
+    They are no errors, because they may be arguments of the evaluated model.
     """
     names = {name.removeprefix("metric_"): name for name in known} | {name: name for name in known}
     for key in metadata:
@@ -100,6 +102,9 @@ def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
 
 @cache
 def _warn_of_slip(key: str, meant: str) -> None:
-    """Warns once about a mistyped option, even if several tasks of a group read the metadata."""
+    """Warns that ``key`` has no effect and that ``meant`` may be meant.
+
+    The warning is given only once, although several tasks of a group read the same metadata.
+    """
     _LOG.warning("%r in the metadata is not an option of q2 and has no effect; "
                  "did you mean %r?", key, meant)

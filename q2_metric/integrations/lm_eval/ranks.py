@@ -1,7 +1,8 @@
-"""Gives all ranks (processes of a run) the same metrics, and takes means that skip missing values.
+"""Gives all ranks (processes of a run) the same names of metrics, and computes means that skip
+missing values.
 
-The harness takes the names of the first rank's metrics and looks them up on every other rank. If a
-name is missing on another rank, the first rank ends with a KeyError and the others wait for ever.
+The harness looks up the first rank's metrics on every other rank. If a rank lacks one of them, the
+first rank ends with a KeyError, and the others wait for ever.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from q2_metric.scoring import Mean
 def on_every_rank(
     results: Sequence[dict[str, Any]], fill: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Gives this rank an entry for each metric that has values only on other ranks.
+    """Adds to this rank's results an entry for each metric that only other ranks have.
 
-    The entry goes into the first result. All ranks must call this function at the same time.
+    The entry is added to the first result. All ranks must call this function at the same time.
 
     Args:
-        results: the values by metric, for each document of this rank.
-        fill: the entries to add.
+        results: for each document of this rank, its values by metric. Changed in place.
+        fill: by metric, the value of an entry to add. The default is ``None``.
     """
     own = {name for result in results for name in result}
     for name in sorted(_on_any_rank(own) - own):
@@ -44,16 +45,16 @@ def _on_any_rank(own: set[str]) -> set[str]:
 
 
 def present(items: Sequence[Any]) -> list[Any]:
-    """The values of the entries that are not ``None``."""
+    """The items that are not ``None``."""
     return [item for item in items if item is not None]
 
 
 class PresentMean:
-    """The harness's mean, over the values that are not ``None``.
+    """A replacement for the harness's ``mean`` that skips values that are ``None``.
 
-    After the mean, the harness computes the standard error of the same list, but only for its own
-    mean. So entries without a value are removed from the list itself, and this class compares equal
-    to the harness's mean.
+    The harness computes the standard error of the same list afterwards, but only if the aggregation
+    equals its own ``mean``. So this class compares equal to ``mean``, and removes ``None`` from the
+    list itself.
     """
 
     def __call__(self, items: list[Any]) -> float:

@@ -1,8 +1,8 @@
-"""Scores the answers of a model.
+"""Scores the answers that a model generated.
 
-The filter of a task calls :func:`score_responses` (or ``score_judged`` in ``judge.py``) once for
-all documents of a rank. The function returns the answers with their values attached. The harness
-then asks for the values one by one (``process_results``).
+The filter of a task calls :func:`score_responses` (or ``score_judged`` in ``judge.py``) once, for
+all documents of a rank (a process of the run). The function returns the answers with their scores
+attached. Then the harness asks for the scores of one document at a time (``process_results``).
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from q2_metric.types import Example, Metric, Score
 _LOG = logging.getLogger(__name__)
 
 Document = Mapping[str, Any]
-"""A row of a task: id, knowledge, history, response (see ``documents.py``)."""
+"""A row of a task: id, knowledge, history and gold response (``documents.py``)."""
 
 Results = dict[str, Any]
-"""The values that a document adds to each metric of the table."""
+"""By metric of the table, the value of one document: a number, or what is aggregated later."""
 
 Signatures = Mapping[str, str]
-"""Signatures by metric."""
+"""By metric, the line that records models, settings, and how the mean is computed."""
 
 
 _loadable: set[str] = set()
-"""Options whose metrics were loaded before in this process, so that the check is not repeated."""
+"""The options for which :func:`check_loads` has succeeded in this process."""
 
 
 def check_loads(options: Options) -> None:
-    """Loads the metrics and releases them, so that a missing model is noticed at once.
+    """Checks that the metrics can be loaded: loads them once and releases them.
 
-    The generation, which runs before the scoring, may take hours.
+    So a missing model is noticed before the model generates its answers, which may take hours.
 
     Raises:
         ModelError, MissingExtra: the preset's models cannot be loaded.
@@ -66,26 +66,29 @@ def _load(options: Options) -> list[Metric]:
 def score(
     examples: Sequence[Example], options: Options, *, evidence: bool = False
 ) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
-    """The scores of each example by metric, and the signatures of the metrics' means.
+    """Loads the metrics, scores all examples in one batch, and releases the metrics.
 
-    The metrics are loaded, score all examples in one batch, and are released. A warning names each
-    response that the models cannot score. If no response can be scored, there are no scores, and an
-    error says in which file the answers are kept. The run continues, because it may contain other
-    tasks and hours of work.
+    If a response cannot be scored, a warning names it. If no response can be scored, the answers
+    are written to a file, and an error in the log names the file. The run still continues, because
+    it may contain other tasks and hours of work.
+
+    Returns:
+        The scores of each example by metric, and the signatures by metric. Both are empty if no
+            response could be scored.
     """
     try:
         return _score(examples, options, evidence)
     except Exception as error:
         words = " ".join(str(error).split())
         _LOG.error(
-            "the answers were not scored: %s: %s; they are kept in %s; score them with: q2 score "
+            "the answers were not scored: %s: %s; they are saved in %s; score them with: q2 score "
             "%s",
             type(error).__name__, words, *[_kept(examples)] * 2)
         return [{} for _ in examples], {}
 
 
 def _kept(examples: Sequence[Example]) -> str:
-    """Writes the answers to a new file that ``q2 score`` can read. Returns the path."""
+    """Writes the examples to a new file that ``q2 score`` can read. Returns its path."""
     with NamedTemporaryFile("w", prefix="q2-answers-", suffix=".jsonl", delete=False,
                             encoding="utf-8") as file:
         file.writelines(
@@ -110,7 +113,7 @@ def _score(
 
 
 def _release() -> None:
-    """Frees the memory of models that are no longer referenced."""
+    """Frees the memory of models that are no longer used, on the CPU and the GPU."""
     from q2_metric.models.stages import clear_cache
 
     clear_cache()
@@ -121,10 +124,13 @@ def _release() -> None:
 
 
 class ScoredAnswer(str):
-    """A generated answer with the values that it adds to each metric of the table.
+    """A generated answer (a string) with its scores.
 
-    Pickling drops the values. The harness pickles answers to gather the samples of all ranks, and
-    the samples contain the values anyway.
+    - ``results``: by metric of the table, the answer's value.
+    - ``document``: the row that the answer responds to.
+
+    Pickling drops both. (The harness pickles answers to collect the samples of all ranks, and the
+    samples contain the values anyway.)
     """
 
     results: Results
@@ -140,23 +146,27 @@ def score_responses(
     options: Options,
     reported: Container[str],
 ) -> tuple[list[ScoredAnswer], Signatures]:
-    """The answers with their values, and the signatures of the metrics.
+    """Scores the answers of a model.
 
-    ``f1`` and ``bleu`` compare with the gold response. Without a gold response, both are left out.
-    ``bleu`` is the pair (gold, answer), because BLEU is computed over a whole system. ``empty`` is
-    1 for an answer without a visible character.
+    Besides the requested metrics, three values are computed. ``f1`` compares the answer with the
+    gold response. ``bleu`` is the pair (gold response, answer), because BLEU is computed over all
+    answers together. Both are left out if there is no gold response. ``empty`` is 1 if the answer
+    has no visible character.
 
     Args:
         answers: the answers of the model.
-        documents: the document that each answer responds to.
-        options: the options of the metrics.
-        reported: the metrics in the task's table; others are left out.
+        documents: for each answer, the row that it responds to.
+        options: metrics and settings.
+        reported: names of the metrics in the task's table. Other values are left out.
+
+    Returns:
+        The answers with their values, and the signatures by metric.
     """
-    # A server's JSON can contain lone surrogates, which cannot be tokenised or written.
+    # Answers of a server can contain lone surrogates, which can be neither tokenised nor written.
     texts = [answer.strip().encode("utf-8", "replace").decode("utf-8") for answer in answers]
     examples = [example_of(*both) for both in zip(documents, texts, strict=True)]
     by_row, signatures = score(examples, options, evidence=options.evidence)
-    # Always computed, because every task reports it beside the requested metrics.
+    # Token F1 with the knowledge is always computed, because every task reports it.
     f1 = scoring.score([TokenF1()], examples)
     if options.no_claim == "exclude":
         _warn_of_silence(by_row)
@@ -168,13 +178,14 @@ def score_responses(
         results = {**_against_gold(text, document), **numbers}
         answer.results = {name: value for name, value in results.items() if name in reported}
         made.append(answer)
-    # The harness's BLEU cannot skip an entry. Two empty texts add nothing to BLEU.
+    # The harness's BLEU cannot skip an entry. A pair of empty texts does not change BLEU.
     on_every_rank([answer.results for answer in made], {"bleu": ("", "")})
     return made, signatures
 
 
 def _warn_of_silence(by_row: Sequence[Mapping[str, Score]]) -> None:
-    """Names the metrics that leave out all answers. The harness's table has no line for them."""
+    """Warns about each metric for which no answer makes a claim, so that no answer counts and the
+    harness's table has no line for this metric."""
     for name in dict.fromkeys(name for scores in by_row for name in scores):
         scores = [row[name] for row in by_row if name in row]
         if all(one.value is None and one.reason in CLAIMLESS for one in scores):
@@ -193,7 +204,7 @@ def _against_gold(text: str, document: Document) -> Results:
 
 
 def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
-    """The values and the evidence of an answer, by all metrics."""
+    """The numbers of an answer by all metrics, and the fields that contain their evidence."""
     numbers = scoring.row_numbers(scores, no_claim)
     results: Results = {key: value for key, value in numbers.items() if value is not None}
     row = output_row(0, Example("", ""), scores, list(scores))
@@ -201,17 +212,18 @@ def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
 
 
 def example_of(document: Document, response: str) -> Example:
-    """The example of a response to a document, with the texts that ``q2 score`` would read."""
+    """Makes the example to score from a row of a task and a response to it."""
     return Example(
         response, document["knowledge"], tuple(document["history"]), id=document["id"]
     )
 
 
 def response_results(document: Document, results: Sequence[ScoredAnswer]) -> Results:
-    """``process_results`` of the tasks on which the model generates answers.
+    """Returns the values of a scored answer (the harness's ``process_results``).
 
     Raises:
-        InputError: the answer belongs to another document (``--cache_requests`` with older data).
+        InputError: the answer was given to another document, because ``--cache_requests`` reused
+            requests of older data.
     """
     (answer,) = results
     if answer.document["knowledge"] != document["knowledge"]:

@@ -1,7 +1,8 @@
-"""The lines of the harness's tables, derived from the registry of metrics.
+"""The lines of the harness's tables of results, made from the registry of metrics.
 
-``!function …tables.GROUP`` in a yaml file stands for a list. :func:`__getattr__` builds the list
-when the file is read, so a metric that was registered before has a line in the group's table.
+``!function …tables.GROUP`` in a yaml file stands for the list of lines in the table of a group.
+:func:`__getattr__` makes this list when the file is read, so it also contains metrics that the user
+registered before.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from q2_metric.scoring import LOWER_IS_BETTER, Mean, share_names
 
 
 def mean_length(items: Sequence[Sequence[object]]) -> float:
-    """The mean number of questions (or of claims) per response."""
+    """The mean number of items, such as questions or claims, per response."""
     return Mean.of(map(len, present(items))).number
 
 
 def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The ``metric_list`` of a task whose answers are scored by these metrics.
+    """The ``metric_list`` of a task whose answers these metrics score.
 
     Args:
-        names: names of the metrics.
-        own: the task's own lines. They come after the lines of the metrics.
+        names: names of the metrics. Their lines come first.
+        own: the lines of the task itself.
     """
     names = list(names)
     shares = [_mean(name) for name in share_names(names)]
@@ -35,7 +36,7 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
 
 
 def details(names: Iterable[str]) -> list[str]:
-    """The names of the fields that contain the evidence of these metrics."""
+    """The names of the fields that contain the evidence of these metrics, such as "questions"."""
     kinds = (entry(name).details for name in names)
     return list(dict.fromkeys(DETAILS[one][0].name for one in kinds if one is not None))
 

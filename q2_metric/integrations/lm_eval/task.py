@@ -1,4 +1,4 @@
-"""The task class that the yaml files name, and its few-shot sampler."""
+"""The class of all tasks in ``tasks/*.yaml``, and their sampler of few-shot examples."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ from q2_metric.integrations.lm_eval.tables import generation_lines
 
 
 class GroundedTask(ConfigurableTask):  # type: ignore[misc]
-    """A task whose answers are scored by our metrics, after all answers have been generated.
+    """A task whose answers are scored by the metrics of this package, after all were generated.
 
-    Scoring is the last step of each filter pipeline of the task, because there the harness has all
-    answers of a rank together. The signatures go into the metadata of the task, which the harness
-    copies to the results file.
+    The scoring is the last filter of the task, because a filter receives all answers of a rank (a
+    process of the run) at once. The signatures are added to the metadata of the task. The harness
+    copies them to the file of results.
 
     Args:
-        config: the contents of the yaml file, with the metadata of the run (see :class:`Options`).
+        config: the contents of the yaml file. ``metadata`` contains the options of the metrics.
 
     Raises:
-        InputError, ModelError, MissingExtra: the metadata names something that does not exist or
-            cannot be loaded. The error is raised before generation.
+        InputError: an option of the metrics is unknown or has a wrong value.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -52,18 +51,22 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
             pipeline.filters.append(partial(ScoreFilter, task=self))
 
     def build_all_requests(self, **settings: Any) -> None:
-        """Checks that the metrics can be loaded, and builds the requests."""
+        """Checks that the metrics can be loaded, and then builds the requests to the model.
+
+        Raises:
+            ModelError, MissingExtra: a metric cannot be loaded.
+        """
         if not self.predicts_only:
             check_loads(self.options)
         super().build_all_requests(**settings)
 
     @property
     def predicts_only(self) -> bool:
-        """Whether the run only stores the answers and scores nothing (``--predict_only``)."""
+        """Whether the run only saves the answers and scores nothing (``--predict_only``)."""
         return "bypass" in self._metric_fn_list
 
     def score(self, answers: Sequence[Any], documents: Sequence[Document]) -> Sequence[Any]:
-        """The answers with their values attached."""
+        """Scores the answers of this rank. Returns them in order, with their scores attached."""
         made: Sequence[Any]
         if self.OUTPUT_TYPE == "multiple_choice":
             made, signatures = score_judged(answers, documents, self.options)
@@ -83,38 +86,42 @@ def _texts(answers: Sequence[Any]) -> Sequence[str]:
 
 
 class ScoreFilter(Filter):  # type: ignore[misc]
-    """Passes all answers of a rank to the task, which scores them, unless the run only predicts."""
+    """The last filter of a task. It lets the task score all answers of a rank at once.
+
+    With ``--predict_only``, it does nothing.
+    """
 
     def __init__(self, task: GroundedTask) -> None:
         self.task = task
 
     def apply(self, resps: Iterable[Any], docs: Sequence[Document]) -> Sequence[Any]:
-        """The answers, in order, with their values attached."""
+        """The answers (``resps``) in order, with their scores attached."""
         answers = list(resps)
         return answers if self.task.predicts_only else self.task.score(answers, docs)
 
 
 class OtherRows(ContextSampler):  # type: ignore[misc]
-    """Few-shot examples from the evaluated set: rows with a response and with other knowledge.
+    """Draws the few-shot examples for a row from the other rows of the same data set.
 
-    The examples of a row depend only on the seed and the id of the row. So a row has the same
-    prompt on any number of ranks and with any ``--limit``.
+    An example must have a gold response, and its knowledge must differ from the row's. The examples
+    depend only on the seed and on the id of the row. So a row has the same prompt whatever the
+    number of processes and whatever ``--limit``.
     """
 
     seed: int | None = None
 
     def set_rnd(self, rnd: int | None) -> OtherRows:
-        """Sets the seed of the run."""
+        """Sets the seed of the run. Returns this sampler."""
         self.seed = rnd
         return self
 
     def sample(
         self, n: int, eval_doc: Document | None = None, **_: Any
     ) -> Sequence[dict[str, Any]]:
-        """``n`` rows for the prompt of ``eval_doc``.
+        """Draws ``n`` rows as few-shot examples for the prompt of the row ``eval_doc``.
 
         Raises:
-            InputError: the set has fewer than ``n`` such rows.
+            InputError: the data set has fewer than ``n`` suitable rows.
         """
         own = eval_doc or {"id": "", "knowledge": None}
         pool = [
@@ -129,7 +136,7 @@ class OtherRows(ContextSampler):  # type: ignore[misc]
 
 
 def _explain_errors_in_one_line() -> None:
-    """Makes the harness's command end with our one-line message instead of a traceback."""
+    """Makes the command ``lm_eval`` print our errors as one line instead of a traceback."""
     usual = sys.excepthook
 
     def show(
@@ -144,12 +151,13 @@ def _explain_errors_in_one_line() -> None:
 
 
 def _not_asked_for(record: logging.LogRecord) -> bool:
-    """Drops the harness's warning about metrics of the group's table that the run leaves out."""
+    """A logging filter: false for the harness's warning that a metric in the table of a q2 group
+    has no values, because the run does not compute this metric."""
     text = record.getMessage()
     return not (text.startswith("Group 'q2_") and "no values found" in text)
 
 
 logging.getLogger("lm_eval.api.group").addFilter(_not_asked_for)
 
-if "lm_eval._cli" in sys.modules:  # a user's own program shows the traceback
+if "lm_eval._cli" in sys.modules:  # not in a user's own program, which shows the traceback
     _explain_errors_in_one_line()

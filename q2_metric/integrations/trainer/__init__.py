@@ -1,7 +1,7 @@
 """Q² and SCALE inside ``transformers.Trainer``.
 
-    callback.py     the callback and the ``compute_metrics``
-    responding.py   how a trainer's model generates its responses
+    callback.py     ``Q2Callback``, and ``Q2ComputeMetrics`` for ``compute_metrics``
+    responding.py   generates responses with the trainer's model
 """
 
 from q2_metric.integrations.trainer.callback import Q2Callback, Q2ComputeMetrics, Row

@@ -1,8 +1,8 @@
-"""Q² and SCALE inside ``transformers.Trainer``: a callback, and a ``compute_metrics``.
+"""Q² and SCALE inside ``transformers.Trainer``: a callback, and a function for ``compute_metrics``.
 
-At each evaluation, the callback generates responses to its own prompts. The scores are logged like
-the trainer's losses (TensorBoard, W&B, …). They also become metrics of the evaluation, which
-``metric_for_best_model`` and early stopping read.
+At each evaluation, the callback lets the trained model generate responses, and scores them. The
+scores are logged like the trainer's losses (TensorBoard, W&B, …). ``metric_for_best_model`` and
+early stopping can use them, because they are added to the metrics of the evaluation.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A turn to generate: the prompt, the knowledge and the gold response, if there is one.
+    """A dialogue turn for which the trained model generates a response.
 
-    ``prompt`` is a text in the form that the model was trained on, or a list of chat messages for
-    the tokenizer's chat template.
+    - ``prompt``: a text in the form that the model was trained on, or a list of chat messages for
+      the tokenizer's chat template.
+    - ``knowledge``: the passages that should support the response.
+    - ``history``: the turns before the response.
+    - ``reference``: the gold response; ``None`` if there is none.
     """
 
     prompt: Any
@@ -47,47 +50,49 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
 
     These values are logged, with ``prefix`` before their names:
 
-    - each of ``metrics``, in [0, 1]; with q2 also ``q2_no_nli``;
-    - ``no_claim``, the share of responses that claim nothing;
-    - ``empty``, the share of blank responses;
-    - with q2: ``coverage``, ``fallback`` and ``no_answer_rate``;
-    - if rows have a gold response: ``f1`` (token F1) and ``bleu`` (sacrebleu, of the corpus).
+    - the mean of each of ``metrics``, in [0, 1]; with q2 also ``q2_no_nli`` (Q² without NLI);
+    - ``no_claim``: the share of responses that claim nothing;
+    - ``empty``: the share of blank responses;
+    - with q2: ``coverage`` (share of responses with a valid question), ``fallback`` (share that NLI
+      judges as a whole) and ``no_answer_rate`` (share of questions without an answer in the
+      knowledge);
+    - if the rows have gold responses: ``f1`` (token F1) and ``bleu`` (BLEU of the corpus).
 
-    A metric without a response to score is NaN, and NaN never makes a checkpoint the best. A
-    warning is given if most responses claim nothing or have no valid question of Q²
-    (:func:`q2_metric.scoring.hollow`). In this case too, the metrics never make the checkpoint the
-    best.
+    The mean of a metric is NaN if no response has a score. A checkpoint with NaN is never chosen as
+    the best. It is not chosen either if most of its responses claim nothing or have no valid
+    question of Q² (:func:`q2_metric.scoring.hollow`); a warning says so.
 
     Args:
         trainer: a ``Trainer`` or ``Seq2SeqTrainer`` with a tokenizer as ``processing_class``.
-        rows: the turns to generate: a ``datasets.Dataset`` or a list of mappings with ``prompt``,
-            ``knowledge`` (a string or a list of passages) and optionally ``history`` (turns) and
-            ``reference`` (the gold response).
-        metrics: names of any metrics, as a sequence or as "q2,scale". f1 and bleu need not be
-            named; they always compare with the gold response.
-        no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
-            wins by saying nothing, or not at all ("exclude").
-        strict: end the training if a metric fails. By default the failure is logged as an error and
-            the values of the metric are NaN.
-        columns: other names of the fields, such as ``{"prompt": "input"}``.
-        batch_size: prompts generated at a time; the default is the trainer's for evaluation.
-        max_prompt_length: maximum number of tokens of a prompt; longer prompts lose their
-            beginning. The default is what the tokenizer and the model's positions allow. For a
-            decoder, the length of the response is subtracted.
-        generation: keywords for ``model.generate`` that override the generation config of the
-            trainer and of the model. The trainer's ``generation_max_length`` counts only the
-            response, for a decoder too.
+        rows: the turns for which responses are generated: a ``datasets.Dataset``, or a list of
+            mappings. A row has ``prompt`` and ``knowledge`` (a string or a list of passages), and
+            may have ``history`` (a list of turns) and ``reference`` (the gold response).
+        metrics: names of metrics, as a sequence or as "q2,scale". f1 and bleu are computed anyway
+            if there are gold responses.
+        columns: the names of a row's fields if they are different, such as ``{"prompt": "input"}``.
+        batch_size: number of prompts in a batch. The default is the trainer's batch size for
+            evaluation.
+        max_prompt_length: maximum number of tokens in a prompt. Longer prompts are cut at the
+            beginning. The default is what the tokenizer and the model allow, minus the length of
+            the response if the model is a decoder.
+        generation: keywords for ``model.generate``. They override the generation config of the
+            trainer and of the model. The trainer's ``generation_max_length`` counts only the tokens
+            of the response, for a decoder too.
         prefix: prefix of the logged names. An evaluation whose ``metric_key_prefix`` is neither
             this prefix nor "eval" is ignored, because it evaluates other rows.
-        settings: keywords of ``evaluate.load("q2").compute``: ``preset``, ``device``, ``decoding``,
-            ….
+        no_claim: how responses that claim nothing count: as 0 ("zero"), so that a model gains
+            nothing by saying nothing, or not at all ("exclude").
+        strict: if true, the training ends with an error if a metric fails. Otherwise the error is
+            logged, and the metric's values are NaN.
+        settings: ``preset``, ``device`` and settings of the metrics, as for
+            ``evaluate.load("q2").compute``.
 
-    Add the callback with ``trainer.add_callback`` before callbacks that read its metrics (early
-    stopping). With several processes, each generates its share, and the first process scores and
-    logs.
+    Add the callback with ``trainer.add_callback`` before other callbacks that read its metrics,
+    such as early stopping. If several processes train, each generates a part of the responses. The
+    first process scores and logs them all.
 
     Raises:
-        InputError: a row or keyword is wrong.
+        InputError: a row or a keyword is wrong.
     """
 
     def __init__(
@@ -118,20 +123,21 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.respond.check([row.prompt for row in self.rows])
         self.prefix = prefix
         self.no_claim = scoring.check_no_claim(no_claim)
-        # Loaded now, so that a typing error is noticed before hours of training.
+        # The metrics are loaded now, so that a mistake is noticed before hours of training.
         names = _grounded(metrics, gold=bool(with_gold))
         self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
         self.responses: list[str] = []
-        """Responses of the last evaluation, in the order of the rows; only on the first process."""
+        """The responses of the last evaluation, in the order of the rows. Empty on all processes
+        except the first."""
 
     @property
     def signature(self) -> str:
-        """A line for each metric that says how its value is computed. Only the first process has
-        it."""
+        """A line for each metric that records its models and settings, and how its mean is
+        computed. "" on all processes except the first."""
         return scoring.signature_lines(self.metrics, self.no_claim)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Warns if the training never evaluates, because then nothing is scored."""
+        """Logs a warning if the training has no evaluations, because then nothing is scored."""
         if args.eval_strategy == "no" and state.is_world_process_zero:
             _LOG.warning(
                 'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
@@ -139,13 +145,13 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
                 f"{self.prefix}{next(iter(columns_of(m.name for m in self.metrics)), 'f1')}")
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Generates responses, scores them, adds the values to the evaluation's metrics and logs
-        them."""
+        """Generates and scores responses, adds the results to the metrics of the evaluation, and
+        logs them."""
         metrics: dict[str, float] = kwargs["metrics"]
         if not any(name.startswith((self.prefix, "eval_")) for name in metrics):
             return
         if isinstance(self.trainer.eval_dataset, dict):
-            # The trainer evaluates each data set; these rows are evaluated only with the first.
+            # The trainer evaluates each of its data sets. The callback runs only with the first.
             first = next(iter(self.trainer.eval_dataset))
             if f"{self.prefix}{first}_loss" not in metrics:
                 return
@@ -165,7 +171,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             metrics[best] = float("nan")
 
     def _evaluate(self, responses: Sequence[str]) -> _Evaluation:
-        """The result of an evaluation. The first process computes it and sends it to the others."""
+        """Scores the responses. Only the first process calls this method."""
         try:
             numbers, unfit = _numbers(
                 self.metrics, self.rows, responses, self.no_claim, strict=self.strict)
@@ -176,22 +182,23 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
 
 
 class Q2ComputeMetrics:
-    """A ``compute_metrics`` for ``Seq2SeqTrainer`` with ``predict_with_generate``.
+    """The ``compute_metrics`` of a ``Seq2SeqTrainer`` with ``predict_with_generate``.
+
+    Called with an ``EvalPrediction``, it returns the values that :class:`Q2Callback` logs. The
+    labels are the gold responses, with which ``f1`` and ``bleu`` compare. If most responses claim
+    nothing or have no valid question of Q², the metrics are NaN, so that the checkpoint is not
+    chosen as the best. Their values are then in a warning.
 
     Args:
         tokenizer: the tokenizer that decodes predictions and labels.
-        knowledge: the knowledge of each row of the evaluation set, in order: a text or a list of
+        knowledge: for each row of the evaluation set, in order, its knowledge: a text or a list of
             passages.
-        histories: the turns before each response, oldest first.
+        histories: for each row, the turns before the response, oldest first.
         metrics, no_claim, strict, settings: as for :class:`Q2Callback`.
 
-    Called with an ``EvalPrediction``, it returns the values that :class:`Q2Callback` logs. The
-    labels are the gold responses of ``f1`` and ``bleu``. If most responses claim nothing or have no
-    valid question of Q², the metrics are NaN, so that the checkpoint is never the best. A warning
-    then contains the values.
-
     Raises:
-        InputError: a keyword is wrong, or there are more or fewer predictions than rows.
+        InputError: a keyword is wrong. When called: the number of predictions is not that of the
+            rows.
     """
 
     def __init__(
@@ -219,7 +226,8 @@ class Q2ComputeMetrics:
 
     @property
     def signature(self) -> str:
-        """A line for each metric that says how its value is computed."""
+        """A line for each metric that records its models and settings, and how its mean is
+        computed."""
         return scoring.signature_lines(self.metrics, self.no_claim)
 
     def __call__(self, prediction: Any) -> dict[str, float]:
@@ -248,7 +256,15 @@ class Q2ComputeMetrics:
 
 
 def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
-    """The metrics that read the knowledge: all except f1 and bleu, which read the gold response."""
+    """The names of the metrics without f1 and bleu, which compare with the gold response.
+
+    Args:
+        metrics: names, as a sequence or as "q2,f1".
+        gold: whether there are gold responses.
+
+    Raises:
+        InputError: f1 or bleu is named, but there are no gold responses.
+    """
     metrics = listed(metrics)
     with_gold = [name for name in metrics if name in ("f1", "bleu")]
     if with_gold and not gold:
@@ -285,10 +301,12 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """The result of an evaluation on the first process.
+    """The result of an evaluation, which the first process sends to all processes.
 
-    It contains the values by name, the names of metrics that must not choose a checkpoint, and an
-    error that must end the training, if there is one.
+    - ``numbers``: the logged values, by name.
+    - ``unfit``: names of values by which this checkpoint must not be chosen as the best.
+    - ``problem``: an error that must end the training, in words; "" if there is none.
+    - ``error``: the error itself, only on the first process.
     """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
@@ -300,8 +318,12 @@ class _Evaluation:
 def _numbers(
     metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *, strict: bool
 ) -> tuple[dict[str, float], list[str]]:
-    """The values of the responses by name, and the names of metrics that must not choose a
-    checkpoint."""
+    """Scores responses.
+
+    Returns:
+        The values to log, by name; and the names of the values by which this checkpoint must not be
+            chosen as the best.
+    """
     examples = [
         scoring.example(response, row.knowledge, row.history)
         for row, response in zip(rows, responses, strict=True)
@@ -324,9 +346,9 @@ def _numbers(
 
 
 def _from_first(result: _Evaluation) -> _Evaluation:
-    """Sends the result of the first process to every process.
+    """Returns the first process's result on every process.
 
-    Every process needs it, because each decides which model is best.
+    Every process needs the result, because each process decides which checkpoint is the best.
     """
     if not distributed():
         return result

@@ -1,4 +1,5 @@
-"""Generates a trainer's responses to a set of prompts, in batches, on all processes."""
+"""Generates responses with the model of a ``transformers.Trainer``, in batches, on all processes.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from q2_metric.errors import InputError
 _LOG = logging.getLogger(__name__)
 
 _NO_LIMIT = 1_000_000
-"""A limit of at least this many tokens means no limit. transformers writes "none" as 1e30."""
+"""A limit of this many tokens or more counts as no limit. (transformers uses 1e30 for no limit.)"""
 _SHORT = 20
-"""Maximum number of tokens of a response without a setting: the default of ``generate``."""
+"""Maximum number of tokens of a response if no setting limits it, as in ``model.generate``."""
 
 
 class TrainerResponder:
@@ -29,12 +30,13 @@ class TrainerResponder:
         trainer: a trainer with a tokenizer as ``processing_class``.
         generation: keywords for ``model.generate`` that override the generation config of the
             trainer and of the model.
-        max_prompt_length: maximum number of tokens of a prompt; longer prompts lose their
+        max_prompt_length: maximum number of tokens in a prompt. Longer prompts are cut at the
             beginning. The default is what the model and the tokenizer's ``model_max_length`` allow.
-        batch_size: prompts at a time; the default is the trainer's for evaluation.
+        batch_size: number of prompts in a batch. The default is the trainer's batch size for
+            evaluation.
 
     Raises:
-        InputError: there is no tokenizer, or the response leaves no tokens for a prompt.
+        InputError: the trainer has no tokenizer, or the response leaves no tokens for a prompt.
     """
 
     def __init__(
@@ -51,15 +53,18 @@ class TrainerResponder:
         if max_prompt_length is not None and not 0 < max_prompt_length <= (room or _NO_LIMIT):
             raise InputError(f"max_prompt_length is {max_prompt_length}, but must be at least 1"
                              + (f" and at most {room}" if room else ""))
-        # The tokenizer's length is only a default: relative positions allow longer prompts.
+        # model_max_length is only a default: models with relative positions can read more.
         self.max_prompt_length = max_prompt_length or _room(
             trainer.model, self.config, self.tokenizer.model_max_length)
 
     def __call__(self, model: Any, prompts: Sequence[Any]) -> list[str]:
-        """The responses to all prompts. Every process gets the whole list."""
+        """Generates the responses to all prompts, in order.
+
+        Each process generates a part of the responses, but the whole list is returned on each.
+        """
         size, rank = self.args.world_size, self.args.process_index
         own = list(range(rank, len(prompts), size))
-        # With sharded parameters, all processes must take the same number of steps.
+        # If the model's parameters are sharded, all processes must run the same number of batches.
         steps = math.ceil(math.ceil(len(prompts) / size) / self.batch_size)
         by_index: dict[int, str] = {}
         with _generating(model, self.tokenizer) as unwrapped:
@@ -71,10 +76,10 @@ class TrainerResponder:
         return [everyone[i] for i in range(len(prompts))]
 
     def check(self, prompts: Sequence[Any]) -> None:
-        """Tokenises each prompt, so that errors are found before the first evaluation.
+        """Checks that each prompt can be tokenised, so that errors are found before the training.
 
         Raises:
-            InputError: a prompt cannot be tokenised, or a decoder's prompt has no token.
+            InputError: a prompt cannot be tokenised, or has no tokens.
         """
         for index, prompt in enumerate(prompts):
             try:
@@ -89,7 +94,7 @@ class TrainerResponder:
         encoded = self.tokenizer.pad(
             {"input_ids": [self._ids(prompt) for prompt in prompts]}, return_tensors="pt")
         inputs = {n: encoded[n].to(model.device) for n in ("input_ids", "attention_mask")}
-        # A copy, because generate changes its config.
+        # The config is copied, because model.generate changes it.
         output = model.generate(
             **inputs, generation_config=copy.deepcopy(self.config), **self.others)
         if not model.config.is_encoder_decoder:
@@ -98,7 +103,10 @@ class TrainerResponder:
         return [text.strip() for text in texts]
 
     def _ids(self, prompt: Any) -> list[int]:
-        """The tokens of a prompt. A chat template adds the special tokens itself."""
+        """The token ids of a prompt: a text, or a list of chat messages.
+
+        For chat messages, the chat template adds the special tokens.
+        """
         chat = not isinstance(prompt, str)
         if chat:
             prompt = self.tokenizer.apply_chat_template(
@@ -112,10 +120,13 @@ class TrainerResponder:
 def _generation(
     trainer: Any, ours: Mapping[str, Any]
 ) -> tuple[GenerationConfig, dict[str, Any]]:
-    """The generation config, and the keywords that do not belong to a generation config.
+    """Merges the settings for ``model.generate``.
 
-    Our settings override those of the trainer, which override those of the model. A logits
-    processor is an example of a keyword that does not belong to the config.
+    ``ours`` overrides the settings of the trainer, and these override the settings of the model.
+
+    Returns:
+        The generation config; and those of ``ours`` that are no fields of a generation config, such
+            as a logits processor.
     """
     args, model = trainer.args, trainer.model
     config = getattr(args, "generation_config", None)
@@ -141,12 +152,12 @@ def _generation(
 
 
 def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> int | None:
-    """The maximum number of tokens of a prompt; ``None`` without a limit.
+    """The maximum number of tokens in a prompt; ``None`` if there is no limit.
 
     Args:
-        model: the model.
-        config: the generation config.
-        longest: maximum number of tokens of the response.
+        model: the model. If it is a decoder, prompt and response share its positions.
+        config: the generation config, which limits the response.
+        longest: a further limit, such as the tokenizer's.
 
     Raises:
         InputError: the response leaves no tokens for a prompt.
@@ -166,21 +177,23 @@ def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> i
 
 @contextmanager
 def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
-    """Yields the bare model in generation mode. Mode, padding and random state are restored at the
-    end."""
+    """A context in which the model can generate. Yields the model without its wrappers.
+
+    At the end, the training mode, the tokenizer's padding and the random state are restored.
+    """
     unwrapped = getattr(model, "module", model)
     training = unwrapped.training
     sides = tokenizer.padding_side, tokenizer.truncation_side
     if not unwrapped.config.is_encoder_decoder:
         tokenizer.padding_side = "left"
-    tokenizer.truncation_side = "left"  # the last turn must be answered
+    tokenizer.truncation_side = "left"  # a long prompt must keep its last turn
     padding = tokenizer.pad_token
     if padding is None:
         tokenizer.pad_token = tokenizer.eos_token
     devices = [unwrapped.device] if unwrapped.device.type == "cuda" else []
     unwrapped.eval()
     try:
-        # Sampling must not change the random numbers that the training draws next.
+        # The random state is restored, because sampling must not influence the training.
         with torch.no_grad(), torch.random.fork_rng(devices):
             yield unwrapped
     finally:
@@ -191,12 +204,12 @@ def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
 
 
 def distributed() -> bool:
-    """Whether several processes train together."""
+    """Whether several processes train the model together (torch.distributed)."""
     return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
 def _gathered(own: dict[int, str]) -> dict[int, str]:
-    """Gathers the entries of all processes."""
+    """Merges the dicts of all processes. All processes must call this function."""
     if not distributed():
         return own
     shares: list[Any] = [None] * torch.distributed.get_world_size()
