@@ -10,10 +10,10 @@ from q2_metric.errors import InputError
 
 
 def state() -> str:
-    """One line that says that ParlAI finds the metrics, with ParlAI's version.
+    """A line that says that ParlAI finds the metrics, with ParlAI's version.
 
     Raises:
-        InputError: ParlAI is not installed or does not find the plug-in; the message says what to
+        InputError: ParlAI is not installed, or does not find the plug-in. The message says what to
             do.
     """
     try:
@@ -27,10 +27,10 @@ def state() -> str:
 
 
 def main() -> int:
-    """Prints the result of the check in one line.
+    """Prints whether ParlAI finds the plug-in.
 
     Returns:
-        The exit code: 0 if ParlAI finds the plug-in.
+        The exit code: 0 if ParlAI finds it, otherwise 1.
     """
     try:
         print(state())

@@ -1,4 +1,5 @@
-"""``parlai q2_export`` writes a model's responses and their knowledge as jsonl for ``q2 score``."""
+"""``parlai q2_export`` writes a model's responses, with their knowledge, to a jsonl file that
+``q2 score`` can read."""
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ from q2_metric.rows.writers import check_output
 
 @register_script("q2_export")
 class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
-    """Runs a model over a task like ``eval_model`` and writes its responses."""
+    """Runs a model on a task, as ``eval_model`` does, and writes its responses to a file."""
 
     @classmethod
     def setup_args(cls) -> Any:
-        """Returns ParlAI's parser with options for the output file and for the field with the
-        knowledge."""
+        """Returns a parser with ParlAI's options, and options for the output file and for the
+        message field with the knowledge."""
         parser = ParlaiParser(
-            True, True, "Write a model's responses with knowledge, for `q2 score`"
+            True, True, "Write a model's responses with their knowledge, for `q2 score`"
         )
         parser.add_argument("--out", type=str, default="", help="File to write, .jsonl")
         parser.add_argument(
@@ -44,7 +45,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
             "--system",
             type=str,
             default="",
-            help="Name of the system in the rows (default: the model's name)",
+            help="Value of the column \"system\" in the rows (default: the model's name)",
         )
         parser.add_argument("-ne", "--num-examples", type=int, default=-1)
         add_options(parser, scoring=False)
@@ -52,10 +53,11 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         return parser
 
     def run(self) -> dict[str, int]:
-        """Writes one row for each exported example.
+        """Writes a row for each example that has knowledge and a response.
 
         Returns:
-            The number of rows written, and for each reason, the number of examples left out.
+            The number of written rows ("written"), and the number of examples that were left out,
+                by reason.
 
         Raises:
             InputError: no output file is named, the output file already exists, or no example has
@@ -83,7 +85,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
 
 
 def _answer(opt: Any, agent: Any, task: str) -> None:
-    """Runs the agent once over a task, in the order of ``eval_model``."""
+    """Lets the agent answer the examples of a task, in the same order as ``eval_model``."""
     task_opt = opt.copy()
     task_opt["task"] = task
     world = create_task(task_opt, agent)
@@ -99,13 +101,13 @@ def _system(opt: Mapping[str, Any]) -> str:
     model_file = opt.get("model_file")
     if not model_file:
         return str(opt.get("model") or "model")
-    # The folder names the model in ".../end2end_generator/model".
+    # In ".../end2end_generator/model", the name of the folder is the name of the model.
     path = Path(os.path.abspath(model_file))
     return path.parent.name if path.name == "model" else path.name
 
 
 class _Writer:
-    """Writes a row for each example with knowledge and a response; counts the other examples."""
+    """Writes a row for each example that has knowledge and a response, and counts the others."""
 
     def __init__(self, file: IO[str], system: str) -> None:
         self._file = file

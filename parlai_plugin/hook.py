@@ -1,18 +1,19 @@
-"""The functions of ParlAI that the plug-in wraps, and what each wrapper does.
+"""Wraps functions of ParlAI, so that it computes our metrics.
 
-ParlAI 1.7.2 cannot register a metric. So functions of its classes are replaced by wrappers that
-call them. No installed file is changed, and :func:`install` wraps each function once.
+ParlAI 1.7.2 offers no way to register a metric. So :func:`install` replaces functions of its
+classes by wrappers, which call the original functions. No installed file is changed. The table
+says what each wrapper adds to the original function.
 
 =====================================  =========================================================
-``FixedDialogTeacher.observe``         adds scores, because knowledge and response meet there
-``WorldLogger.write``                  writes explanations into the world log
-``ParlaiParser.add_extra_args``,       add our options, which ``--help`` then shows
+``FixedDialogTeacher.observe``         adds scores: here the knowledge and the response are known
+``WorldLogger.write``                  writes the evidence of the scores to the world log
+``ParlaiParser.add_extra_args``,       add the options ``--q2-…``
 ``.add_world_args``
-``ParlaiParser.parse_args``,           show our errors as one line in the command ``parlai``;
-``ParlaiScript._run_from_…``           find mistyped metrics before the run
-``ParlaiParser._load_opts``            gives one line if a preset's model does not exist
-``params.modelzoo_path``               gives one line if a zoo model cannot be downloaded
-``eval_model``, ``TrainLoop._run_…``   print after a run what was left out, and why
+``ParlaiParser.parse_args``,           print our errors as one line in the command ``parlai``, and
+``ParlaiScript._run_from_…``           warn of mistyped metrics before the run
+``ParlaiParser._load_opts``            prints one line if a preset's model does not exist
+``params.modelzoo_path``               prints one line if a zoo model cannot be downloaded
+``eval_model``, ``TrainLoop._run_…``   print after a run which examples were left out, and why
 ``_save_eval_stats``                   adds the signatures to the file of ``--report-filename``
 ``Opt.load_init``                      finds the presets ``-o q2/…``
 ``lr_scheduler.optim``                 makes training work on torch 2.7 and later
@@ -65,13 +66,13 @@ from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
 
 EXPLANATION = "q2_explanation"
-"""The field of a world log's messages that contains the evidence of a score."""
+"""The field of the messages in a world log that contains the scores and their evidence."""
 
 _installed = False
 
 
 def install() -> None:
-    """Wraps the functions of the table above. Only the first call does anything."""
+    """Wraps the functions that the table in this module lists. Further calls have no effect."""
     global _installed
     if _installed:
         return
@@ -98,9 +99,9 @@ def install() -> None:
 
 
 def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
-    """Replaces the function ``owner.name`` by ``wrapper``.
+    """Replaces the function ``owner.name`` by one that calls ``wrapper(original, …)``.
 
-    The wrapper gets the original function as its first argument.
+    ``original`` is the replaced function; the other arguments are those of the call.
     """
     original = getattr(owner, name)
     setattr(owner, name, functools.wraps(original)(_bound(wrapper, original)))
@@ -112,7 +113,7 @@ def _wrap_classmethod(owner: Any, name: str, wrapper: Callable[..., Any]) -> Non
 
 
 def _bound(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
-    # A function, not functools.partial: only functions become methods.
+    # A nested function, because a functools.partial in a class does not become a method.
     def call(*args: Any, **kwargs: Any) -> Any:
         return wrapper(original, *args, **kwargs)
 
@@ -120,7 +121,8 @@ def _bound(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callabl
 
 
 def _copies(module: types.ModuleType) -> list[types.ModuleType]:
-    """A script's module, and its second copy, which exists if ``python -m`` runs the script."""
+    """The module of a ParlAI script. If ``python -m`` runs the script, Python loads the module a
+    second time as ``__main__``; then the list contains both."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if main is not None and spec is not None and spec.name == module.__name__:
@@ -133,11 +135,12 @@ def _copies(module: types.ModuleType) -> list[types.ModuleType]:
 
 @dataclass(frozen=True)
 class AnsweredExample:
-    """An example that the model has answered.
+    """An example of a ParlAI task that the model has answered.
 
-    ``example`` is ``None`` if the response cannot be scored. ``without`` then names what is
-    missing: the knowledge (:data:`NO_KNOWLEDGE`) or the response (:data:`NO_RESPONSE`). ``labels``
-    are the human's replies.
+    - ``task``: name of the task.
+    - ``example``: response, knowledge and history; ``None`` if there is no knowledge.
+    - ``without``: what is missing, :data:`NO_KNOWLEDGE` or :data:`NO_RESPONSE`, or ``None``.
+    - ``labels``: the replies of the human.
     """
 
     task: str
@@ -147,11 +150,11 @@ class AnsweredExample:
 
 
 listeners: list[Callable[[AnsweredExample], None]] = []
-"""Functions that are called for each example that the model answers. The export adds one."""
+"""Functions that are called with each answered example. ``parlai q2_export`` adds one."""
 
 
 def _observe(original: Callable[..., Any], self: Any, observation: Any) -> Any:
-    # The original method deletes the labels, so they are read before it runs.
+    # The labels are read first, because the original method deletes them.
     act, labels = getattr(self, "last_act", None), getattr(self, "lastY", None)
     result = original(self, observation)
     if act is None or labels is None or observation is None:
@@ -196,7 +199,7 @@ def _add_scores(
     teacher: Any, observation: Any, metrics: Sequence[str], answered: AnsweredExample
 ) -> None:
     settings = ScoringOptions.of(teacher.opt)
-    # Loaded even if this example is left out, so that a wrong preset is noticed at the start.
+    # Called even if this example is left out, so that a wrong preset is noticed at the start.
     scores = scorer(metrics, settings)
     explanation: object = {"left_out": answered.without}
     if answered.without is not None:
@@ -206,7 +209,7 @@ def _add_scores(
         for name in names(metrics):
             teacher.metrics.add(name, LazyMean(name, [response]))
         explanation = Explanation(response)
-    # As in the original method, the response carries its metrics, which are displayed.
+    # As in the original method, the response message contains its metrics, which are displayed.
     added = {"metrics": teacher.metrics.report_recent()}
     if settings.explain:
         added[EXPLANATION] = explanation
@@ -239,8 +242,8 @@ def _add_extra_args(original: Callable[..., Any], self: Any, args: Any = None) -
 
 
 def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
-    # Without the command `parlai`, ParlAI imports the plug-in while add_extra_args runs, and
-    # then calls this function.
+    # If a user's program starts ParlAI, the plug-in is imported while add_extra_args runs. Then
+    # only this function is called afterwards.
     if _takes_metrics(self):
         add_options(self)
     return original(self, *args, **kwargs)
@@ -250,10 +253,8 @@ def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwarg
 
 
 def _at_command_line(parser: Any) -> bool:
-    """Whether ParlAI was started by a command (``parlai``, ``python -m parlai.…``).
-
-    False if a user's Python code calls ParlAI.
-    """
+    """True if a command (``parlai``, ``python -m parlai.…``) started ParlAI; false if a user's
+    Python code calls ParlAI."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     script = spec is not None and spec.name.startswith("parlai.scripts.")
     return script or isinstance(parser, parlai.core.script._SupercommandParser)
@@ -293,8 +294,8 @@ def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> An
     try:
         return original(datapath, path)
     except Exception as error:
-        # For every cause (no network, a page instead of an archive, a misspelt name), the
-        # message says which model is missing, where ParlAI looked, and what to do.
+        # There are many causes (no network, a misspelt name, …). So the message says which model
+        # is missing, where ParlAI looked for it, and what to do.
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(
             f"{path} is not under {datapath}/models and could not be downloaded ({reason}); "
@@ -308,7 +309,8 @@ def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> An
 _pending_lines: list[str] = []
 
 _silent: set[str] = set()
-"""Requested metrics that scored nothing. The command then ends with an error."""
+"""The requested metrics that scored no response. If there are any, the command ends with an error.
+"""
 
 
 def _eval_single_world(
@@ -333,7 +335,7 @@ def _save_eval_stats(original: Callable[..., Any], opt: Any, report: Any) -> Non
     metrics = wanted(requested(opt))
     there = [name for name in metrics if has_value(report, name)]
     signed = scorer(metrics, ScoringOptions.of(opt)).signatures(there) if there else {}
-    # A copy, because the original function turns the metrics of its argument into numbers.
+    # The report is copied, because the original function converts the metrics in it to numbers.
     saved = {**report, "q2_signatures": signed} if signed else report
     original(opt, saved)
     report.update({name: value for name, value in saved.items() if name in report})
@@ -358,8 +360,8 @@ def _run_eval(
             raise InputError(f"--validation-metric: {lines[-1] if lines else needed}")
         if why := unfit(report, needed):
             lines.append(f"this validation cannot choose the best model: {why}")
-            report[needed] = math.nan  # NaN is never better
-            if self.best_valid is None:  # ParlAI takes the first value, even NaN
+            report[needed] = math.nan  # a NaN is never better than another value
+            if self.best_valid is None:  # ParlAI would take the first value even if it is NaN
                 self.best_valid = -math.inf * self.valid_optim
     _print_lines(lines)
     return report
@@ -375,7 +377,7 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 
 def _mend_plateau_scheduler() -> None:
-    """Repairs ParlAI's default scheduler on torch 2.7 and later.
+    """Makes ParlAI's default learning-rate scheduler work with torch 2.7 and later.
 
     ParlAI passes the argument ``verbose``, which torch 2.7 removed.
     """
@@ -386,7 +388,7 @@ def _mend_plateau_scheduler() -> None:
     def reduce_on_plateau(*args: Any, verbose: object = None, **kwargs: Any) -> Any:
         return schedulers.ReduceLROnPlateau(*args, **kwargs)
 
-    # Only the name `optim` inside parlai.nn.lr_scheduler is replaced. torch does not change.
+    # Only the name `optim` in parlai.nn.lr_scheduler is replaced. torch itself is not changed.
     own = types.SimpleNamespace(**{**vars(schedulers), "ReduceLROnPlateau": reduce_on_plateau})
     namespace = {**vars(torch.optim), "lr_scheduler": own}
     parlai.nn.lr_scheduler.optim = types.SimpleNamespace(**namespace)

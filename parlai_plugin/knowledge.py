@@ -1,7 +1,7 @@
-"""Where ParlAI's tasks keep the text that a response should be grounded in.
+"""Finds the knowledge of an example: the text that should support the response.
 
-:data:`SOURCES` has one row for each known task. For other tasks, users name the message field that
-contains the knowledge with ``--q2-knowledge-field``.
+:data:`SOURCES` says for each known ParlAI task where its messages contain the knowledge. For other
+tasks, the user names the field of the messages with ``--q2-knowledge-field``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from q2_metric.errors import InputError
 from q2_metric.text.given import encodable, is_blank
 
 Act = Mapping[str, Any]
-"""A teacher's message: ``text``, ``labels`` and the task's own fields."""
+"""A message of a teacher (ParlAI's class for a task's data): ``text``, ``labels`` and the task's
+own fields."""
 
 Extract = Callable[[Any, Act], Sequence[str]]
-"""A function from (teacher, its last message) to pieces of knowledge; the list may be empty."""
+"""A function ``extract(teacher, message)`` that returns the knowledge of the message as a list of
+texts. The list may be empty."""
 
 NOTHING = frozenset(
     {
@@ -29,17 +31,18 @@ NOTHING = frozenset(
         "__noselected-docs__",
     }
 )
-"""The texts that tasks write if the human used no knowledge."""
+"""Texts that tasks write in place of knowledge if the human used none."""
 
 GUESSED = ("checked_sentence", "knowledge")
-"""Fields to try for a task that has no row in the table."""
+"""Fields in which knowledge is looked for if the task is not in :data:`SOURCES`."""
 
 
 @dataclass(frozen=True)
 class KnowledgeFields:
-    """Where a task keeps its knowledge.
+    """Two functions that return the knowledge of a task's message.
 
-    Gold knowledge is what the human chose; all knowledge is everything that the human was shown.
+    ``gold`` returns the knowledge that the human chose for the reply. ``all`` returns all knowledge
+    that the human was shown.
     """
 
     gold: Extract
@@ -47,8 +50,7 @@ class KnowledgeFields:
 
 
 def pieces(value: object) -> list[str]:
-    """The texts in a field. The field holds a string, a list of strings, or a dict whose values are
-    texts."""
+    """The texts in the value of a field: a string, a list of strings, or a dict of strings."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
@@ -59,7 +61,7 @@ def pieces(value: object) -> list[str]:
 
 
 def _field(*names: str) -> Extract:
-    """A function that returns the value of the first of these fields that a message has."""
+    """A function that returns the texts of the first of these fields that the message contains."""
 
     def extract(teacher: Any, act: Act) -> Sequence[str]:
         return next((pieces(act[name]) for name in names if name in act), [])
@@ -68,14 +70,14 @@ def _field(*names: str) -> Extract:
 
 
 def _wow_candidates(teacher: Any, act: Act) -> Sequence[str]:
-    # Each line is "title __knowledge__ sentence". The dialogue teachers leave the mark out. Then
-    # the title stays, because it cannot be distinguished from the sentence.
+    # Each line is "title __knowledge__ sentence". Some teachers leave the mark __knowledge__ out.
+    # Then the title stays in the text, because nobody can tell where it ends.
     lines = [line for value in pieces(act.get("knowledge")) for line in value.split("\n")]
     return [line.partition(" __knowledge__ ")[2] or line for line in lines]
 
 
 def _holl_e(teacher: Any, act: Act) -> Sequence[str]:
-    # Only the first message of an episode shows the document; the teacher always has it.
+    # The messages contain the document only at the start of an episode. The teacher always has it.
     return [teacher.episodes[teacher.episode_idx][0]]
 
 
@@ -87,7 +89,7 @@ def _natural_questions(teacher: Any, act: Act) -> Sequence[str]:
 
 
 def _funpedia(teacher: Any, act: Act) -> Sequence[str]:
-    if not hasattr(teacher, "entries"):  # SentencechooseTeacher has no grounded responses
+    if not hasattr(teacher, "entries"):  # the responses of SentencechooseTeacher use no knowledge
         return []
     return [teacher.entries[teacher.episode_idx]["passage"]]
 
@@ -103,15 +105,15 @@ SOURCES: Mapping[str, KnowledgeFields] = {
     "natural_questions": KnowledgeFields(_natural_questions, _natural_questions),
     "funpedia": KnowledgeFields(_funpedia, _funpedia),
 }
-"""Sources by task name, as in ``-t``: ``parlai.tasks.NAME``."""
+"""By name of the task (``parlai.tasks.NAME``), the functions that return its knowledge."""
 
 _OTHER = KnowledgeFields(_field(*GUESSED), _field(*reversed(GUESSED)))
 
 
 def source_of(teacher: Any) -> KnowledgeFields:
-    """The row of :data:`SOURCES` for a teacher.
+    """The functions that return the knowledge of a teacher's messages.
 
-    It is the row of the teacher's nearest base class that is a known ParlAI task.
+    They are those of the teacher's nearest base class that belongs to a task in :data:`SOURCES`.
     """
     for cls in type(teacher).__mro__:
         package = cls.__module__.split(".")
@@ -121,14 +123,15 @@ def source_of(teacher: Any) -> KnowledgeFields:
 
 
 def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | None = None) -> str:
-    """The knowledge of an example, with its pieces joined by newlines; "" if there is no knowledge.
+    """The knowledge of a message. Several texts are joined by line breaks. "" if there is none.
 
     Args:
-        teacher: the teacher that sent the example.
-        act: the message of the example.
+        teacher: the teacher that sent the message.
+        act: the message.
         which: "gold" for the knowledge that the human chose, "all" for all that the human was
             shown.
-        field: a field of the message that is read instead of the task's usual fields.
+        field: a field of the message that contains the knowledge, in place of the task's usual
+            fields.
     """
     if field:
         texts: Sequence[str] = pieces(act.get(field))
@@ -139,10 +142,8 @@ def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | No
 
 
 def usable(text: object) -> bool:
-    """Whether ``q2 score`` would score a text.
-
-    The text must be a string in valid Unicode that contains a visible character.
-    """
+    """Whether a value is a text that can be scored: a string of valid Unicode with a visible
+    character."""
     if not isinstance(text, str) or is_blank(text):
         return False
     try:
@@ -156,18 +157,18 @@ _PREPENDED = re.compile(r"__knowledge__.*?__endknowledge__\s*", re.DOTALL)
 
 
 class History:
-    """The turns before each response, oldest first. Each teacher has its own history."""
+    """Collects the turns of the current dialogue of a teacher, oldest first."""
 
     def __init__(self) -> None:
         self._turns: list[str] = []
 
     def before(self, teacher: Any, act: Act, knowledge: str) -> tuple[str, ...]:
-        """The turns of the dialogue up to and including this message, oldest first.
+        """Adds a message to the dialogue. Returns all turns so far, oldest first.
 
-        Some tasks put the knowledge into the message text; this knowledge is removed.
+        Some tasks put the knowledge into the text of the message. There it is removed.
         """
         if getattr(teacher, "entry_idx", None) == 0 and not getattr(teacher, "stream", False):
-            self._turns.clear()  # the last episode may have been cut short
+            self._turns.clear()  # the episode before may have stopped early
         text = _PREPENDED.sub("", str(act.get("text", "")))
         shown = set(knowledge.split("\n"))
         turns = [line.strip() for line in text.split("\n") if line not in shown]
@@ -175,7 +176,10 @@ class History:
         return tuple(self._turns)
 
     def after(self, act: Act, labels: Sequence[str]) -> None:
-        """Adds the human's reply to the history. If the episode has ended, clears the history."""
+        """Adds the human's reply (``labels[0]``) to the dialogue.
+
+        If the message ``act`` ends the episode, the dialogue is cleared.
+        """
         self._turns += [label for label in labels[:1] if usable(label)]
         if act.get("episode_done"):
             self._turns.clear()

@@ -1,4 +1,4 @@
-"""Warnings for users: mistyped names, left-out examples, metrics that scored nothing."""
+"""Makes the warnings for users: mistyped names, left-out examples, metrics that scored nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from q2_metric.scoring import SHARES, hollow
 
 NO_KNOWLEDGE = "q2_no_knowledge"
 NO_RESPONSE = "q2_no_response"
-"""Names of the numbers of left-out examples. A number is reported only if it is not 0."""
+"""Names in ParlAI's report under which the examples without knowledge, and those with an empty
+response, are counted. A count of 0 is not reported."""
 
 _PARLAI_NAMES = PARLAI_NAMES | {"default", "rouge", "distinct", "all", ""}
 
@@ -21,18 +22,21 @@ _EVERY_TASKS_FIELDS = frozenset(
 )
 
 fields_without: dict[str, list[str]] = {}
-"""For each task, the fields of the first message without knowledge; warnings name them."""
+"""By task, the fields of the first message in which no knowledge was found. Warnings list them."""
 
 
 def wanted(requested: Iterable[str]) -> list[str]:
-    """The metrics of this project among the requested names, in the order of the report."""
+    """The metrics of this package that compute the requested names, in the order of the report.
+
+    For example, "coverage" is computed by "q2".
+    """
     behind = names()
     asked = {behind[name] for name in requested if name in behind}
     return [metric for metric in reported() if metric in asked]
 
 
 def requested(opt: Mapping[str, Any]) -> list[str]:
-    """The names in ``--metrics`` and ``--validation-metric``."""
+    """The names that the user gave in ``--metrics`` and ``--validation-metric``."""
     asked = str(opt.get("metrics") or "").split(",")
     if opt.get("validation_metric") in names():
         asked.append(opt["validation_metric"])
@@ -40,9 +44,11 @@ def requested(opt: Mapping[str, Any]) -> list[str]:
 
 
 def no_such_field(field: str, fields: Sequence[str]) -> str:
-    """A warning that the message has no field ``field`` with knowledge.
+    """A warning that a message lacks the field that the user named with ``--q2-knowledge-field``.
 
-    The warning names the option to set and the fields that the message has.
+    Args:
+        field: the name that the user gave.
+        fields: the fields that the message has. The warning lists them.
     """
     close = difflib.get_close_matches(field, fields, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -58,7 +64,7 @@ def _close(name: str) -> str | None:
 
 
 def mistyped(opt: Mapping[str, Any]) -> list[str]:
-    """A warning for each requested name that resembles one of our metrics but is not a metric."""
+    """A warning for each name that the user gave and that is similar to a metric, but no metric."""
     asked = dict.fromkeys([*requested(opt), str(opt.get("validation_metric") or "")])
     return [
         f"q2-metric: there is no metric {name!r}; did you mean {_close(name)!r}?"
@@ -68,12 +74,16 @@ def mistyped(opt: Mapping[str, Any]) -> list[str]:
 
 
 def has_value(report: Mapping[str, Any], name: str) -> bool:
-    """Whether at least one response has a value for the metric ``name`` in a report."""
+    """Whether a report contains a number for the metric ``name``. It has none if no response was
+    scored."""
     return name in report and not math.isnan(float(report[name]))
 
 
 def unfit(report: Mapping[str, Any], name: str) -> str:
-    """Why the value of a metric must not choose the best model; "" if it may choose it."""
+    """Why a model must not be chosen as the best by this metric's value; "" if it may be.
+
+    ``report`` is the report of a validation run.
+    """
     if not has_value(report, name):
         return f"{name} has no value"
     return "" if name in SHARES else hollow(
@@ -81,14 +91,17 @@ def unfit(report: Mapping[str, Any], name: str) -> str:
 
 
 def without_value(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """The metrics of this project in ``--metrics`` that scored no response."""
+    """The requested metrics of this package that scored no response."""
     return [name for name in wanted(requested(opt)) if not has_value(report, name)]
 
 
 def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """The lines printed after a run.
+    """The lines to print after a run. They say how many examples were left out, and which requested
+    metrics have no value.
 
-    They say how many examples were left out, and which metrics have no value.
+    Args:
+        opt: ParlAI's options.
+        report: the report of the run.
     """
     asked = wanted(requested(opt))
     task = str(opt.get("task", "?"))
@@ -109,7 +122,7 @@ def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str
         _scored_nothing(name, opt, without, empty) for name in without_value(opt, report)
     ]
     lines += [
-        f"--metrics asks for {name!r}, which nothing reported"
+        f"--metrics asks for {name!r}, but no metric of this name was reported"
         for name in requested(opt)
         if name not in names()
         and name not in _PARLAI_NAMES
@@ -120,18 +133,18 @@ def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str
 
 
 def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int) -> str:
-    line = f"{name} was asked for and scored nothing on {opt.get('task')}: "
+    line = f"{name} was requested, but scored nothing on {opt.get('task')}: "
     if name in broken:
         return line + "it failed (see the error above)"
     if without:
         fields = next((fields_without[t] for t in _tasks(opt) if t in fields_without), [])
         if set(fields) <= _EVERY_TASKS_FIELDS:
             return line + (
-                "its examples have no field beside text and labels, so there is nothing to ground "
-                "a response in; --q2-knowledge-field text takes the text itself"
+                "its examples have no field besides text and labels, so there is no knowledge; "
+                "--q2-knowledge-field text uses the text itself as knowledge"
             )
         return line + (
-            f"none of {without} examples had knowledge; name the field that holds it with "
+            f"none of {without} examples had knowledge; name the field that contains it with "
             f"--q2-knowledge-field (the fields are {', '.join(fields)})"
         )
     if empty:

@@ -17,12 +17,17 @@ OPT_FILES = Path(__file__).parent / "presets"
 
 
 def presets() -> list[str]:
-    """The names of the presets that ``-o`` accepts."""
+    """The names of this package's presets for ``-o``, such as "q2/memnet"."""
     return sorted(f"q2/{path.stem}" for path in OPT_FILES.glob("*.opt"))
 
 
 def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
-    """Replaces ``Opt.load_init``, so that ``-o`` also accepts the presets ``q2/…``.
+    """A wrapper of ParlAI's ``Opt.load_init``, so that ``-o`` also accepts the presets ``q2/…``.
+
+    Args:
+        original: ParlAI's function.
+        cls: the class ``Opt``.
+        optfile: the name that the user gave with ``-o``.
 
     Raises:
         InputError: there is no preset of this name.
@@ -40,18 +45,18 @@ def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
             ) from None
         if isinstance(error, FileNotFoundError):
             raise
-        # pkg_resources cannot look into a namespace package, which parlai_internal now is.
+        # ParlAI looks for the preset in parlai_internal by pkg_resources, which fails in a
+        # namespace package.
         raise FileNotFoundError(f"-o: there is no file and no opt preset {optfile!r}") from None
 
 
 def load_opts(original: Callable[..., Any], parser: Any, opt: Mapping[str, Any]) -> Any:
-    """Replaces ``ParlaiParser._load_opts``: a model that does not fit a preset gives a one-line
-    error.
+    """A wrapper of ``ParlaiParser._load_opts`` that explains why a model does not fit a preset.
 
-    ParlAI's own RuntimeError names an option of the preset, but not the model.
+    ParlAI's own RuntimeError would mention an option of the preset, but not the model.
 
     Raises:
-        InputError: the model does not exist, or it is not of the kind that the preset needs.
+        InputError: the model does not exist, or lacks an option that the preset sets.
     """
     try:
         return original(parser, opt)
@@ -73,7 +78,8 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
 
     Args:
         parser: ParlAI's parser.
-        scoring: also add the options that control scoring. The export needs only the others.
+        scoring: if true, also add the options for scoring. ``parlai q2_export`` needs only those
+            for the knowledge.
     """
     if "--q2-knowledge" in parser._option_string_actions:
         return
@@ -82,13 +88,15 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
         "--q2-knowledge",
         choices=["gold", "all"],
         default="gold",
-        help="Knowledge to score against: what the human chose, or all that was shown.",
+        help="Knowledge with which responses are compared: what the human chose, or all that the "
+        "human was shown.",
     )
     group.add_argument(
         "--q2-knowledge-field",
         type=str,
         default=None,
-        help="Field of the task's messages that holds the knowledge, for other tasks.",
+        help="Field of the task's messages that contains the knowledge. Needed if the task is not "
+        "a known one.",
     )
     if not scoring:
         return
@@ -96,18 +104,18 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
         "--q2-preset",
         type=str,
         default="bundled",
-        help=f"Preset of the models that score: {', '.join(PRESETS)}.",
+        help=f"Preset: the models and settings of the metrics: {', '.join(PRESETS)}.",
     )
     group.add_argument(
         "--q2-no-claim",
         choices=get_args(NoClaim),
         default=NO_CLAIM,
-        help="How responses that claim nothing (\"lol\") or are empty count: as 0 (zero), or not "
-        "at all (exclude).",
+        help="How responses that claim nothing (\"lol\") or are empty count in means: as 0 (zero), "
+        "or not at all (exclude).",
     )
     group.add_argument(
         "--q2-strict", type="bool", default=False,
-        help="Stop if a metric fails. By default its numbers are left out and the run continues.",
+        help="Stop if a metric fails. By default, the run continues without the metric's numbers.",
     )
     for name in models():
         group.add_argument(f"--q2-{name.replace('_', '-')}", type=str, default=None,
@@ -120,10 +128,8 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
 
 
 def _settings() -> Iterable[Setting]:
-    """The settings that become options, each once.
-
-    They are the fields of :class:`~q2_metric.runtime_config.RuntimeConfig` and the settings of all
-    metrics.
+    """The settings for which options are made: those of all metrics, and the fields of
+    :class:`~q2_metric.runtime_config.RuntimeConfig` (device, batch size, …). Each name occurs once.
     """
     by_name: dict[str, Setting] = {}
     for some in (settings_of(RuntimeConfig),
@@ -134,5 +140,5 @@ def _settings() -> Iterable[Setting]:
 
 
 def keywords_of(opt: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of ``load_metrics`` that the user gave as ParlAI options."""
+    """The arguments of ``load_metrics`` that the user gave as options ``--q2-…``."""
     return {name: opt[f"q2_{name}"] for name in keywords() if opt.get(f"q2_{name}") is not None}

@@ -1,8 +1,8 @@
-"""A ParlAI metric that scores nothing until its value is read, and then scores all its responses.
+"""A ParlAI metric, :class:`LazyMean`, that scores its responses when its value is read.
 
-ParlAI adds up metrics one example at a time. A :class:`LazyMean` only remembers its responses. When
-the first value is read, all waiting responses of this process are scored in one call: those of all
-tasks and batches, by all requested metrics.
+ParlAI adds up metrics one example at a time, but the models score many responses at once much
+faster. So a ``LazyMean`` only remembers its responses. When a value is first read, all responses of
+this process that wait for their scores are scored in one call by all requested metrics.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from q2_metric.types import Example, Score
 from q2_metric.types import Metric as Q2Metric
 
 PARLAI_NAMES = ALL_METRICS | {"bleu", "knowledge_f1"}
-"""Names of ParlAI's own metrics. They compare with the human's reply; ``knowledge_f1`` compares
-with the sentence that the human used."""
+"""Names of ParlAI's own metrics. They compare a response with the human's reply. Only
+``knowledge_f1`` compares it with the sentence of the knowledge that the human used."""
 
 
 def reported() -> dict[str, list[str]]:
-    """The names of the values that each metric adds to a report, by metric.
+    """By metric, the names of the numbers that it adds to ParlAI's report, such as "coverage".
 
-    The keys are the metrics that ``--metrics`` accepts.
+    The metrics are those of this package that ``--metrics`` accepts.
     """
     nothing = Score(Example("", ""), None)
     return {
@@ -42,13 +42,13 @@ def reported() -> dict[str, list[str]]:
 
 
 def names(metrics: Collection[str] | None = None) -> dict[str, str]:
-    """The metric that computes each reported value, by the name of the value.
+    """By name of a number in ParlAI's report, the metric that computes it.
 
-    A share that several metrics report is assigned to the first of these metrics. ``--metrics``
-    accepts all these names.
+    For example, "coverage" is computed by "q2". If several metrics report the same name, the first
+    is used. ``--metrics`` accepts all these names.
 
     Args:
-        metrics: the metrics whose values are listed; ``None`` for all metrics.
+        metrics: the metrics whose numbers are included; ``None`` for all metrics.
     """
     by_name: dict[str, str] = {}
     for metric, all_ in reported().items():
@@ -59,7 +59,13 @@ def names(metrics: Collection[str] | None = None) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """The scoring options ``--q2-…``."""
+    """The options ``--q2-…`` that control scoring.
+
+    - ``preset``, ``keywords``: models and settings, the arguments of ``load_metrics``.
+    - ``no_claim``: how responses that claim nothing count in means: "zero" or "exclude".
+    - ``explain``: whether to keep the evidence of scores, for world logs.
+    - ``strict``: whether the run stops if a metric fails.
+    """
 
     preset: str = "bundled"
     keywords: tuple[tuple[str, Any], ...] = ()
@@ -69,7 +75,11 @@ class ScoringOptions:
 
     @classmethod
     def of(cls, opt: Mapping[str, Any]) -> ScoringOptions:
-        """Reads the settings from ParlAI's options. Explanations are kept only for world logs."""
+        """Reads the options from ParlAI's ``opt``.
+
+        Raises:
+            InputError: an option has a wrong value.
+        """
         batch_size = opt.get("q2_batch_size")
         if batch_size is not None and batch_size < 1:
             raise InputError(f"--q2-batch-size is {batch_size}; it must be at least 1")
@@ -83,7 +93,8 @@ class ScoringOptions:
 
 
 class Response:
-    """A response that waits for its scores. Once scored, it holds its values by name."""
+    """A response that is scored later. ``values`` holds its numbers by name; ``None`` until then.
+    """
 
     __slots__ = ("__weakref__", "_scorer", "example", "scores", "values")
 
@@ -94,13 +105,13 @@ class Response:
         self._scorer = scorer
 
     def value(self, name: str) -> float | None:
-        """The value of this response for a reported name; ``None`` if it has none."""
+        """The number of this response that is reported as ``name``; ``None`` if it has none."""
         return self.scored()[name]
 
     def scored(self) -> Mapping[str, float | None]:
-        """The values of this response by name.
+        """The numbers of this response, by name.
 
-        If the response is not scored yet, all waiting responses are scored first.
+        If it is not scored yet, all responses that wait for their scores are scored now.
         """
         if self.values is None:
             self._scorer.score_waiting()
@@ -109,14 +120,14 @@ class Response:
 
 
 class Scorer:
-    """Scores the waiting responses of this process with a fixed list of metrics.
+    """Collects the responses of this process, and scores all of them at once.
 
-    Waiting responses are held by weak references. If ParlAI drops the report that contains a
-    response, the response is never scored.
+    A response that ParlAI no longer needs, because it dropped the report, is not scored. (Only weak
+    references to the responses are held.)
 
     Args:
-        metrics: the metrics that score.
-        settings: how responses count in means, and what happens if a metric fails.
+        metrics: the loaded metrics.
+        settings: the options that control scoring.
     """
 
     def __init__(self, metrics: Sequence[Q2Metric], settings: ScoringOptions | None = None) -> None:
@@ -125,25 +136,27 @@ class Scorer:
         self._waiting: list[weakref.ref[Response]] = []
 
     def add(self, example: Example) -> Response:
-        """Adds a response to the waiting ones and returns it."""
+        """Adds an example whose response is scored later. Returns the response."""
         response = Response(example, self)
         self._waiting.append(weakref.ref(response))
         return response
 
     def signatures(self, names: Collection[str]) -> dict[str, str]:
-        """The signature of each metric's mean, by metric."""
+        """By metric, the line that records models, settings, and how the mean is computed.
+
+        ``names`` are the metrics to include.
+        """
         return scoring.signatures(
             [metric for metric in self.metrics if metric.name in names], self.settings.no_claim)
 
     def score_waiting(self) -> None:
-        """Scores all waiting responses in one batch.
+        """Scores all responses that were added and are not scored yet, in one batch.
 
-        If the models cannot score a response, a warning names the response, and the means leave it
-        out. If a metric fails on all responses, an error names the metric, and the metric has no
-        mean.
+        If a response cannot be scored, a warning is logged, and the response does not count in
+        means. If a metric fails on all responses, an error is logged, and the metric has no mean.
 
         Raises:
-            Exception: a metric failed, and the setting ``strict`` is on.
+            Exception: a metric failed, and the option ``strict`` is true.
         """
         how = self.settings
         alive = [response for ref in self._waiting if (response := ref()) is not None]
@@ -161,15 +174,15 @@ class Scorer:
         for response, by_metric in zip(alive, scores, strict=True):
             response.values = scoring.row_numbers(by_metric, how.no_claim)
             response.scores = by_metric if how.explain else {}
-            response.example = None  # frees the texts: a report may hold millions
+            response.example = None  # frees memory: a report may hold millions of texts
 
 
 broken: set[str] = set()
-"""Metrics that failed on all responses of a report. The lines after a run name them."""
+"""Names of the metrics that failed on all responses. The lines after a run mention them."""
 
 
 def _report_broken(name: str, error: Exception) -> None:
-    """Logs that a metric failed on all responses. The run continues without its values."""
+    """Logs an error: the metric ``name`` failed on all responses, and has no numbers."""
     broken.add(name)
     words = " ".join(str(error).split())
     logging.error(f"q2-metric: {name} failed and has no numbers here: "
@@ -180,11 +193,13 @@ _scorers: dict[tuple[tuple[str, ...], ScoringOptions], Scorer] = {}
 
 
 def scorer(metrics: Sequence[str], settings: ScoringOptions) -> Scorer:
-    """This process's scorer for these metrics. The first call loads their models.
+    """Returns the scorer of this process for these metrics and options.
+
+    The first call for them loads the models. Later calls return the same scorer.
 
     Raises:
         InputError: the preset is unknown.
-        MissingExtra, ModelError: as ``load_metrics``.
+        MissingExtra, ModelError: the models cannot be loaded.
     """
     key = (tuple(metrics), settings)
     if key not in _scorers:
@@ -194,12 +209,13 @@ def scorer(metrics: Sequence[str], settings: ScoringOptions) -> Scorer:
 
 
 class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
-    """The mean of one reported value over responses. Responses are scored when the mean is read.
+    """A ParlAI metric: the mean of a number, such as "q2", over responses. The responses are scored
+    when the mean is read.
 
-    A LazyMean is immutable, like every ParlAI metric. ``a + b`` takes the same time however many
-    responses ``a`` holds: the sum shares the list of ``a`` and appends to it. Each object knows its
-    own length. When a worker process pickles a report, the responses of this process are scored,
-    and only the mean is sent.
+    Like every ParlAI metric, a LazyMean behaves as immutable. To make ``a + b`` fast, the sum
+    shares the list of responses of ``a`` and appends to it; each object knows how many items are
+    its own. When a worker process pickles a report, its responses are scored, and only the mean is
+    sent.
     """
 
     __slots__ = ("_length", "_name", "_responses", "_settled")
@@ -235,12 +251,12 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
         )
 
     def mean(self) -> Mean:
-        """The mean over all responses of this metric. Waiting responses are scored first."""
+        """The mean over all responses. Responses that are not scored yet are scored first."""
         return self._settled + Mean.of(
             response.value(self._name) for response in self._responses[: self._length])
 
     def value(self) -> float:
-        """The mean, in [0, 1]; nan if no response has a value."""
+        """The mean, in [0, 1]. NaN if no response has this number."""
         return self.mean().number
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -258,16 +274,15 @@ def _settled(name: str, mean: Mean) -> LazyMean:
 
 
 class Explanation:
-    """The explanation of one response in a world log. It is computed when the log is written."""
+    """The scores and the evidence of a response for a world log. They are computed when the log is
+    written."""
 
     def __init__(self, response: Response) -> None:
         self._response = response
 
     def row(self) -> OutputRow:
-        """The output row of the response, with the field names of ``q2 score``.
-
-        It contains the scores, questions and evidence.
-        """
+        """The scores, questions and claims of the response, with the field names that ``q2 score``
+        uses."""
         self._response.scored()
         scores = self._response.scores
         example = next((score.example for score in scores.values()), Example("", ""))

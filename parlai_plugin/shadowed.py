@@ -1,8 +1,9 @@
-"""Finds a user's own package ``parlai_internal`` that hides ours, and says what to add to it.
+"""Finds a user's own package ``parlai_internal`` that hides the plug-in, and says what to add to
+this package.
 
-Our ``parlai_internal`` is a namespace package: Python joins its modules from several folders. If
-the search path begins with a regular package of that name (a folder with ``__init__.py``), Python
-sees only the regular package, and ParlAI does not find the plug-in.
+The plug-in's ``parlai_internal`` is a namespace package: Python joins modules from several folders.
+But if the user has a regular package of this name (a folder with ``__init__.py``), Python uses only
+the regular package, and ParlAI does not find the plug-in.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 LINE = "__path__ = __import__('pkgutil').extend_path(__path__, __name__)"
-"""A line that lets a regular package have parts in other folders (see pkgutil)."""
+"""A line of Python for ``__init__.py``. It lets a regular package have modules in other folders."""
 
 _PARTS = ("mutators", "scripts")
 _MODULE = "q2_metric_parlai"
 
 
 def problem() -> str | None:
-    """One line that says which package hides the plug-in and what to add to it.
+    """A line that says which package hides the plug-in from ParlAI, and what to add to the package.
 
-    ``None`` if nothing hides the plug-in.
+    ``None`` if ParlAI finds the plug-in.
     """
     if all(_is_found(f"parlai_internal.{part}.{_MODULE}") for part in _PARTS):
         return None

@@ -1,4 +1,4 @@
-"""ParlAI imports every module of this namespace package. This one loads q2-metric's plug-in."""
+"""Installs q2-metric's plug-in. ParlAI imports each module of ``parlai_internal.mutators``."""
 
 from parlai_plugin import install
 

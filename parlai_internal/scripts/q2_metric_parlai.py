@@ -1,4 +1,5 @@
-"""The command ``parlai`` imports every module of this namespace package before it starts."""
+"""Installs q2-metric's plug-in. The command ``parlai`` imports each module of
+``parlai_internal.scripts`` when it starts."""
 
 from parlai_plugin import export, install
 

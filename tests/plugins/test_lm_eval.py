@@ -194,7 +194,7 @@ def test_a_metric_that_fails_afterwards_loses_no_answer(
     assert "q2,none" not in table
     assert table["f1,none"] == 1.0
     assert found["samples"]["q2_custom"][0]["filtered_resps"] == ["Seven."]
-    [kept] = re.findall(r"kept in (\S+); score them", caplog.text)
+    [kept] = re.findall(r"saved in (\S+); score them", caplog.text)
     assert "the preset needs the package 'torch'" in caplog.text
     assert [row["response"] for row in documents.custom(kept)["test"]] == [
         row["gold"] for row in ROWS]

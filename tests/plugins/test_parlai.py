@@ -333,8 +333,8 @@ def test_a_teacher_without_knowledge(
     report = evaluate_nothing(wow, "-t", "q2_test_facts", metrics="q2")
     assert "q2" not in report
     assert warnings(said) == 2 * [
-        "q2-metric: q2 was asked for and scored nothing on q2_test_facts: none of 4 examples had "
-        "knowledge; name the field that holds it with --q2-knowledge-field "
+        "q2-metric: q2 was requested, but scored nothing on q2_test_facts: none of 4 examples had "
+        "knowledge; name the field that contains it with --q2-knowledge-field "
         "(the fields are episode_done, facts, id, labels, text)"
     ]
 
@@ -345,7 +345,7 @@ def test_a_task_without_any_field_for_knowledge_says_so(
     monkeypatch.setattr(notices, "fields_without", {"t": ["episode_done", "labels", "text"]})
     [line] = notices.closing_lines(
         {"task": "t", "metrics": "q2"}, {"exs": 2, notices.NO_KNOWLEDGE: 2})
-    assert "scored nothing on t: its examples have no field beside text and labels" in line
+    assert "scored nothing on t: its examples have no field besides text and labels" in line
 
 
 def test_left_out_examples_are_counted(
@@ -416,7 +416,7 @@ def test_mistyped_metrics(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
     assert warnings(said) == [
         "q2-metric: there is no metric 'Q2'; did you mean 'q2'?",
         "q2-metric: there is no metric 'scal'; did you mean 'scale'?",
-        "q2-metric: --metrics asks for 'q3', which nothing reported",
+        "q2-metric: --metrics asks for 'q3', but no metric of this name was reported",
     ]
 
 
@@ -518,7 +518,7 @@ def test_training_goes_on_without_a_metric_that_breaks(
                and "the device is lost" in line for line in errors)
     assert any("cannot choose the best model: scale has no value" in line
                for line in warnings(said))
-    assert any("scale was asked for and scored nothing" in line and "it failed" in line
+    assert any("scale was requested, but scored nothing" in line and "it failed" in line
                for line in warnings(said))
     monkeypatch.setattr(scores, "_scorers", {})
     with pytest.raises(RuntimeError, match="the device is lost"):
