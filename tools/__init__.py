@@ -1,1 +1,4 @@
-"""Tools for the development of the package. They are not installed with it."""
+"""Tools for the development of this package: training, reference implementations and benchmarks.
+
+They are not installed with the package.
+"""

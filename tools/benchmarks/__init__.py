@@ -1,1 +1,1 @@
-"""Benchmarks, by name: ``python -m tools.benchmarks --list``."""
+"""Benchmarks of speed, memory and quality. ``python -m tools.benchmarks --list`` lists them."""

@@ -1,7 +1,8 @@
 """Runs a benchmark by its name.
 
-    python -m tools.benchmarks CASE [OPTION]...     # CASE --help says which options
-    python -m tools.benchmarks --list
+    python -m tools.benchmarks NAME [OPTION]...
+    python -m tools.benchmarks NAME --help          # the options of this benchmark
+    python -m tools.benchmarks --list               # all benchmarks
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ CASES = {
     "Pages and pictures":
         ("speed_page", "gaming_page", "quoted", "report_page", "report_shot"),
 }
-"""The benchmarks, by purpose. Each is a module of this folder."""
+"""Names of the benchmarks, by purpose. Each benchmark is a module of this folder."""
 
 
 def about(case: str) -> str:
-    """The first line of a benchmark's docstring. The benchmark is not imported."""
+    """The first line of a benchmark's docstring. It is read without importing the benchmark."""
     source = (Path(__file__).parent / f"{case}.py").read_text(encoding="utf-8")
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 

@@ -1,12 +1,12 @@
-"""Measures the speed of the bundled presets, and the time that batching by stage saves.
+"""Measures the speed of the bundled presets, and how much faster batches are than single items.
 
     python -m tools.benchmarks bundled [--preset bundled-small] [--rows N] [--turns T]
                                        [--dtype int8]
 
-Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call. This is timed in
-alternation with the way of the reference implementations: the same models score a part of the
-responses one at a time, and each model is called for one item at a time. The result is the ratio of
-the two speeds. With ``--dtype``, both sides use this number format, and float32 is timed too.
+Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call. For comparison, the
+same models also score a part of the responses as the reference implementations do: one response at
+a time, and one item per model call. The two ways are timed in alternation. The result is the ratio
+of their speeds. With ``--dtype``, both ways use this number format, and float32 is timed too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ Scored = Callable[[Sequence[Example]], None]
 
 
 class OneAtATime:
-    """Wraps a model, so that its batch method is called for one item at a time."""
+    """Wraps a model so that a method that takes a batch is called for one item at a time.
+
+    ``method`` is the name of this method.
+    """
 
     def __init__(self, model: Any, method: str) -> None:
         self._model = model
@@ -55,10 +58,10 @@ class OneAtATime:
 
 
 def changed(examples: Sequence[Example], mark: str) -> list[Example]:
-    """Changes the texts without changing the work, so that no tokens or parses come from a cache.
+    """Adds ``mark`` to all texts, so that no tokens and parses are found in a cache.
 
-    ``mark`` is one of ``. ; !``. A question mark would change the work, because questions claim
-    nothing.
+    ``mark`` is one of ``. ; !``, which do not change the amount of work. A question mark would,
+    because questions claim nothing.
     """
     return [Example(f"{e.response} {mark}", f"{e.knowledge} {mark}") for e in examples]
 
@@ -149,7 +152,7 @@ def _metrics(preset: str, dtype: str) -> tuple[Q2, Scale]:
 
 
 def both(q2: Q2, scale: Scale) -> Scored:
-    """Scores with one metric after the other, like a command with both metrics."""
+    """A function that scores examples with Q² and then with SCALE."""
     def together(chosen: Sequence[Example]) -> None:
         q2.score(chosen)
         scale.score(chosen)
@@ -158,8 +161,8 @@ def both(q2: Q2, scale: Scale) -> Scored:
 
 
 def _children_cpu(work: Callable[[], object]) -> float:
-    """The processor seconds that ``work`` takes in child processes. Other processes change this
-    number little."""
+    """The processor seconds that the child processes of ``work`` use. (Wall-clock seconds would
+    depend on what else the machine does.)"""
     import resource
 
     def used() -> float:

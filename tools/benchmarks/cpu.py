@@ -3,11 +3,11 @@
     python -m tools.benchmarks cpu [--rows N] [--turns T] [--choices NAME,...]
                                    [--agreement SET[:ROWS],...]
 
-The entailment model judges the knowledge and responses of annotated Wizard of Wikipedia rows. The
-settings are the number format, the number of threads, whether batches are sorted by length, and the
-batch size in tokens. Each setting is timed in alternation with the default, which is float32. The
-agreement with people (ROC-AUC) of float32 and 8 bits is measured on the development sets of
-``Q2_DATA_DIR``.
+The NLI model judges the knowledge and responses of annotated Wizard of Wikipedia rows. The settings
+are the number format, the number of threads, whether batches are sorted by length, and the batch
+size in tokens. Each setting is timed in alternation with the default settings (float32). With
+``--agreement``, the ROC-AUC against human labels is measured with float32 and with 8 bits, on
+development sets in the folder that ``Q2_DATA_DIR`` names.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from tools.benchmarks import harness
 
 Pairs = list[tuple[str, str]]
 LAYER = ((384, 1152), (384, 384), (384, 1536), (1536, 384))
-"""The shapes of the matrix products in a layer of the bundled networks."""
+"""The shapes of the weight matrices in a layer of the bundled networks."""
 FORMATS = {"int8": "onnx", "bfloat16": "torch"}
-"""The number formats besides float32, each with the runtime that computes in it."""
+"""By number format (besides float32), the runtime that computes in this format."""
 
 
 class Unsorted(BundledEntailment):
-    """Takes rows in their original order instead of by length."""
+    """The NLI model with batches in the original order of the rows, not sorted by length."""
 
     def _run(self, rows: Any) -> list[Any]:
         size = 64
@@ -53,7 +53,7 @@ def scores(model: BundledEntailment, pairs: Pairs) -> list[float]:
 
 
 def apart(values: list[float], usual: list[float]) -> dict[str, float]:
-    """How much scores differ from the default's scores."""
+    """How much the scores ``values`` differ from the scores ``usual`` of the default settings."""
     differences = np.abs(np.subtract(values, usual))
     return {
         "largest_difference": float(f"{differences.max():.2g}"),
@@ -63,7 +63,9 @@ def apart(values: list[float], usual: list[float]) -> dict[str, float]:
 
 
 def products(turns: int) -> dict[str, Any]:
-    """Times the matrix products of a layer over a batch, in float32 and in 8 bits in alternation.
+    """Times the matrix products of one layer over a batch, in float32 and in 8 bits.
+
+    Both formats are timed in alternation, 8 bits ``turns`` times.
     """
     def work(dtype: str) -> Any:
         ready = [harness.onnx_product(dtype, bundled.BATCH_TOKENS, *shape) for shape in LAYER]
@@ -77,8 +79,14 @@ def products(turns: int) -> dict[str, Any]:
 def agreement(
     models: dict[str, BundledEntailment], name: str, rows: int | None
 ) -> dict[str, Any]:
-    """The AUC of each model on a development set, and the differences between its scores and the
-    first model's."""
+    """The ROC-AUC of each model on a development set, and how its scores differ from those of the
+    model "float32".
+
+    Args:
+        models: the models, by number format.
+        name: name of the development set.
+        rows: maximum number of rows; ``None`` for all.
+    """
     found = read_dev(dev_files()[name], rows)
     pairs = [(row.example.knowledge, row.example.response) for row in found]
     truth = [row.consistent for row in found]
@@ -90,7 +98,10 @@ def agreement(
 
 
 def choices(names: list[str]) -> dict[str, tuple[BundledEntailment, int]]:
-    """The model of each setting, by the setting's name, with the padded tokens of a batch."""
+    """By name of a setting: (model, maximum number of padded tokens in a batch).
+
+    ``names`` are the settings to include; empty for all.
+    """
     usual = bundled.BATCH_TOKENS
     made: dict[str, Any] = {
         **{dtype: lambda dtype=dtype, runtime=runtime: (
@@ -109,8 +120,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--choices", default="", help="by name; all of them if empty")
-    parser.add_argument("--agreement", default="", help="sets, with how many rows of each")
+    parser.add_argument("--choices", default="", help="names of the settings; empty for all")
+    parser.add_argument("--agreement", default="",
+                        help="names of development sets, each with its number of rows")
     given = parser.parse_args()
     pairs = [(e.knowledge, e.response) for e in harness.responses(given.rows)]
     truth = [labelled.consistent for labelled in read_annotated()][: given.rows]
@@ -147,8 +159,8 @@ def main() -> None:
 
 
 def share(model: BundledEntailment, pairs: Pairs, dtype: str) -> dict[str, Any]:
-    """The tokens and operations of one pass, and the share of the CPU's matrix throughput that it
-    reaches."""
+    """The cost of judging all pairs once: tokens, operations, speed, memory, and which share of the
+    CPU's matrix throughput is reached."""
     forward = model._forward
     counted = harness.Counted(forward, harness.Clock(), model.networks)
     model._forward = counted

@@ -1,11 +1,11 @@
-"""Measures how much a score depends on the other rows and on threads.
+"""Measures how much a score depends on the other rows of a batch and on threads.
 
     python -m tools.benchmarks determinism [--rows 300] [--json FILE]
 
 Scores annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) with
-the bundled models in blocks of 256. Then it compares each value with the values of other runs: a
-second run, shuffled rows, each row alone, a cache that single rows filled, two threads at once, one
-and two threads inside ONNX Runtime, and a graph that is not optimised.
+the bundled models in blocks of 256 rows. Then the scores are computed again in other ways
+(:data:`WAYS`) and compared: in shuffled order, one row at a time, from a cache, in two threads at
+once, with one or two threads inside ONNX Runtime, and so on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Way = Callable[[Metric, Sequence[Example]], Values]
 
 
 def values(metric: Metric, examples: Sequence[Example]) -> Values:
-    """The scores, computed in blocks as in ``q2 score``."""
+    """The scores of the examples, computed in blocks of 256 as in ``q2 score``."""
     return [score.value for start in range(0, len(examples), 256)
             for score in metric.score(examples[start : start + 256])]
 
@@ -49,7 +49,7 @@ def alone(metric: Metric, examples: Sequence[Example]) -> Values:
 
 
 def cached(metric: Metric, examples: Sequence[Example]) -> Values:
-    """The scores from a cache that was filled by scoring single rows."""
+    """The scores from a cache that was filled by scoring one row at a time."""
     with tempfile.TemporaryDirectory() as folder:
         kept = CachedMetric(metric.name, lambda: metric, Cache(Path(folder) / "cache"))
         alone(kept, examples)
@@ -64,8 +64,12 @@ def threads(metric: Metric, examples: Sequence[Example]) -> Values:
 
 
 def otherwise(threads: int = 2, *, optimised: bool = True) -> Way:
-    """Scores with this number of threads inside ONNX Runtime. ``optimised`` says whether its graph
-    is optimised."""
+    """Returns a function that scores with other settings of ONNX Runtime.
+
+    Args:
+        threads: number of threads inside ONNX Runtime.
+        optimised: whether ONNX Runtime optimises the graph of the network.
+    """
     def score(metric: Metric, examples: Sequence[Example]) -> Values:
         import onnxruntime  # after the metric is loaded, which turns telemetry off
 
@@ -94,6 +98,7 @@ WAYS: dict[str, Way] = {
     "one thread": otherwise(1), "two threads": otherwise(2),
     "graph as it is": otherwise(optimised=False),
 }
+"""The ways to compute the scores again, by name."""
 
 
 def differences(one: Values, other: Values) -> dict[str, Any]:

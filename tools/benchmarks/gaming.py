@@ -1,10 +1,11 @@
-"""Finds tricks whose answers contain no information but score like people's supported answers.
+"""Measures which tricks get high scores with answers that contain no information.
 
     python -m tools.benchmarks gaming [--rows 16] [--metrics q2,scale,groundedness] [--out FILE]
 
-Each trick (:data:`TRICKS`) makes answers for rows of a development set, and the metrics score these
-answers. A trick wins if its mean score is at least the mean of the supported answers to the same
-rows. Results are saved after each trick, so a second run resumes from them.
+A trick (:data:`TRICKS`) makes an answer from a row's knowledge by a fixed rule, such as "repeat the
+first sentence five times". The metrics score these answers for rows of a development set. For
+comparison, they also score the answers to the same rows that people judged supported. The results
+are saved after each trick, so a second run resumes from them.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from q2_metric.types import Example
 
 OUT = Path(__file__).parents[2] / "docs" / "results" / "gaming.json"
 LONGEST = 220
-"""Maximum characters of the knowledge. The cost of a copied knowledge grows with the square of its
-length."""
+"""Only rows whose knowledge has at most this many characters are used. The cost of an answer that
+copies the knowledge grows with the square of its length."""
 
 _OTHER = (
     "a violin has four strings that are tuned in fifths while bakers let the dough rest over "
@@ -40,8 +41,11 @@ NEGATED = re.compile(r"\b(is|are|was|were|has|have|can|will|does|did)\b")
 
 
 def _filled(*templates: str) -> dict[str, Callable[[Example], str]]:
-    """A trick for each template, named after it. In the answers, TOPIC and KNOWLEDGE are replaced
-    by the topic of the row and by its knowledge without the final full stop."""
+    """Makes a trick from each template. The template is also the name of the trick.
+
+    In an answer, TOPIC is replaced by the topic of the row, and KNOWLEDGE by its knowledge without
+    the full stop at the end.
+    """
     def trick(template: str) -> Callable[[Example], str]:
         return lambda row: template.replace("TOPIC", _topic(row)).replace("KNOWLEDGE", _bare(row))
 
@@ -49,7 +53,7 @@ def _filled(*templates: str) -> dict[str, Callable[[Example], str]]:
 
 
 def _topic(row: Example) -> str:
-    """The topic: the words of the knowledge before its first verb, at most four."""
+    """The topic of a row: at most four words that precede the first verb of the knowledge."""
     found = NEGATED.search(row.knowledge)
     words = (row.knowledge[: found.start()] if found else row.knowledge).split()
     return " ".join(words[:4]).strip(" ,.")
@@ -89,8 +93,10 @@ def _negated(row: Example) -> str:
 
 
 def _swapped(row: Example) -> str:
-    """The knowledge with the topic and the word after it moved to the end. This word is usually the
-    first verb."""
+    """The knowledge with its topic, and the word after the topic, moved to the end.
+
+    The word after the topic is usually the first verb.
+    """
     topic = _topic(row)
     rest = _bare(row)[len(topic):].split()
     return " ".join([*rest[1:], *rest[:1], topic]) + "."
@@ -164,7 +170,7 @@ TRICKS: dict[str, dict[str, Callable[[Example], str]]] = {
         **_filled(f"I'm not sure, but I do know that t{LIE[1:]}"),
     },
 }
-"""The tricks, by category. Each makes an answer from a row."""
+"""By category and name, the tricks: functions that make an answer from a row."""
 
 
 def main() -> None:
@@ -205,14 +211,17 @@ def main() -> None:
 
 
 def tricked(kind: str, trick: Callable[[Example], str], rows: Sequence[Example]) -> list[Example]:
-    """The rows with the trick's answers. Rows that the trick cannot change are left out."""
+    """The rows with the answers of a trick as responses.
+
+    A row is left out if its answer equals the knowledge, unless the trick is a kind of copy.
+    """
     found = [replace(row, response=trick(row)) for row in rows]
     return [row for row in found
             if kind == COPIES or row.response != row.knowledge]
 
 
 def drawn(examples: Sequence[Example], count: int) -> list[Example]:
-    """A sample of the rows. The same rows are drawn in every run."""
+    """A random sample of ``count`` examples, which is the same in every run."""
     return random.Random(0).sample(list(examples), min(count, len(examples)))
 
 

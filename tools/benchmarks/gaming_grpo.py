@@ -1,10 +1,10 @@
-"""Shows what a tiny model learns if a score is its reward in training by GRPO (TRL).
+"""Shows what a tiny model learns to say if it is trained by GRPO (TRL) with a score as the reward.
 
     python -m tools.benchmarks gaming_grpo [--runs q2:blind,…] [--steps 150] [--out FILE]
 
-A "blind" model has a vocabulary of a hundred words and never sees the knowledge. A "reading" model
-also has words that stand for pieces of the knowledge. The reward is the score on the first rows of
-``examples/dialogues.jsonl``. The model is tested on the other rows.
+A "blind" model has a vocabulary of a hundred words and cannot use the knowledge. A "reading" model
+also has words that are replaced by pieces of the knowledge, such as its first three words. The
+models are trained on the first half of ``examples/dialogues.jsonl`` and tested on the second half.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tools.benchmarks.gaming import OUT
 EXAMPLES = Path(__file__).parents[2] / "examples" / "dialogues.jsonl"
 RUNS = "q2:blind,groundedness:blind,q2:reading,groundedness:reading"
 FIRST = 8
-"""Number of completions in a group and in a step."""
+"""Number of completions that are generated in each training step. They form one group of GRPO."""
 
 WORDS = """
 . , it is was are were has had can do does not a an the of in on by to for with from and or but
@@ -51,11 +51,12 @@ PIECES: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "<last three>": lambda words: words[-3:],
     "<half>": lambda words: words[: len(words) // 2],
 }
-"""The words of a "reading" model that stand for pieces of the knowledge."""
+"""By extra word of a "reading" model, the function that returns the piece of the knowledge by which
+this word is replaced."""
 
 
 def filled(said: str, knowledge: str) -> str:
-    """The answer in which these words are replaced by the pieces of the knowledge."""
+    """The answer ``said`` with the words of :data:`PIECES` replaced by pieces of the knowledge."""
     words = knowledge.rstrip(" .").split()
     for piece, make in PIECES.items():
         said = said.replace(piece, " ".join(make(words)))
@@ -63,8 +64,11 @@ def filled(said: str, knowledge: str) -> str:
 
 
 class Filled:
-    """A reward for completions. It fills in the pieces of the knowledge, scores, and records the
-    completions."""
+    """A reward function for TRL.
+
+    It inserts the pieces of the knowledge into each completion and scores the result. All
+    completions and rewards are recorded in ``diary``.
+    """
 
     def __init__(self, metric: str) -> None:
         self.reward = Reward(metric)
@@ -99,8 +103,14 @@ def tokenizer_of(words: Sequence[str]) -> Any:
 
 
 def learnt(metric: str, sight: str, steps: int) -> dict[str, Any]:
-    """One training run: the mean rewards before and after it, on the training rows and on other
-    rows."""
+    """Trains a model. Returns its mean rewards at the start and the end of the training, and its
+    most frequent answers with their mean scores on the other rows.
+
+    Args:
+        metric: the metric that is the reward.
+        sight: "blind" or "reading".
+        steps: number of training steps.
+    """
     pieces = [piece.replace(" ", "_") for piece in PIECES] if sight == "reading" else []
     tokenizer = tokenizer_of([*WORDS, *pieces])
     rows = [json.loads(line)["knowledge"] for line in EXAMPLES.read_text("utf-8").splitlines()]

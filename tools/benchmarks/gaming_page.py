@@ -2,7 +2,7 @@
 
     python -m tools.benchmarks gaming_page
 
-The text above the tables is docs/results/gaming.note.md.
+The text above the tables is taken from docs/results/gaming.note.md.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ METRICS = {"q2": "Q²", "scale": "SCALE", "groundedness": "groundedness"}
 
 
 def tricks(found: Mapping[str, Any]) -> Iterator[str]:
-    """One table for each kind of trick. A mean score that reaches people's supported answers is
-    bold."""
+    """Yields a table in Markdown for each kind of trick.
+
+    A mean score is bold if it is at least that of the answers that people judged supported.
+    """
     rows = found["tricks"]
     people = rows["supported"]
     for kind in dict.fromkeys(row["kind"] for row in rows.values()):
@@ -34,8 +36,8 @@ def tricks(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def learnt(found: Mapping[str, Any]) -> str:
-    """A table of the trained models: what they say, and their mean score on rows outside the
-    training."""
+    """A table in Markdown of the models that were trained with a score as the reward: what they say
+    most often, and the mean scores of these answers on rows outside the training."""
     lines = [
         [METRICS[run.split(":")[0]], run.split(":")[1], str(trained["steps"]),
          f"{trained['mean_of_first_20_steps']:.2f}", f"{trained['mean_of_last_20_steps']:.2f}",
@@ -51,7 +53,7 @@ def learnt(found: Mapping[str, Any]) -> str:
 
 
 def page() -> str:
-    """The page, made from the files in docs/results."""
+    """The text of the page, made from the files in docs/results."""
     found = json.loads(OUT.read_text(encoding="utf-8"))
     note = OUT.with_name("gaming.note.md").read_text(encoding="utf-8").strip()
     made = (

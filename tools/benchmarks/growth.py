@@ -2,10 +2,11 @@
 
     python -m tools.benchmarks growth FOLDER [--quick] [--only SERIES]...
 
-Times are processor seconds of one process, which a busy machine changes little. The times of actors
-are wall-clock seconds of a metric that only waits. The time beyond the waiting is the cost of Ray.
-Each series is fitted by cost = c * x^slope (slope 1: twice the input, twice the cost). The
-benchmark writes ``growth.json`` and the figure ``growth.svg`` into FOLDER.
+Most costs are processor seconds of one process, because other processes on the machine change them
+little. The cost of Ray's actors is measured in wall-clock seconds, with a metric that only waits;
+the time beyond the waiting is the cost of Ray. Each series of costs is fitted by cost = c *
+size^slope. With slope 1, twice the size costs twice as much. The benchmark writes ``growth.json``
+and the figure ``growth.svg`` to FOLDER.
 """
 
 from __future__ import annotations
@@ -31,15 +32,19 @@ from q2_metric.rows.columns import Columns
 from q2_metric.types import Score
 
 COUNTS = "knowledge_f1,knowledge_bleu"
-"""Metrics without a model, which only count words."""
+"""Metrics that only count words, without a model."""
 
 WAIT = 0.5
-"""Seconds for which the waiting metric waits in each block."""
+"""Seconds for which :class:`Waiting`, a metric that only waits, waits in each block of rows."""
 
 
 @dataclass(frozen=True)
 class GrowthPanel:
-    """One panel of the figure: costs in seconds for several sizes, and the exponent fitted to them.
+    """A panel of the figure: the costs in seconds for inputs of several sizes.
+
+    - ``title``: title of the panel.
+    - ``size``: what the sizes count, such as "rows".
+    - ``sizes``, ``seconds``: the sizes, and the cost of each.
     """
 
     title: str
@@ -49,23 +54,27 @@ class GrowthPanel:
 
     @property
     def slope(self) -> float:
-        """The exponent, fitted by least squares to the larger half of the sizes. Small sizes would
-        show the cost of starting."""
+        """The exponent of the cost, fitted by least squares to the larger half of the sizes.
+
+        The cost of small sizes is mostly the cost of starting.
+        """
         half = len(self.sizes) // 2
         x, y = np.log(self.sizes[half:]), np.log(self.seconds[half:])
         return float(np.polyfit(x, y, 1)[0])
 
 
 def processor_seconds(work: Callable[[], object]) -> float:
-    """The processor seconds that this process needs for the work."""
+    """The processor seconds that this process uses for a call of ``work``."""
     started = time.process_time()
     work()
     return time.process_time() - started
 
 
 def rows(sizes: Sequence[int]) -> tuple[GrowthPanel, list[int]]:
-    """The seconds and the peak memory in MB of ``q2 score`` with :data:`COUNTS`, in a process of
-    its own."""
+    """Measures ``q2 score`` with :data:`COUNTS` on files of several numbers of rows.
+
+    Each runs in its own process. Returns the panel, and the peak memory in MB for each file.
+    """
     seconds, memory = [], []
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
@@ -91,14 +100,17 @@ def rows(sizes: Sequence[int]) -> tuple[GrowthPanel, list[int]]:
 
 
 def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
-    """The cost of SCALE by tokens of the knowledge, without and with evidence."""
+    """Measures the cost of SCALE by the number of tokens in the knowledge.
+
+    Returns two panels: without and with evidence.
+    """
     metric = Scale.from_preset("bundled")
     example = "the river runs past 7 hills . it is long ."
     found = []
     for evidence in (False, True):
         seconds = []
         for size in sizes:
-            # All sentences of ten tokens are different, because equal chunks are judged only once.
+            # Each sentence has ten tokens. All are different, because equal chunks are judged once.
             texts = [f"Person {i} was born in the year {i} ." for i in range(size // 10)]
             padded = Example(example, " ".join(texts))
             seconds.append(processor_seconds(
@@ -109,7 +121,10 @@ def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
 
 
 def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int]]:
-    """The cost of Q² by characters of the response, and the number of tokens that its reader got.
+    """Measures the cost of Q² by the number of characters in the response.
+
+    ``reading`` is the setting of Q² for what its reader reads. Returns the panel, and for each size
+    the number of tokens that the reader read.
     """
     metric = Q2.from_preset("bundled", reading=reading)
     tokens: list[int] = []
@@ -135,12 +150,12 @@ def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int
 
 
 class Waiting:
-    """A metric that waits without using the processor."""
+    """A metric that only waits, without using the processor."""
 
     name, signature = "knowledge_f1", "knowledge_f1|version:waiting"
 
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """The same score for all examples."""
+        """Waits, and returns the score 0.5 for each example."""
         time.sleep(WAIT)
         return [Score(example, 0.5) for example in examples]
 
@@ -149,12 +164,13 @@ class WaitingJob(Job):
     """A job whose only metric is :class:`Waiting`."""
 
     def load(self, warn: Callable[[str], None] | None = None) -> LoadedJob:
-        """Loads the job's only metric."""
+        """Returns the job with its only metric, :class:`Waiting`."""
         return LoadedJob([Waiting()])
 
 
 def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
-    """The wall-clock seconds of several blocks on Ray. The actors are started before the clock."""
+    """Measures the wall-clock seconds in which several numbers of Ray actors score ``blocks``
+    blocks. The time to start the actors is not included."""
     from q2_metric.engine.cluster import fill
     from q2_metric.engine.connection import Cluster, connect
     from q2_metric.engine.parts import PartFiles
@@ -179,7 +195,7 @@ def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
 
 
 def draw(series: Sequence[GrowthPanel], path: Path) -> None:
-    """Draws all panels on logarithmic axes, with their slopes."""
+    """Draws the panels on logarithmic axes, with their slopes, to the file ``path``."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -223,14 +239,16 @@ def _actors(_less: int) -> Measured:
 CASES: dict[str, Callable[[int], Measured]] = {
     "rows": _rows, "knowledge": _knowledge, "responses": _responses, "actors": _actors,
 }
-"""The series by name. Each takes the number of its largest sizes to leave out."""
+"""By name of a series, the function that measures it. Its argument says how many of the largest
+sizes are left out."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--quick", action="store_true", help="Small sizes, to try it out.")
-    parser.add_argument("--only", action="append", choices=list(CASES), help="Of the series.")
+    parser.add_argument("--quick", action="store_true", help="Use small sizes, to try it out.")
+    parser.add_argument("--only", action="append", choices=list(CASES),
+                        help="Measure only this series; may be repeated.")
     given = parser.parse_args()
     series: list[GrowthPanel] = []
     figures: dict[str, Any] = {}

@@ -1,7 +1,8 @@
-"""What the speed benchmarks share: alternating timings, clocks on models, JSON records.
+"""What the speed benchmarks share: timings in alternation, clocks on models, records in JSON.
 
-A machine's speed changes over time, also because other processes use it. So two programs take
-turns, slice by slice. Each slice is compared only with the slices before and after it.
+The speed of a machine changes over time, for example because of other processes. So two programs
+are timed in turns, each on a small slice of the work at a time. Each slice is compared only with
+the slices of the other program before and after it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from q2_metric.data.wow import read_annotated
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "speed"
-"""The folder of the JSON results from which speed_page.py makes its page."""
+"""The folder with the results in JSON. speed_page.py makes docs/results/speed.md from them."""
 
 PACKAGES = ("q2-metric", "numpy", "spacy", "onnxruntime", "tokenizers", "torch", "transformers",
             "scale-score")
@@ -48,7 +49,7 @@ def responses(count: int | None = None) -> list[Example]:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """The seconds that a call takes."""
+    """The seconds that a call of ``work`` takes."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
@@ -58,12 +59,16 @@ def alternate(
     slow: Sequence[tuple[int, Callable[[], object]]],
     fast: Sequence[tuple[int, Callable[[], object]]],
 ) -> dict[str, Any]:
-    """Times the (items, work) pairs of two sides in turns: slow, fast, slow, fast, …, slow.
+    """Times two programs in turns: slow, fast, slow, fast, …, slow.
 
-    Each fast rate is divided by the mean of the two slow rates around it.
+    The speed of each fast slice is divided by the mean speed of the two slow slices around it.
+
+    Args:
+        slow, fast: the slices of each program: (number of items, function that does the work).
 
     Returns:
-        The items per second of both sides, and the median, lowest and highest ratio of all turns.
+        The median items per second of both programs, and the median, lowest and highest ratio of
+            their speeds.
     """
     if len(slow) != len(fast) + 1:
         raise ValueError("a slow slice must stand on both sides of each fast one")
@@ -87,19 +92,21 @@ def alternate(
 
 
 def slices(items: Sequence[T], count: int) -> list[Sequence[T]]:
-    """Divides the items into ``count`` interleaved parts of equal size, so that the parts cost
-    about the same."""
+    """Divides the items into ``count`` parts of about equal size and cost: part i gets the items i,
+    i + count, i + 2 * count, …"""
     return [items[i::count] for i in range(count)]
 
 
 def each(work: Callable[[Any], object], parts: Sequence[Sequence[Any]]) -> list[
         tuple[int, Callable[[], object]]]:
-    """One side for :func:`alternate`: for each part, its number of items and the work on it."""
+    """The slices of one program for :func:`alternate`: for each part, (number of items, function
+    that calls ``work`` with the part)."""
     return [(len(part), partial(work, part)) for part in parts]
 
 
 class Clock:
-    """Counts calls of functions and adds up the time inside them. Nested calls count once."""
+    """Counts calls of functions and adds up their time. A call inside another one is not counted
+    again."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -107,7 +114,7 @@ class Clock:
         self._depth = 0
 
     def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, changed so that its time is added to this clock."""
+        """Returns a function that does the same and adds its time to this clock."""
 
         def clocked(*args: Any, **kwargs: Any) -> Any:
             self._depth += 1
@@ -123,8 +130,7 @@ class Clock:
         return clocked
 
     def __call__(self, *models: Any) -> Clock:
-        """Adds the forward passes of these torch models to the clock, also those of an encoder
-        alone."""
+        """Makes this clock time the forward passes of torch models, and of their encoders."""
         for model in models:
             model.forward = self.wrap(model.forward)
             if getattr(model.config, "is_encoder_decoder", False):
@@ -135,7 +141,10 @@ class Clock:
 
 @contextmanager
 def counting_flops() -> Iterator[Callable[[], float]]:
-    """Counts the floating point operations of torch's matrix products and attention."""
+    """A context that counts the floating-point operations of torch's matrix products and attention.
+
+    Yields a function that returns the number so far.
+    """
     from torch.utils.flop_counter import FlopCounterMode
 
     with FlopCounterMode(display=False) as counter:
@@ -143,7 +152,7 @@ def counting_flops() -> Iterator[Callable[[], float]]:
 
 
 def torch_rate(dtype: str = "float32", size: int = 1536) -> float:
-    """The operations per second of a large matrix product in torch, on the CPU."""
+    """The speed of a large matrix product in torch on the CPU, in operations per second."""
     import torch
 
     a, b = (torch.randn(size, size, dtype=getattr(torch, dtype)) for _ in range(2))
@@ -151,13 +160,18 @@ def torch_rate(dtype: str = "float32", size: int = 1536) -> float:
 
 
 def onnx_rate(dtype: str = "float32", size: int = 1536) -> float:
-    """The operations per second of a large matrix product in ONNX Runtime. "int8" multiplies 8-bit
-    numbers."""
+    """The speed of a large matrix product in ONNX Runtime, in operations per second.
+
+    ``dtype`` is "float32" or "int8" (products of 8-bit numbers).
+    """
     return _rate(onnx_product(dtype, size, size, size), size)
 
 
 def onnx_product(dtype: str, rows: int, depth: int, columns: int) -> Callable[[], object]:
-    """A function that computes one matrix product in ONNX Runtime."""
+    """Returns a function that computes a matrix product of these sizes in ONNX Runtime.
+
+    ``dtype`` is "float32" or "int8".
+    """
     import onnxruntime
     from onnx import TensorProto, helper
 
@@ -184,8 +198,10 @@ def onnx_product(dtype: str, rows: int, depth: int, columns: int) -> Callable[[]
 
 
 def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
-    """The operations per second of a square matrix product: the median over the turns, without the
-    first."""
+    """The median speed of a square matrix product over ``turns`` calls, in operations per second.
+
+    A first call before them is not timed.
+    """
     product()
     return 2 * size**3 / statistics.median(timed(product) for _ in range(turns))
 
@@ -194,8 +210,12 @@ def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
 
 
 def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
-    """Starts to count what bundled models compute, and returns the counters by name. Models that
-    are ``None`` are left out."""
+    """Makes bundled models count what they compute. Returns the counters, by name of the model.
+
+    Args:
+        models: the models by name. ``None`` is skipped.
+        clock: also times their forward passes.
+    """
     found = {}
     for name, model in models.items():
         if model is not None:
@@ -207,10 +227,10 @@ def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
 
 
 class Counted:
-    """A bundled model's forward function that also counts calls, rows, tokens and operations.
+    """The forward function of a bundled model that also counts calls, rows, tokens and operations.
 
-    Only operations for tokens are counted, not those for padding. A token needs two operations for
-    each weight of the layers, and the products of attention.
+    Operations on padding are not counted. A token needs two operations for each weight of the
+    layers, and those of the attention.
     """
 
     def __init__(
@@ -238,10 +258,10 @@ class Counted:
 
 
 def operations(network: str, length: int, read: int) -> int:
-    """Operations of a bundled network for a row of this many tokens.
+    """The number of operations of a bundled network for a row of ``length`` tokens.
 
-    The head reads only the first ``read`` tokens. The last layer uses the other tokens only as keys
-    and values.
+    The head of the network reads only the first ``read`` tokens. So the last layer uses the other
+    tokens only as keys and values.
     """
     layers, hidden, inner = _sizes(network)
     keys, rest = 2 * hidden**2, 2 * hidden**2 + 2 * hidden * inner
@@ -252,7 +272,7 @@ def operations(network: str, length: int, read: int) -> int:
 
 @lru_cache
 def _sizes(network: str) -> tuple[int, int, int]:
-    """The number of layers, the width and the inner width of a network, from its weights."""
+    """(number of layers, width, inner width) of a bundled network, read from its weights."""
     from safetensors import safe_open
 
     with safe_open(WEIGHTS / FILES[network], framework="numpy") as file:
@@ -263,8 +283,15 @@ def _sizes(network: str) -> tuple[int, int, int]:
 
 
 def share_of_rate(needed: float, seconds: float, rate: float, dtype: str) -> dict[str, Any]:
-    """The entries of a speed record about operations: how many the work needed, and which share of
-    the CPU's matrix throughput it reached."""
+    """Entries for a record of speed: how many operations the work needed, and which share of the
+    CPU's matrix throughput it reached.
+
+    Args:
+        needed: number of operations.
+        seconds: time that the work took.
+        rate: operations per second of a large matrix product on the same machine.
+        dtype: number format of the work.
+    """
     return {
         "number_format": dtype,
         "seconds": round(seconds, 2),
@@ -283,7 +310,8 @@ def threads() -> int:
 
 
 def machine() -> dict[str, Any]:
-    """The processor with its relevant instruction sets, and the versions of the software."""
+    """Facts about the machine: processor, instruction sets, load, versions of the software, date.
+    """
     model, flags = platform.processor() or platform.machine(), ""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -315,7 +343,8 @@ def peak_memory_mb() -> int:
 
 
 def process_seconds(*arguments: str, times: int = 3) -> float:
-    """The shortest time of several runs of a new Python process, in seconds."""
+    """The seconds that a new Python process with these arguments takes: the shortest of ``times``
+    runs."""
     def run() -> None:
         subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
 
@@ -323,7 +352,8 @@ def process_seconds(*arguments: str, times: int = 3) -> float:
 
 
 def import_seconds(module: str, times: int = 5) -> float:
-    """The shortest time in which a new Python process imports a module, in seconds."""
+    """The seconds in which a new Python process imports a module: the shortest of ``times`` runs.
+    """
     def run() -> float:
         done = subprocess.run([sys.executable, "-X", "importtime", "-c", f"import {module}"],
                               check=True, capture_output=True, text=True)
@@ -334,7 +364,7 @@ def import_seconds(module: str, times: int = 5) -> float:
 
 
 def save(name: str, figures: dict[str, Any]) -> None:
-    """Prints the figures and saves them, with facts about the machine, as ``RESULTS/name.json``."""
+    """Prints the figures, and saves them with facts about the machine as ``RESULTS/NAME.json``."""
     record = {"command": " ".join(["python", *sys.argv]), "machine": machine(), **figures}
     text = json.dumps(record, indent=1, ensure_ascii=False)
     RESULTS.mkdir(parents=True, exist_ok=True)

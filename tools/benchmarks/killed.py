@@ -1,15 +1,15 @@
-"""Checks that a run that is killed again and again writes what an undisturbed run writes.
+"""Checks that a run that is killed several times writes the same output as an undisturbed run.
 
     python -m tools.benchmarks killed FOLDER [--rows N] [--texts N] [--metrics …]
                                       [--engine local|ray] [--actors N] [--kills K] [--seed S]
                                           [--cached] [--no-evidence] [--json FILE]
 
-Repeats the annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``)
-with new ids. The local engine scores these rows once without a disturbance. Then a second run
-scores them while SIGKILL hits the command at random moments within blocks (with Ray, the command
-and one of its actors in alternation). The benchmark compares the two output files byte for byte. It
-fails if the files differ, or if the second run ended before all kills. ``--cached`` gives each of
-the two runs a score cache that is empty at first. ``--no-evidence`` is the option of ``q2 score``.
+The rows repeat the annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download
+wow_q2``) with new ids. First, ``q2 score`` scores them undisturbed in one process. Then it scores
+them again, is killed at random moments by SIGKILL, and is started again. With Ray, the command and
+one of its actors are killed in alternation. The benchmark fails if the two output files differ in a
+byte, or if the second run ended before all kills. With ``--cached``, each run has its own score
+cache, which is empty at first. ``--no-evidence`` is passed on to ``q2 score``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ from q2_metric.data.wow import read_annotated
 
 
 def write_rows(path: Path, rows: int, texts: int) -> int:
-    """Writes ``rows`` rows that repeat the first ``texts`` responses. Returns the number of
-    different rows."""
+    """Writes a file with ``rows`` rows that repeat the first ``texts`` responses.
+
+    Returns the number of different responses (with their knowledge).
+    """
     examples = [labelled.example for labelled in read_annotated()][:texts]
     with open(path, "w", encoding="utf-8") as file:
         for i in range(rows):
@@ -42,8 +44,8 @@ def write_rows(path: Path, rows: int, texts: int) -> int:
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """The command lines of all processes that a process started, directly or indirectly, by process
-    id."""
+    """By process id, the command lines of all child processes of a process, of their children, and
+    so on."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -65,8 +67,10 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
-    """Kills the command or one of its actors. Returns which one, or ``None`` if there was no such
-    process."""
+    """Kills the command or, if ``actor`` is true, one of its Ray actors.
+
+    Returns "command" or "actor"; ``None`` if there was no actor to kill.
+    """
     if not actor:
         run.kill()
         run.wait()
@@ -79,7 +83,7 @@ def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
 
 
 def finished(parts: Path) -> list[float]:
-    """The times at which finished blocks were written, in order."""
+    """The times at which the finished blocks in the folder ``parts`` were written, sorted."""
     found = []
     with suppress(FileNotFoundError):  # the run has just ended
         for path in parts.glob("*/*.jsonl"):
@@ -88,7 +92,8 @@ def finished(parts: Path) -> list[float]:
 
 
 def pace(done: list[float]) -> float:
-    """The seconds that a block takes, from the most recent blocks."""
+    """The mean seconds between the last blocks. ``done`` are the times at which blocks were
+    written."""
     last = done[-5:]
     return (last[-1] - last[0]) / (len(last) - 1) if len(last) > 1 else 0.1
 
@@ -96,10 +101,16 @@ def pace(done: list[float]) -> float:
 def disturbed(
     command: list[str], parts: Path, moments: list[int], ray: bool
 ) -> tuple[float, list[dict[str, Any]]]:
-    """Runs the command, kills it at these numbers of finished blocks, and returns its seconds and
-    the kills.
+    """Runs a command and kills it several times. After each kill it is started again.
 
-    On Ray, every second kill hits an actor. A killed command is started again.
+    Args:
+        command: the command.
+        parts: the folder in which the command writes its finished blocks.
+        moments: a kill happens when this many blocks are finished.
+        ray: if true, every second kill hits a Ray actor instead of the command.
+
+    Returns:
+        The seconds until the command ended by itself, and a record of each kill.
     """
     events: list[dict[str, Any]] = []
     started = time.monotonic()
@@ -125,7 +136,7 @@ def disturbed(
 
 
 def scored(out: Path, metrics: list[str]) -> tuple[int, int]:
-    """The number of different ids in an output, and the number of its rows with all scores."""
+    """(number of different ids in an output, number of its rows that have all scores)."""
     ids, numbers = set(), 0
     with open(out, encoding="utf-8") as lines:
         for line in lines:

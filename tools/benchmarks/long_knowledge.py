@@ -3,10 +3,11 @@
     python -m tools.benchmarks long_knowledge [--words 1500] [--documents N] [--turns T]
                                               [--agreement SET[:ROWS],...]
 
-Speed is measured with the bundled model, in alternation, on documents of joined Wizard of Wikipedia
-knowledge. Agreement is measured on sets of ``Q2_DATA_DIR`` (development sets by name, or sets of
-TRUE). It is the ROC-AUC with all chunks and with the nearest chunks, and the number of sentences
-that keep their best chunk.
+The nearest chunks are those that are most similar to a claim. The speed with all chunks and the
+speed with the nearest chunks are measured in alternation, with the bundled model, on documents made
+of Wizard of Wikipedia knowledge. Agreement is measured on sets in the folder that ``Q2_DATA_DIR``
+names (development sets, or sets of TRUE): the ROC-AUC of both ways, and for how many sentences both
+find the same best chunk.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ SEED = 11
 
 
 def documents(words: int, count: int) -> list[Example]:
-    """Responses whose knowledge is hidden among the knowledge of other responses, in random order.
+    """``count`` responses, each with a document of about ``words`` words as knowledge.
+
+    The document contains the response's own knowledge and that of other responses, in random order.
     """
     everything = harness.responses()
     rng = random.Random(SEED)
@@ -45,7 +48,7 @@ def documents(words: int, count: int) -> list[Example]:
 
 
 def rows(name: str) -> list[Labelled]:
-    """The rows of a set ("name"), or of a sample of the set ("name:rows")."""
+    """The rows of a labelled set: all ("NAME"), or a random sample ("NAME:ROWS")."""
     name, _, limit = name.partition(":")
     files = dev_files()
     labelled = list(read_dev(files[name]) if name in files else read_true(name))
@@ -55,7 +58,8 @@ def rows(name: str) -> list[Labelled]:
 
 
 def agreement(name: str, whole: Scale, part: Scale) -> dict[str, Any]:
-    """The AUC of both metrics on a set, and how often both have the same best chunk."""
+    """The ROC-AUC of SCALE with all chunks (``whole``) and with the nearest chunks (``part``) on a
+    set, and for which share of the sentences both find the same best chunk."""
     labelled = rows(name)
     examples = [row.example for row in labelled]
     every, few = whole.score(examples), part.score(examples)
@@ -77,7 +81,7 @@ def _of(score: Score) -> list[float]:
 
 
 def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
-    """The tokens and seconds of one pass without evidence."""
+    """The tokens, seconds and memory that scoring the examples takes, without evidence."""
     passes = harness.counted({"backbone": scale.backbone, "chooser": scale.chooser},
                              harness.Clock()).values()
     rate = harness.onnx_rate()
@@ -93,7 +97,8 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=1500)
     parser.add_argument("--documents", type=int, default=8)
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--agreement", default="", help="sets, with how many rows of each")
+    parser.add_argument("--agreement", default="",
+                        help="names of labelled sets, each with its number of rows")
     given = parser.parse_args()
     whole = Scale.from_preset("bundled", top_chunks=0, judged_chunks=0)
     part = Scale.from_preset("bundled")

@@ -1,10 +1,11 @@
 """Measures how many small changes of the code the fast tests catch (mutmut, set up in setup.cfg).
 
-    python -m tools.benchmarks mutants [--sample N] [--seed S]   # writes ./mutants, hours without N
+    python -m tools.benchmarks mutants [--sample N] [--seed S]
 
-The benchmark prints the changes that no test caught, and how many were caught in each folder.
-``mutmut show NAME`` shows a change. A sample is drawn evenly from all changes. The same code and
-seed give the same sample.
+The benchmark prints the changes that no test caught, and for each folder how many changes were
+caught. ``mutmut show NAME`` shows a change. Without ``--sample``, all changes are tried, which
+takes hours. With it, N random changes are tried; they depend only on the code and the seed. The
+changes are written to the folder ``mutants``.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ from pathlib import Path
 
 OUTCOMES = {1: "caught", 0: "survived", 5: "no tests", 33: "no tests",
             **dict.fromkeys((24, -24, 36, 152, 255), "out of time")}
-"""What mutmut's exit codes mean.
+"""By exit code of mutmut for a change, what happened to the change.
 
-1 means that a test failed. Pytest's codes 2 to 4 (interrupted, internal error, wrong use), a
-skipped change and a crash say nothing about the tests.
+For example, the code 1 means that a test failed, so the change was caught. Codes that are missing
+here (such as pytest's 2 to 4: interrupted, internal error, wrong use) say nothing about the tests.
 """
 UNDECIDED = "undecided"
 
 FOLDER = Path("mutants")
 SMALLEST = "q2_metric.rows.spreadsheet*"
-"""A small part of the code. mutmut makes all changes before it tries the requested ones. So a run
-on this part is a quick way to make all changes."""
+"""A small module of the package. Before mutmut tries the requested changes, it makes all changes.
+So a run on this module is a quick way to get the list of all changes."""
 
 
 def outcomes() -> Iterator[tuple[str, int | None]]:
-    """The outcome of each change; ``None`` if it was not tried."""
+    """Yields (name, exit code) of each change. The code is ``None`` if the change was not tried."""
     for path in sorted(FOLDER.glob("**/*.meta")):
         yield from json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"].items()
 
 
 def outcome(code: int) -> str:
-    """The meaning of mutmut's exit code for a change."""
+    """What happened to a change, such as "caught", by mutmut's exit code for it."""
     return OUTCOMES.get(code, f"{UNDECIDED} (exit code {code})")
 
 
@@ -54,7 +55,9 @@ def room(name: str) -> str:
 
 
 def report(found: dict[str, str]) -> Iterator[str]:
-    """Yields lines for people: the changes that no test caught, then the numbers for each folder.
+    """Yields the lines to print: the changes that no test caught, then the counts for each folder.
+
+    ``found`` says what happened to each change, by its name.
     """
     for name, words in found.items():
         if words != "caught":
@@ -62,7 +65,7 @@ def report(found: dict[str, str]) -> Iterator[str]:
     for place in [*sorted({room(name) for name in found}), "all"]:
         counts = Counter(words.split(" (")[0] for name, words in found.items()
                          if place in ("all", room(name)))
-        caught = counts["caught"] + counts["out of time"]  # a hang also catches it
+        caught = counts["caught"] + counts["out of time"]  # a change that hangs is caught too
         others = ", ".join(f"{counts[words]} {words}"
                            for words in ("survived", "no tests", "out of time", UNDECIDED))
         share = caught / counts.total()
@@ -71,7 +74,7 @@ def report(found: dict[str, str]) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, metavar="N", help="Changes to try.")
+    parser.add_argument("--sample", type=int, metavar="N", help="Number of changes to try.")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     shutil.rmtree(FOLDER, ignore_errors=True)  # it may belong to other code

@@ -1,11 +1,12 @@
-"""Scores pairs of a supported and an unsupported response: which is higher, which is above 0.5?
+"""Scores pairs of a supported and an unsupported response: is the supported one higher?
 
-    python -m tools.benchmarks pairs [FILE] [--dtype int8] [--failures]
+    python -m tools.benchmarks pairs [FILE] [--dtype int8] [--failures METRIC]
 
-FILE has one pair a line: id, kind, knowledge, supported, unsupported and, if there is one, the
-question that both responses answer. The default is ``dev/pairs.jsonl`` in the folder that
-Q2_DATA_DIR names. ``tests/golden/summaries.jsonl`` has 30 pairs of fluent summaries. In each
-unsupported summary, one word, one merged pair of facts or one generalisation is wrong.
+Each line of FILE is a pair, a JSON object with id, kind, knowledge, supported, unsupported and, if
+there is one, the question that both responses answer. The default is ``dev/pairs.jsonl`` in the
+folder that Q2_DATA_DIR names. ``tests/golden/summaries.jsonl`` contains 30 pairs of fluent
+summaries. Each unsupported summary has one error: a wrong word, two facts that are merged wrongly,
+or a wrong generalisation.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ METRICS = ("q2", "scale", "groundedness")
 MIDDLE = 0.5
 """A response with a higher score counts as supported. A missing score is replaced by this value."""
 SHARES = ("in order", "ties", "unsupported > 0.5", "supported < 0.5")
+"""The columns of the table: for which share of the pairs the supported response has the higher
+score, both scores are equal, and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class ScoredPair:
 
     @property
     def verdicts(self) -> tuple[bool, bool, bool, bool]:
-        """For each of :data:`SHARES`, whether it is true of the pair."""
+        """For each statement in :data:`SHARES`, whether it is true of this pair."""
         yes, no = self.values
         return yes > no, yes == no, no > MIDDLE, yes < MIDDLE
 
@@ -61,7 +64,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def scored(pairs: Sequence[Mapping[str, Any]], metrics: Sequence[str],
            **settings: Any) -> dict[str, list[ScoredPair]]:
-    """Scores the pairs. Returns the scored pairs of each metric."""
+    """Scores the pairs with each metric. Returns, by metric, the pairs with their scores."""
     examples = [
         Example(pair[side], pair["knowledge"], question=pair.get("question"))
         for pair in pairs for side in ("supported", "unsupported")
@@ -75,12 +78,13 @@ def scored(pairs: Sequence[Mapping[str, Any]], metrics: Sequence[str],
 
 
 def shares(pairs: Sequence[ScoredPair]) -> list[float]:
-    """For each of :data:`SHARES`, the share of pairs for which it is true."""
+    """For each statement in :data:`SHARES`, the share of the pairs for which it is true."""
     return [sum(column) / len(pairs) for column in zip(*(p.verdicts for p in pairs), strict=True)]
 
 
 def by_kind(found: Mapping[str, Sequence[ScoredPair]]) -> Iterator[str]:
-    """A line for each kind of pairs with failures: how many of its pairs fail, by metric."""
+    """Yields a line for each kind of pairs that has failures: how many of its pairs fail for each
+    metric."""
     kinds = sorted({pair.fields["kind"] for pairs in found.values() for pair in pairs})
     for kind in kinds:
         of_kind = {name: [pair for pair in pairs if pair.fields["kind"] == kind]
@@ -92,7 +96,8 @@ def by_kind(found: Mapping[str, Sequence[ScoredPair]]) -> Iterator[str]:
 
 
 def told(pair: ScoredPair) -> Iterator[str]:
-    """The lines that show a failed pair, with the claims of both responses."""
+    """Yields the lines that describe a failed pair: its texts, its scores and the claims of both
+    responses."""
     fields = pair.fields
     yield f"\n{fields['id']}  {'  '.join(f'{value:.2f}' for value in pair.values)}"
     yield f"  {fields['knowledge'][:300]!r}"
@@ -111,7 +116,8 @@ def main() -> None:
     parser.add_argument("--preset", default="bundled")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--metrics", default=",".join(METRICS))
-    parser.add_argument("--failures", metavar="METRIC", help="print the pairs that it fails on")
+    parser.add_argument("--failures", metavar="METRIC",
+                        help="print the pairs on which this metric fails")
     options = parser.parse_args()
     found = scored(read(options.file), options.metrics.split(","), preset=options.preset,
                    dtype=options.dtype)

@@ -1,11 +1,11 @@
-"""Scores annotated WoW responses with published models, and compares our AUC with the published.
+"""Scores annotated WoW responses with published models, and compares our AUC with the papers'.
 
     python -m tools.benchmarks published_models [--presets paper-exact …] [--device cuda] [--rows N]
 
-The benchmark downloads each model and scores the 1,088 responses of ``wow_q2`` (``Q2_DATA_DIR`` or
-``q2 data download wow_q2``). ``paper-exact`` runs the models as the authors did, so its results are
-comparable with the published ones. If a model cannot be downloaded, this is reported, the other
-presets are scored, and the exit code is 1.
+The benchmark downloads the models of each preset, and scores the 1,088 responses of ``wow_q2``
+(``Q2_DATA_DIR`` or ``q2 data download wow_q2``). The preset ``paper-exact`` runs the models as the
+authors did, so its results can be compared with the published ones. If a model cannot be
+downloaded, the benchmark says so, continues with the other presets, and ends with exit code 1.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = {
     "paper-exact": {"q2": WOW_AUC["q2"], "scale": 0.863},
     "paper": {"q2": WOW_AUC["q2"], "scale": 0.863},
 }
-"""The published ROC-AUC on these responses, by preset and metric. Q² is from TRUE (Honovich et al.,
-NAACL 2022), SCALE with Flan-T5-XL from Lattimer et al. (EMNLP 2023). For the other presets, no AUC
-was published."""
+"""By preset and metric, the published ROC-AUC on these responses. That of Q² is from TRUE (Honovich
+et al., NAACL 2022), that of SCALE with Flan-T5-XL from Lattimer et al. (EMNLP 2023). For other
+presets, no AUC was published."""
 
 Row = dict[str, Any]
 
@@ -47,7 +47,11 @@ def some(rows: Sequence[Labelled], count: int | None) -> list[Labelled]:
 def measured(
     preset: str, names: Sequence[str], rows: Sequence[Labelled], config: Mapping[str, Any]
 ) -> list[Row]:
-    """The AUC of each metric, with its confidence interval, signature and seconds."""
+    """Scores the rows with the metrics of a preset. Returns for each metric its ROC-AUC with a
+    confidence interval, its signature and the seconds it took.
+
+    ``config`` contains "device" and "dtype".
+    """
     found: list[Row] = []
     for name in names:
         start = time.perf_counter()
@@ -68,7 +72,7 @@ def measured(
 
 
 def line(row: Row) -> str:
-    """A line that shows a result to people, with the AUC times 100."""
+    """The lines to print for a result, with the AUC times 100."""
     published = row["published"]
     beside = "      –        –" if published is None else (
         f"{100 * published:7.1f}  {100 * (row['auc'] - published):+7.1f}")
@@ -82,10 +86,10 @@ def main() -> None:
     parser.add_argument("--presets", nargs="+", default=["paper-exact", "paper", "paper-small",
                                                          "modern"])
     parser.add_argument("--metrics", nargs="+", default=["q2", "scale", "nli"])
-    parser.add_argument("--rows", type=int, help="so many responses, evenly spaced")
+    parser.add_argument("--rows", type=int, help="score only this many responses, evenly spaced")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--dtype", help="bfloat16 halves the memory; the default is float32")
-    parser.add_argument("--json", type=Path, help="keep the results here")
+    parser.add_argument("--json", type=Path, help="save the results to this file")
     given = parser.parse_args()
     try:
         rows = some(read_annotated(), given.rows)

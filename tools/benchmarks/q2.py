@@ -1,11 +1,11 @@
-"""Times batched Q² against one model call at a time (tools/reference/q2.py), with full-size models.
+"""Times Q² in batches against one model call at a time (tools/reference/q2.py), full-size models.
 
     python -m tools.benchmarks q2 [--responses N] [--turns T] [--dtype bfloat16]
 
-T5-small asks, ALBERT-base reads, and a RoBERTa of base size compares. The weights are random, so
-two things are fixed for both sides. A question has 20 tokens, because a random model seldom ends a
-question. A hash of its text decides whether it is valid, because a random reader never returns the
-span.
+The models have the published sizes (T5-small for questions, ALBERT-base as the reader, RoBERTa-base
+for NLI) but random weights. Random weights would make two things unrealistic, so both programs fix
+them. Each question has 20 tokens, because a random model seldom ends a question. Whether a question
+is valid is decided by a hash of its text, because a random reader never finds the right answer.
 """
 
 from __future__ import annotations
@@ -35,19 +35,18 @@ from tools.reference.q2 import Model, ReferenceQ2
 
 QUESTION_TOKENS = 20
 ROUND_TRIP = 0.6
-"""Share of questions that count as valid."""
+"""Share of the questions that count as valid (the reader finds their answer in the response)."""
 
 
 def valid(question: str) -> bool:
-    """Whether a question counts as valid, by a hash of its text."""
+    """Whether a question counts as valid. A hash of its text decides."""
     return hashlib.sha256(question.encode()).digest()[0] < 256 * ROUND_TRIP
 
 
 class Coin(TorchReader):
-    """A reader that returns the span if the question counts as valid.
+    """A reader whose answers have the score 1 if the question counts as valid, otherwise -1.
 
-    The model still computes its own answer at full cost. Only the score of the answer says whether
-    the question is valid.
+    The model still computes its answers, at full cost.
     """
 
     def read(self, pairs: Any) -> list[Answer | None]:
@@ -57,7 +56,7 @@ class Coin(TorchReader):
 
 
 class Reference(ReferenceQ2):
-    """The reference implementation, with the same valid questions."""
+    """The reference implementation of Q², with the same decision which questions are valid."""
 
     def first_valid(self, span: Span) -> str | None:
         for question in self.generate(span):
@@ -82,9 +81,9 @@ def load(folder: Path, dtype: str) -> dict[str, LoadedModel]:
 
 
 def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
-    """The batched pipeline and the reference, with the same models."""
+    """Makes Q² with batches, and the reference implementation, with the same models."""
     spans, personal = stages.load_spans("paper"), stages.load_personal()
-    # a batch has as many spans as the default has with questions of 128 tokens
+    # The same number of spans in a batch as by default, where questions may have 128 tokens.
     questions = Seq2SeqQuestions(models["t5"], batch_size=32)
     q2 = Q2(spans, questions, Coin(models["reader"]),
             TorchNli(models["nli"]), personal, preset="speed")
@@ -97,7 +96,8 @@ def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
 
 
 def usage(q2: Q2) -> dict[str, dict[str, float]]:
-    """The model calls, rows and padding of each stage so far."""
+    """By stage of Q², the number of model calls, rows and tokens so far, and the share of padding.
+    """
     found = {}
     for name in ("questions", "reader", "entailment"):
         used = getattr(q2, name).batches.usage
@@ -109,8 +109,10 @@ def usage(q2: Q2) -> dict[str, dict[str, float]]:
 def costs(
     models: dict[str, LoadedModel], examples: list[Example]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The seconds of a fresh pipeline by the number of responses, and by the length of the
-    knowledge."""
+    """Times Q² on several numbers of responses, and on knowledge of several lengths.
+
+    Each time, Q² is created anew, so that nothing is cached.
+    """
     def one(chosen: list[Example]) -> dict[str, Any]:
         q2 = both(models)[0]
         seconds = harness.timed(lambda: q2.score(chosen))

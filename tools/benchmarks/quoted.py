@@ -1,18 +1,18 @@
-"""Fills the figures that README, metric card and docs quote from the results.
-
-A quoted figure is followed by its mark. The mark contains the file in ``docs/results``, the keys
-that lead to the value, and the format of a plain number::
-
-    25.4<!-- figure: speed/bundled.json/responses_per_second .1f --> responses a second
-
-If the results contain a list, a key chooses the list's entry that has this value (a metric, a
-system). ``readings.json`` has the figures that no benchmark writes. Run this command after new
-results. It writes the figures into the pages, and the output of the README's first command into the
-README::
+"""Updates the figures that README, metric card and docs quote from the results.
 
     python -m tools.benchmarks quoted
 
-``tests/docs/test_figures.py`` fails if a page has another figure.
+Run this command after new results. It also runs the first command in the README and updates its
+output there. ``tests/docs/test_figures.py`` fails if a page quotes another figure.
+
+A quoted figure is followed by a mark, an HTML comment. The mark contains the file in
+``docs/results``, the keys that lead to the value, and the format of the number::
+
+    25.4<!-- figure: speed/bundled.json/responses_per_second .1f --> responses a second
+
+If the value at a key is a list of objects, the next key chooses the object that has this key as one
+of its values, such as the name of a metric. ``readings.json`` contains the figures that no
+benchmark writes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
-# The value before a mark: a number or a date, and the interval or range after the number.
+# A figure and its mark. The figure is a number or a date. An interval may follow the number.
 MARKED = re.compile(r"\d[\d.,e-]*%?(?: [\[(][^\])]+[\])])?(?P<mark><!-- figure: "
                     r"(?P<file>[\w/-]+\.json)/(?P<keys>[^>]+?)(?: (?P<format>\.\d[f%]))? -->)")
 MARK = re.compile(r"<!-- figure: ")
@@ -39,16 +39,16 @@ COLUMNS = "80"
 
 
 def pages() -> list[Path]:
-    """The pages that can quote figures. Pages in ``docs/results`` cannot, because the figures come
-    from there."""
+    """The pages that may quote figures. Pages in ``docs/results`` are not among them, because they
+    are made from the results themselves."""
     return [ROOT / "README.md", ROOT / "hf_metric_card" / "README.md",
             *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @functools.cache
 def read(file: str) -> Any:
-    """The results in one file. An experiment's tables are keyed by name, and their cells by column
-    title."""
+    """Reads a file of results. Each table of an experiment becomes a list of rows under the name of
+    the table; a row holds its cells by column title."""
     found = json.loads((RESULTS / file).read_text(encoding="utf-8"))
     for table in found.get("tables", ()):
         titles = [column["title"] for column in table["columns"]]
@@ -57,8 +57,13 @@ def read(file: str) -> Any:
 
 
 def figure(file: str, keys: str, form: str | None) -> str:
-    """The value in the results, in the form in which a page writes it: ``0.766``,
-    ``73.2 [70.3, 76.1]``."""
+    """The text of a figure as a page writes it, such as ``0.766`` or ``73.2 [70.3, 76.1]``.
+
+    Args:
+        file: the file in ``docs/results``.
+        keys: the keys that lead to the value, separated by "/".
+        form: the format of a plain number, such as ".1f".
+    """
     found = read(file)
     for key in keys.split("/"):
         if isinstance(found, list):
@@ -81,12 +86,13 @@ def figure(file: str, keys: str, form: str | None) -> str:
 
 
 def filled(text: str) -> str:
-    """The text in which the figure before each mark is replaced by the value in the results."""
+    """The text of a page with each quoted figure replaced by the value in the results."""
     return MARKED.sub(lambda m: figure(m["file"], m["keys"], m["format"]) + m["mark"], text)
 
 
 def first_result(readme: str) -> re.Match[str]:
-    """Finds the README's first result: its command and its output."""
+    """Finds the first ``q2 explain`` in the README, with its output (the groups of
+    :data:`RESULT`)."""
     found = RESULT.search(readme)
     if found is None:
         raise SystemExit("README.md has no block with $ q2 explain")
@@ -94,7 +100,7 @@ def first_result(readme: str) -> re.Match[str]:
 
 
 def printed(words: str) -> str:
-    """The output of ``q2 explain …``."""
+    """Runs ``q2 WORDS`` and returns its output."""
     command = [sys.executable, "-m", "q2_metric", *shlex.split(words.replace("\\\n", " "))]
     environment = {**os.environ, "COLUMNS": COLUMNS, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -1,12 +1,12 @@
-"""Measures the size and the speed of the report page of the annotated WoW responses.
+"""Measures the size and the speed of report pages of the annotated WoW responses.
 
     python -m tools.benchmarks report_page FOLDER
 
-Scores the 1,088 responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) into FOLDER, one file
-for each of the two systems. If FOLDER already has scores, or if --scores names files, these scores
-are used. Then the benchmark makes the page of these responses, and a page of 10,000 repeated
-responses. It opens, filters and photographs both pages in Chromium. It needs playwright and a
-Chromium on the PATH.
+Scores the 1,088 responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) of the two systems and
+saves the scores in FOLDER. If FOLDER already contains scores, or ``--scores`` names a file of
+scores, these are used. Then the benchmark makes a page of these responses, and a page of 10,000
+repeated responses. It opens and filters both pages in Chromium, and takes screenshots of the first.
+It needs playwright and a Chromium on the PATH.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from q2_metric.data.wow import SYSTEMS, read_annotated
 
 MANY = 10_000
 RUNS = 5
-"""Number of times that each page is opened. The medians are shown."""
+"""Number of times that each page is opened. The printed times are medians."""
 
 SHOTS = {"wide": (1280, "light"), "narrow": (360, "light"), "dark": (1280, "dark")}
 
@@ -56,7 +56,8 @@ def q2(folder: Path, *args: str) -> None:
 
 
 def write_responses(folder: Path) -> None:
-    """Writes the responses of each system, with the ids of their turns."""
+    """Writes a file for each system with its responses. The id of a row is that of its dialogue
+    turn."""
     for system in SYSTEMS:
         with open(folder / f"{system}.jsonl", "w", encoding="utf-8") as file:
             for annotated in read_annotated():
@@ -69,7 +70,8 @@ def write_responses(folder: Path) -> None:
 
 
 def measure(browser: Browser, page: Path) -> dict[str, float]:
-    """The median milliseconds until the page is loaded, and until each action has been laid out."""
+    """The median milliseconds until the page is loaded, and until the result of each action
+    (search, sort, filter, …) is laid out."""
     found: dict[str, list[float]] = {}
     for _ in range(RUNS):
         tab = browser.new_page(viewport={"width": 1280, "height": 900})
@@ -87,8 +89,8 @@ def measure(browser: Browser, page: Path) -> dict[str, float]:
 
 
 def counted(session: CDPSession) -> dict[str, float]:
-    """Chromium's performance counters. Times are those of the main thread alone, which a busy
-    machine changes little."""
+    """Chromium's performance counters, by name. Its times are processor times of the main thread,
+    so other processes on the machine change them little."""
     found = session.send("Performance.getMetrics")["metrics"]
     return {measure["name"]: measure["value"] for measure in found}
 
@@ -107,7 +109,8 @@ def photograph(browser: Browser, page: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--scores", type=Path, help="output of q2 score in place of WoW's")
+    parser.add_argument("--scores", type=Path,
+                        help="a file of q2 score --out, in place of the WoW responses")
     given = parser.parse_args()
     folder: Path = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,9 @@
-"""Makes the README's picture of the report: two of the demo's responses, one of them opened.
+"""Makes the picture of the report page in the README.
 
     python -m tools.benchmarks report_shot [docs/report.png]
 
-The command scores examples/dialogues.jsonl. It needs playwright and a Chromium on the PATH.
+The picture shows responses of examples/dialogues.jsonl; one is opened. The command needs playwright
+and a Chromium on the PATH.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH, MOST = 1228, 700
-"""In pixels: the width of the window, and the maximum height of the picture."""
+"""Width of the browser window and maximum height of the picture, in pixels."""
 
 SEARCHED = "eddystone lighthouse was designed"
 

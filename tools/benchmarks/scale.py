@@ -1,11 +1,12 @@
-"""Times batched SCALE against the authors' package scale-score, on the same weights.
+"""Times SCALE in batches against the authors' package scale-score, on the same weights.
 
     pip install --no-deps scale-score==0.1.0
     python -m tools.benchmarks scale [--size small] [--responses N] [--turns T]
 
-Both run a Flan-T5 of the published size with random weights, and use the authors' prompt and chunk
-size. The benchmark also checks that both give the same scores. There are two kinds of texts: Wizard
-of Wikipedia responses, whose knowledge is a sentence or two, and documents of joined knowledge.
+Both programs run a Flan-T5 of the published size with random weights, and use the authors' prompt
+and chunk size. The benchmark also measures how much their scores differ. It is run on two kinds of
+texts: Wizard of Wikipedia responses, whose knowledge is a sentence or two, and long documents made
+of the knowledge of many responses.
 """
 
 from __future__ import annotations
@@ -29,20 +30,22 @@ from tools.benchmarks.scale_parity import Whole
 from tools.reference import sized_models
 
 CHUNK_SIZE, OVERLAP = 1000, 0.25
-"""Chunk size and overlap in the authors' code."""
+"""Chunk size in tokens, and overlap of chunks as a share of their size, in the authors' code."""
 AS_THEIRS = ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt")
 THREE_CHUNKS = ScaleSettings(200, OVERLAP, top_chunks=3)
-"""The bundled preset's settings for long knowledge."""
+"""The settings with which the bundled preset reads long knowledge."""
 
 
 def metric(loaded: LoadedModel, settings: ScaleSettings = AS_THEIRS) -> Scale:
-    """SCALE with settings as in scale-score, or with other settings. Each response is one sentence.
+    """Makes our SCALE with this model. By default, the settings are those of scale-score.
+
+    A response is not split: it counts as one sentence.
     """
     return Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings, preset="speed")
 
 
 def authors(loaded: LoadedModel, examples: list[Example]) -> list[float]:
-    """The scores of scale-score. Its progress bar is hidden."""
+    """The scores that the authors' package scale-score computes."""
     from scale_score.score import score
 
     with contextlib.redirect_stderr(io.StringIO()):
@@ -56,15 +59,15 @@ def authors(loaded: LoadedModel, examples: list[Example]) -> list[float]:
 def in_turns(
     loaded: LoadedModel, scale: Scale, examples: list[Example], turns: int
 ) -> dict[str, Any]:
-    """Times the authors' scores of slices of the examples, in alternation with our scores of all
-    examples."""
+    """Times both programs in alternation: scale-score on slices of the examples, our SCALE on all
+    examples at once."""
     return harness.alternate(
         harness.each(lambda part: authors(loaded, list(part)), harness.slices(examples, turns + 1)),
         [(len(examples), lambda: scale.score(examples))] * turns)
 
 
 def compare(loaded: LoadedModel, examples: list[Example], turns: int) -> dict[str, Any]:
-    """The times of both programs in alternation, and the largest difference of their scores."""
+    """The speeds of both programs, their ratio, and the largest difference of their scores."""
     scale = metric(loaded)
     found = in_turns(loaded, scale, examples, turns)
     part = list(harness.slices(examples, turns + 1)[0])
@@ -76,8 +79,14 @@ def compare(loaded: LoadedModel, examples: list[Example], turns: int) -> dict[st
 def roughly(
     loaded: LoadedModel, rough: LoadedModel, examples: list[Example], turns: int
 ) -> dict[str, Any]:
-    """Our times in another number format, in alternation with the authors', and the largest
-    difference from our scores in float32."""
+    """The speeds of scale-score in float32 and of our SCALE in another number format.
+
+    Also the largest difference between our scores in both formats.
+
+    Args:
+        loaded: the model in float32.
+        rough: the model in the other format.
+    """
     exact, other = metric(loaded), metric(rough)
     other.score(examples[:4])
     found = in_turns(loaded, other, examples, turns)
@@ -94,7 +103,8 @@ def largest(first: list[float], second: list[float]) -> float:
 def costs(
     loaded: LoadedModel, examples: list[Example], everything: list[Example]
 ) -> dict[str, Any]:
-    """The seconds of each stage of a fresh metric, and how its cost grows with the knowledge."""
+    """What our SCALE costs: share of the time outside the model, calls, tokens, operations, memory,
+    and the seconds by length of the knowledge."""
     fresh = metric(loaded)
     clock = harness.Clock()(fresh.backbone._model)  # type: ignore[attr-defined]
     total = harness.timed(lambda: fresh.score(examples))
@@ -118,8 +128,8 @@ def costs(
 
 
 def documents(examples: list[Example], words: int, count: int) -> list[Example]:
-    """Responses with this number of words of joined knowledge. Each response has a different part
-    of it."""
+    """``count`` responses, each with ``words`` words of the joined knowledge of all examples. Each
+    response gets a different part of it."""
     joined = " ".join(e.knowledge for e in examples).split()
     return [Example(e.response, " ".join((joined[i * 50 :] + joined)[:words]))
             for i, e in enumerate(examples[:count])]

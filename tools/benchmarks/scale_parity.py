@@ -3,10 +3,10 @@
     pip install --no-deps scale-score==0.1.0     # needs torch, transformers, scipy, scikit-learn
     python -m tools.benchmarks scale_parity [--golden tests/golden/scale_score.json]
 
-Both packages score documents of 1 to 20,000 tokens with a tiny T5 with seeded weights, and with the
-same prompt, chunk size and overlap (``prompt="scale-score"``, ``chunking="prompt"``). The largest
-difference is printed. ``--golden`` saves the scores of scale-score for the test suite, which makes
-the same model and texts from the seed.
+Both packages score documents of 1 to 20,000 words with the same tiny T5, prompt, chunk size and
+overlap (``prompt="scale-score"``, ``chunking="prompt"``). The largest difference of their scores is
+printed. ``--golden`` saves the scores of scale-score to a file for the test suite. The test makes
+the same model and texts from the same seed.
 """
 
 from __future__ import annotations
@@ -34,26 +34,27 @@ from q2_metric.types import Example
 
 SEED = 20231016
 LENGTHS = (1, 2, 9, 40, 63, 64, 65, 120, 480, 495, 511, 512, 513, 700, 1000, 1500, 5000, 20_000)
-"""Numbers of words of the documents. Most words are one token. So the documents end at many
-different places of a chunk."""
+"""Lengths of the documents in words. Most words are one token. The lengths are chosen so that the
+documents end at many different places of a chunk."""
 SETTINGS = ((512, 0.25), (1000, 0.25), (100, 0.25), (256, 0.0), (512, 0.5))
-"""Pairs of chunk size and overlap. The first is the paper's, the second the default of scale-score.
-"""
+"""(chunk size in tokens, overlap) of each comparison. The first is the paper's, the second the
+default of scale-score."""
 LONG_SENTENCE = 40
 
 
 class Whole:
-    """Takes every text as one sentence, because scale-score gets sentences."""
+    """A sentence splitter that takes each text as one sentence, because scale-score does not split
+    its texts either."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         return [[(0, len(text))] for text in texts]
 
 
 def tiny_t5(folder: Path) -> LoadedModel:
-    """A T5 of two layers whose weights are the same on every machine and version.
+    """Makes a T5 of two layers with random weights that are the same on every machine.
 
-    The weights come from numpy's ``RandomState``, which always gives the same numbers. torch does
-    not promise that.
+    The weights are drawn by numpy's ``RandomState``, which draws the same numbers in all versions.
+    torch does not promise this.
     """
     import torch
 
@@ -68,7 +69,7 @@ def tiny_t5(folder: Path) -> LoadedModel:
 
 
 def texts() -> list[tuple[str, str]]:
-    """For each length, a document and a sentence of random words, made from the seed."""
+    """For each length in :data:`LENGTHS`: (document, sentence), both of random words."""
     draw = np.random.RandomState(SEED + 1)
     words = [word for word in WORDS if word.isalpha() and word not in FUNCTION_WORDS]
 
@@ -82,8 +83,8 @@ def texts() -> list[tuple[str, str]]:
 def ours(
     loaded: LoadedModel, chunk_size: int, overlap: float, chunking: str = "prompt"
 ) -> list[float]:
-    """The scores of this package."""
-    # Random words claim nothing, but the authors' package scores them.
+    """The scores that this package computes for :func:`texts`."""
+    # chat="score": random words claim nothing, but the authors' package scores them anyway.
     settings = ScaleSettings(chunk_size, overlap, chunking, chat="score")  # type: ignore[arg-type]
     metric = Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings)
     examples = [Example(sentence, document) for document, sentence in texts()]
@@ -91,7 +92,7 @@ def ours(
 
 
 def theirs(loaded: LoadedModel, chunk_size: int, overlap: float) -> list[float]:
-    """The scores of scale-score."""
+    """The scores that scale-score computes for :func:`texts`."""
     from scale_score.score import score
 
     found: list[float] = score(
@@ -103,7 +104,7 @@ def theirs(loaded: LoadedModel, chunk_size: int, overlap: float) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--golden", type=Path, help="keep scale-score's scores here")
+    parser.add_argument("--golden", type=Path, help="save the scores of scale-score to this file")
     given = parser.parse_args()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:

@@ -1,13 +1,14 @@
-"""Compares the characters that SCALE calls unsupported with those that people call unsupported.
+"""Compares the unsupported characters that SCALE finds with those that people marked.
 
     python -m tools.benchmarks spans [--dtype int8]
 
-The passages are in ``dev/wikibio_gpt3`` in the folder that Q2_DATA_DIR names. They are biographies
-by GPT-3, in which people marked each sentence as accurate or not. Each passage is scored as one
-response. The support of a character is the lowest support of the claims that contain it. The table
-has the ROC-AUC over all characters, and the precision, recall and F1 of the characters whose
-support is at most 0.5. The baseline "count of words" calls a word unsupported if it is not in the
-knowledge, and takes each sentence as one span.
+The responses are biographies by GPT-3 in which people marked each sentence as accurate or not
+(``dev/wikibio_gpt3`` in the folder that Q2_DATA_DIR names). The support of a character is the
+lowest support of the claims that contain it. The table shows the ROC-AUC over all characters. It
+also shows precision, recall and F1, if characters with a support of at most 0.5 count as
+unsupported. There are two baselines. For "words not found", the support of all characters of a
+sentence is the share of its words that occur in the knowledge. For "all of it", each character is
+unsupported.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class LabelledResponse:
 
     Attributes:
         example: the response with its knowledge.
-        sentences: (start, end) of each sentence in the response, and whether people call it
-            supported.
+        sentences: for each sentence, (start in the response, end, true if people judged it
+            supported).
     """
 
     example: Example
@@ -44,7 +45,8 @@ class LabelledResponse:
 
 
 def labelled_responses() -> Iterator[LabelledResponse]:
-    """The responses of the set. Each is put together from its sentences."""
+    """Yields the responses of the set. The rows of the set are sentences; those with the same
+    knowledge are joined to a response."""
     labelled = read_dev(dev_files()[SET])
     for _, group in groupby(labelled, key=lambda row: row.example.knowledge):
         response, sentences = "", []
@@ -58,7 +60,8 @@ def labelled_responses() -> Iterator[LabelledResponse]:
 
 
 def unsupported(score: Score) -> NDArray[np.float64]:
-    """How unsupported each character of the response is, in [0, 1]."""
+    """For each character of a response, 1 minus its support: the lowest support of the claims that
+    contain the character."""
     doubt = np.zeros(len(score.example.response))
     for judgement in score.evidence:
         if isinstance(judgement, Judgement):
@@ -83,8 +86,10 @@ def _labels(labelled: LabelledResponse) -> NDArray[np.bool_]:
 
 
 def table(labelled: Sequence[LabelledResponse], scores: Sequence[Score]) -> str:
-    """The table with three rows: SCALE's claims, the count of words, and a baseline that calls all
-    characters unsupported."""
+    """The table to print: a row for SCALE and a row for each of the two baselines.
+
+    ``scores`` are SCALE's scores of the responses.
+    """
     marked = np.concatenate([_labels(response) for response in labelled])
     doubts = {
         "claims": np.concatenate([unsupported(score) for score in scores]),
@@ -103,7 +108,7 @@ def table(labelled: Sequence[LabelledResponse], scores: Sequence[Score]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser("-m tools.benchmarks spans", description=__doc__)
     parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--limit", type=int, help="passages (default: all)")
+    parser.add_argument("--limit", type=int, help="maximum number of responses (default: all)")
     options = parser.parse_args()
     labelled = list(labelled_responses())[: options.limit]
     examples = [response.example for response in labelled]

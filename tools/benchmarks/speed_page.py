@@ -1,9 +1,9 @@
-"""Makes docs/results/speed.md from the JSON results of the benchmarks.
+"""Makes the page docs/results/speed.md from the results of the speed benchmarks.
 
     python -m tools.benchmarks speed_page
 
-The text around the tables is docs/results/speed/*.md. If a benchmark has not been run, the page
-says so in place of the benchmark's table.
+The text around the tables is taken from docs/results/speed/*.md. If a benchmark has not been run,
+the page says so in place of its table.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def percent(share: float) -> str:
 
 
 def ratio(found: Record) -> str:
-    """A ratio, with its lowest and highest value over the turns."""
+    """The ratio of two speeds with its range over the turns, such as "3.1 × (2.9–3.4)"."""
     return f"{found['ratio']} × ({found['ratio_least']}–{found['ratio_greatest']})"
 
 
 def provenance(record: Record) -> str:
-    """A sentence that says where and how the figures were measured."""
+    """A sentence that says by which command, when and on which machine a record was measured."""
     machine = record["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
@@ -58,7 +58,10 @@ RATIOS = {
 
 
 def summary(records: dict[str, Record]) -> str:
-    """One table of all benchmarks. A dash means that an older record lacks the value."""
+    """The table with a line for each benchmark, by name of its record.
+
+    A dash means that a record does not contain the value.
+    """
     rows = []
     for name, (case, against, key) in RATIOS.items():
         record = records.get(name)
@@ -214,7 +217,7 @@ PARTS: dict[str, Callable[[Record], str]] = {
 
 
 def load(name: str) -> Record | None:
-    """The last result of a benchmark; ``None`` if it has not been run."""
+    """The record of a benchmark's last run; ``None`` if it has not been run."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text("utf-8")) if path.exists() else None
 
