@@ -1,1 +1,1 @@
-"""Simple, slow implementations with which tests and benchmarks compare the package."""
+"""Simple and slow reference implementations. Tests and benchmarks compare the package with them."""

@@ -1,15 +1,15 @@
-"""Q² with one model call at a time, as in the paper. The batched pipeline is compared with it.
+"""A reference implementation of Q² that calls a model for one item at a time, as in the paper.
 
-Honovich et al. (EMNLP 2021, arXiv 2104.08202). Each span, question, answer and comparison is one
-model call. Nothing is sorted, padded, shared or cached. This module uses transformers alone, and
-nothing of the package's batching. Where the authors' code has a defect, this module differs from it
-in the same way as the package:
+The paper is Honovich et al. (EMNLP 2021, arXiv 2104.08202). Each question, answer and comparison is
+one model call. Nothing is sorted, padded, shared or cached. The models are run by transformers
+alone, without the package's batching. Tests compare the package's Q² with this one. Both differ
+from the authors' code where that code has a defect:
 
 - The start and the end of an answer are chosen together, inside the passage and in order. The
   answer is cut from the text, not rebuilt from sub-words.
-- A passage longer than the reader's window is read in overlapping windows.
-- A span that normalises to nothing, or to "i", does not count. An answer's full stop is not doubled
-  in front of the NLI model.
+- A passage that is longer than the reader's window is read in overlapping windows.
+- A span that is empty after normalisation, or is "i", is ignored. If an answer ends in a full stop,
+  no second full stop is added for the NLI model.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ LABELS = ("entailment", "neutral", "contradiction")
 
 @dataclass
 class Model:
-    """A transformers model and its tokenizer."""
+    """A model of transformers and its tokenizer. ``window`` is the maximum number of tokens that it
+    reads at a time."""
 
     tokenizer: Any
     model: Any
@@ -39,7 +40,11 @@ class Model:
 
 @dataclass
 class ReferenceQuestion:
-    """A valid question, both answers to it, and its score."""
+    """A valid question about a span, and the result of the comparison.
+
+    The span is the response's answer. ``knowledge_answer`` is the knowledge's answer, or ``None``.
+    ``label`` is the NLI label, or ``None`` if NLI was not needed.
+    """
 
     span: Span
     question: str
@@ -50,7 +55,8 @@ class ReferenceQuestion:
 
 @dataclass
 class ReferenceScore:
-    """A response's score, its questions, and whether the score comes from end-to-end NLI."""
+    """A response's score and its questions. ``fallback`` is true if there was no question, so that
+    NLI judged the response as a whole."""
 
     value: float | None
     questions: list[ReferenceQuestion] = field(default_factory=list)
@@ -58,15 +64,16 @@ class ReferenceScore:
 
 
 class ReferenceQ2:
-    """Scores responses one at a time with three models.
+    """Computes Q² with three models, for one response at a time.
 
     Args:
-        generator: encoder-decoder that generates questions. ``template(text, start, end)`` makes
-            its input.
-        reader: extractive question answering model.
-        nli: sequence classifier whose config names the labels.
-        spans, personal: ``spans`` finds the spans, ``personal`` finds personal questions.
-        max_question: maximum tokens of a question.
+        generator: the encoder-decoder that generates questions.
+        reader: the extractive question answering model.
+        nli: the NLI model, a sequence classifier whose config contains the names of the labels.
+        spans: finds the spans of a response to ask about.
+        personal: finds questions about the speakers.
+        template: ``template(text, start, end)`` makes the generator's input for a span of a text.
+        max_question: maximum number of tokens in a question.
     """
 
     def __init__(
@@ -97,8 +104,11 @@ class ReferenceQ2:
         return ReferenceScore(value, [], True)
 
     def first_valid(self, span: Span) -> str | None:
-        """The best valid question of a span. It is not personal, and the response answers it with
-        the span."""
+        """The best valid question about a span; ``None`` if there is none.
+
+        A question is valid if it is not about the speakers, and the reader finds the span as its
+        answer in the response.
+        """
         for question in self.generate(span):
             if self.personal.personal([question])[0]:
                 continue
@@ -108,7 +118,7 @@ class ReferenceQ2:
         return None
 
     def compare(self, span: Span, question: str) -> ReferenceQuestion:
-        """Compares the knowledge's answer with the span (section 2.3)."""
+        """Compares the knowledge's answer to a question with the span (section 2.3)."""
         answer = self.read(question, span.example.knowledge)
         if answer is None:
             return ReferenceQuestion(span, question, None, None, 0.0)
@@ -124,7 +134,7 @@ class ReferenceQ2:
     # --- one model call each ------------------------------------------------------------
 
     def generate(self, span: Span) -> list[str]:
-        """Generates questions by beam search, best first."""
+        """Generates different questions about a span by beam search, best first."""
         text = self.template(span.example.response, span.start, span.start + len(span.text))
         tokenizer = self.generator.tokenizer
         inputs = tokenizer(text, return_tensors="pt", truncation=True, max_length=MAX_INPUT)
@@ -142,8 +152,10 @@ class ReferenceQ2:
         return questions
 
     def read(self, question: str, passage: str) -> tuple[str, float] | None:
-        """The best answer over all windows of the passage, and how far its score exceeds the score
-        of "no answer"."""
+        """The best answer to a question in a passage: (text, score minus the score of "no answer").
+
+        ``None`` if "no answer" has the higher score.
+        """
         if not question.strip() or not passage.strip():
             return None
         tokenizer, window = self.reader.tokenizer, self.reader.window
@@ -177,7 +189,7 @@ class ReferenceQ2:
         return (passage[best[1] : best[2]].strip(), score) if score > 0 else None
 
     def judge(self, premise: str, hypothesis: str) -> tuple[str, dict[str, float]]:
-        """The NLI label of one pair, and the probabilities of the labels."""
+        """(NLI label, probability by label) of a premise and a hypothesis."""
         inputs = self.nli.tokenizer(
             premise, hypothesis, return_tensors="pt", truncation="only_first",
             max_length=self.nli.window, return_token_type_ids=segments(self.nli.model))
@@ -189,5 +201,6 @@ class ReferenceQ2:
 
 
 def segments(model: Any) -> bool:
-    """Whether a model reads segment ids, which say to which of two texts a token belongs."""
+    """Whether a model reads segment ids, which say for each token to which of two texts it belongs.
+    """
     return (getattr(model.config, "type_vocab_size", None) or 0) > 1

@@ -1,9 +1,9 @@
-"""The authors' program for Q², rewritten. ``recipe="authors"`` is compared with it.
+"""A rewritten copy of the authors' program for Q². Tests compare ``recipe="authors"`` with it.
 
 The program is github.com/orhonovich/q-squared, run with beam search, one question for each span,
-and personal questions removed. As in that program, each question, answer and comparison is one
-model call. Only ``run_pipeline.py`` and ``run_nli.py`` are rewritten. Spans, questions and personal
-questions are given.
+and without questions about the speakers. As in the original, each answer and each comparison is one
+model call. Only ``run_pipeline.py`` and ``run_nli.py`` are rewritten. The spans and the generated
+questions are given as input.
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ SCORES = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
 
 @dataclass
 class Step:
-    """A valid question: its span, the answer from the knowledge, its score without NLI, and its
-    score with NLI."""
+    """A valid question and its result.
+
+    - ``span``: the response's answer.
+    - ``answer``: the knowledge's answer.
+    - ``f1``: score without NLI (token F1 of the two answers).
+    - ``score``: score with NLI.
+    """
 
     span: str
     question: str
@@ -32,13 +37,13 @@ class Step:
 
 
 def clean(text: str) -> str:
-    """The authors' ``clean_text``."""
+    """The authors' ``clean_text``: lower case, without punctuation, articles, "in" and "our"."""
     text = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return re.sub(" +", " ", re.sub(r"\b(a|an|the|in|our)\b", " ", text)).strip()
 
 
 def f1(span: str, answer: str) -> float:
-    """The authors' ``f1_score``."""
+    """The authors' ``f1_score``: token F1 of the answers ``span`` and ``answer``."""
     gold, found = clean(span).split(), clean(answer).split()
     common = sum((Counter(gold) & Counter(found)).values())
     if not common:
@@ -48,12 +53,12 @@ def f1(span: str, answer: str) -> float:
 
 
 class AuthorsQ2:
-    """The authors' two programs, one after the other.
+    """Computes Q² as the authors' two programs do, one after the other.
 
     Args:
         tokenizer, reader: an extractive question answering model that reads segment ids.
-        judge: returns the NLI label of a premise and a hypothesis.
-        personal: says whether a question is about the speakers.
+        judge: ``judge(premise, hypothesis)`` returns the NLI label.
+        personal: ``personal(question)`` says whether a question is about the speakers.
     """
 
     def __init__(
@@ -64,7 +69,10 @@ class AuthorsQ2:
         self.personal = personal
 
     def answer(self, question: str, text: str) -> str:
-        """The tokens from the best start to the best end, wherever these two are in the row."""
+        """The answer to a question in a text: the tokens from the best start to the best end.
+
+        As in the original, these may lie anywhere in the model's input, also in the question.
+        """
         import torch
 
         inputs = self.tokenizer(
@@ -79,8 +87,10 @@ class AuthorsQ2:
     def score(
         self, response: str, knowledge: str, asked: Sequence[tuple[str, Sequence[str]]]
     ) -> tuple[float, list[Step]]:
-        """A response's score and its valid questions. ``asked`` has each span with its questions,
-        best first."""
+        """(score of a response, its valid questions).
+
+        ``asked`` contains (span, generated questions, best first) for each span of the response.
+        """
         steps = [step for span, questions in asked
                  if (step := self.step(span, questions, response, knowledge)) is not None]
         if steps:
@@ -90,7 +100,7 @@ class AuthorsQ2:
     def step(
         self, span: str, questions: Sequence[str], response: str, knowledge: str
     ) -> Step | None:
-        """The first valid question of a span; ``None`` if there is none."""
+        """The result of the first valid question about a span; ``None`` if no question is valid."""
         for question in questions:
             if self.personal(question):
                 continue

@@ -1,7 +1,7 @@
-"""Makes random models of the published sizes, with tokenizers trained on given texts.
+"""Makes models of the published sizes with random weights, and tokenizers trained on given texts.
 
-The models' answers are nonsense, but a forward pass costs as much as that of the published model.
-So speed can be measured without downloads.
+The outputs of the models are nonsense, but a forward pass costs as much as that of the published
+model. So speed can be measured without a download.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ ENCODER_SIZES: dict[str, dict[str, Any]] = {
                      "intermediate_size": 3072},
 }
 VOCABULARY = 32_128
-"""The vocabulary size of T5. All tokenizers get it, because the cost of the output head depends on
-it."""
+"""The vocabulary size of T5. All models get this size, because the cost of an output layer depends
+on it."""
 
 
 def t5(folder: Path, size: str, texts: Iterable[str], *, flan: bool = False) -> str:
-    """Saves a T5 of a published size and returns its folder. With ``flan``, it has Flan-T5's gated
-    layers and untied head."""
+    """Saves a random T5 of a published size, and returns its folder.
+
+    If ``flan`` is true, it has the gated layers and the untied output head of Flan-T5.
+    """
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
@@ -43,7 +45,7 @@ def t5(folder: Path, size: str, texts: Iterable[str], *, flan: bool = False) -> 
 
 
 def encoder(folder: Path, size: str, texts: Iterable[str], task: Literal["qa", "nli"]) -> str:
-    """Saves a reader or an NLI model of a published size and returns its folder."""
+    """Saves a random reader ("qa") or NLI model ("nli") of a published size. Returns its folder."""
     import torch
     import transformers
 
@@ -61,8 +63,11 @@ def encoder(folder: Path, size: str, texts: Iterable[str], task: Literal["qa", "
 
 
 def _tokenizer(folder: Path, texts: Iterable[str], *, pair: bool) -> None:
-    """Trains a unigram tokenizer that makes about as many tokens of a word as the published
-    tokenizers."""
+    """Trains and saves a unigram tokenizer. It splits a word into about as many tokens as the
+    published tokenizers do.
+
+    If ``pair`` is true, it can join two texts to one input.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 

@@ -1,1 +1,2 @@
-"""The recipe that made the bundled weights. Run it with ``python -m tools.training``."""
+"""Trains the bundled models. ``python -m tools.training`` runs the recipe that made their weights.
+"""

@@ -1,20 +1,22 @@
 """``python -m tools.training --data FOLDER``: makes the shipped weights from public data.
 
-Each network is trained in stages. A stage starts from the averaged weights of the stage before,
-with a new schedule and more data.
+Each network is trained in stages. A stage starts from the averaged weights of the stage before it,
+with a new learning-rate schedule and more data.
 
 - Reader: three stages.
-- Entailment network: two stages, then two with Q²'s own answers (part "comparisons"), then two that
-  see many more rows once (parts "general" and "contrasted").
-- Wide entailment network: two stages from its own base model (part "wide") and two from the shipped
-  weights ("wide-again", "wide-on"). After its first stage, it also learns from the scores of the
-  small network.
+- Small entailment network: two stages; then two with the pairs of answers that Q² compares (part
+  "comparisons"); then two with many more rows, each seen about once (parts "general" and
+  "contrasted").
+- Wide entailment network: two stages from its own base model (part "wide"); then two from the
+  shipped weights (parts "wide-again" and "wide-on"). From its second stage on, it also learns from
+  the scores of the small network.
 
-The part "all" runs these stages. The other parts were tried, and their networks are not shipped:
-"reordered" and "unanswered" continue the shipped networks, and "narrow" trains the small network on
-the first pairs of the wide network. Each export also measures the ranges for 8 bits on training
-texts. The part "ranges" does only that, for the shipped weights. A run that was killed resumes from
-its last save. Two processes may train one network each.
+The part "all" runs these stages. The other parts were tried, but their networks are not shipped:
+"reordered" and "unanswered" continue to train shipped networks. "narrow" and "deep" train a smaller
+and a deeper network on the data of the wide network's first stage. Each export also measures the
+ranges for 8-bit computation on training texts. The part "ranges" only does this, for the shipped
+weights. A run that was killed resumes from its last save. Two processes may train different
+networks at the same time.
 """
 
 from __future__ import annotations
@@ -35,16 +37,16 @@ TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "na
               help="folder with groundedness/, groundedness2/, qa/, snli_*.tsv, begin_*.tsv, "
               "unlabelled/")
 @click.option("--runs", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
-              help="where states and logs are kept")
+              help="folder for the states of training and for logs")
 @click.option("--part", type=click.Choice([*SHIPPED, *TRIED, "all"]), default="all",
               show_default=True)
 @click.option("--scale", default=1.0, show_default=True,
-              help="times the examples of the shipped weights")
+              help="factor for the number of training examples; 1 as for the shipped weights")
 @click.option("--device", default="cpu", show_default=True)
-@click.option("--threads", default=0, help="of torch; 0: all")
+@click.option("--threads", default=0, help="number of threads of torch; 0 for all")
 @click.option("--seed", default=13, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default=None,
-              help="where the exported files go; the package's own folder by default")
+              help="folder for the exported files; by default the package's own")
 def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: int, seed: int,
          out: Path | None) -> None:
     import torch

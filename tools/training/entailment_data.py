@@ -1,4 +1,4 @@
-"""Reads and makes the training data of the entailment network."""
+"""The training data of the entailment network: premises, hypotheses (``query``) and labels."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ QUESTIONED = ("i wonder if ", "do you think that ", "i have no idea if ", "maybe
 
 
 def narrow(premise: str, hypothesis: str, words: int) -> str:
-    """The run of whole sentences that shares most words with the hypothesis. It has at most
-    ``words`` words."""
+    """The consecutive sentences of the premise that share most words with the hypothesis: at most
+    ``words`` words together, or a single sentence."""
     sentences = [s for s in _SENTENCE_END.split(premise) if s.strip()]
     wanted = set(tokens(hypothesis))
     shared = [len(wanted & set(tokens(s))) for s in sentences]
@@ -68,7 +68,9 @@ def narrow(premise: str, hypothesis: str, words: int) -> str:
 
 
 class Variation:
-    """Changes a pair without changing its label. Each call makes another change."""
+    """Changes a pair at random (shorter or longer premise, pronouns, openings like "i know that").
+    Some changes make the hypothesis wrong; then the label becomes "refuted". ``others`` are texts
+    that can be added to a premise."""
 
     def __init__(self, others: list[str]) -> None:
         self.others = others
@@ -104,7 +106,7 @@ class Variation:
 
 
 def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
-    """The claim as a speaker may say it, and the label of the changed claim."""
+    """(the hypothesis, sometimes with words that a speaker may add; its label)."""
     chance = rng.random()
     if chance < 0.08:
         opening = rng.choice(OPENINGS)
@@ -123,11 +125,8 @@ def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
 
 
 def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
-    """The hypothesis with a word replaced by its opposite, or an ordinal by another; ``None`` if no
-    word can be replaced.
-
-    The premise must contain the word, and must not contain the word that replaces it.
-    """
+    """The hypothesis with a word of the premise replaced by its opposite, or an ordinal by another;
+    ``None`` if there is no such word. The premise does not contain the new word."""
     shared = set(tokens(premise)) & set(tokens(hypothesis))
     places = [m for m in re.finditer(r"[a-z]+", hypothesis) if m.group() in shared]
     rng.shuffle(places)
@@ -142,14 +141,15 @@ def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
 
 
 def narrowed(example: TrainingExample) -> TrainingExample:
-    """The example, with a long premise cut to the length that the network reads in one row."""
+    """The example with a long premise cut to sentences of at most 110 words, as much as the network
+    reads in one row."""
     premise = narrow(example.text, example.query, 110)
     return TrainingExample(example.query, premise, example.target, example.source)
 
 
 def change_number(premise: str, hypothesis: str, rng: random.Random) -> str | None:
     """The hypothesis with one of the premise's numbers changed to a number that the premise does
-    not contain."""
+    not contain. ``None`` if that is not possible."""
     found = [m for m in re.finditer(r"\d+", hypothesis) if m.group() in premise]
     if not found:
         return None
@@ -187,11 +187,8 @@ def _snli(folder: Path) -> ExampleSource:
 
 
 def _begin(folder: Path) -> Iterator[ExampleSource]:
-    """The examples of BEGIN, whose labels are about attribution.
-
-    A statement about the speaker is labelled "not enough". A generic response says nothing that
-    could be attributed.
-    """
+    """Yields the parts of the data set BEGIN as sources. Its labels say whether a response can be
+    attributed to the knowledge; a generic response gets the label "not_enough"."""
     labels = {"Fully attributable": "supported", "Not fully attributable": "not_supported",
               "Generic": "not_enough"}
     for part, rate in (("test_wow", 2.0), ("dev_tc", 0.5), ("dev_cmu", 0.5)):
@@ -205,10 +202,10 @@ def _begin(folder: Path) -> Iterator[ExampleSource]:
 
 
 def _answers(folder: Path, rng: random.Random) -> ExampleSource:
-    """Answer pairs in the form in which Q² compares them: ``QUESTION ANSWER.`` on both sides.
+    """Makes pairs of answers in the form in which Q² compares them: ``QUESTION ANSWER.`` twice.
 
-    Two annotators' answers to the same question agree. Answers to different questions about a
-    passage, and answers with changed numbers, disagree.
+    The answers of two annotators to a question are a supported pair. With an answer to another
+    question about the passage, or with a changed number, the pair is refuted.
     """
     names = ("squad2_dev_half", "squad1_dev", "squad_train_pieces", "squadshifts_wiki",
              "qamr", "qed_dev_nq", "qadiscourse", "friendsqa")
@@ -245,7 +242,7 @@ def _answers(folder: Path, rng: random.Random) -> ExampleSource:
 
 
 def _shape(answer: str) -> tuple[bool, bool]:
-    """Whether an answer has digits, and whether it is a name."""
+    """(whether an answer contains a digit, whether it begins with a capital letter)."""
     return any(c.isdigit() for c in answer), answer[:1].isupper()
 
 
@@ -257,7 +254,7 @@ def _answer_pair(question: str, known: str, said: str, label: str, source: str) 
 def _sentences(
     folder: Path, rng: random.Random, limit: int, keep: Callable[[str, str], bool] | None = None
 ) -> dict[str, str]:
-    """Encyclopaedic sentences of the question sets, each mapped to its passage."""
+    """By sentence, its passage: at most ``limit`` random sentences, mostly from Wikipedia."""
     found: dict[str, str] = {}
     for name in ("squad_train_pieces", "squad1_dev", "squad2_dev_half", "squadshifts_wiki",
                  "squad_train_sample", "qed_dev_nq", "qamr", "nq_swap"):
@@ -272,10 +269,10 @@ def _sentences(
 
 
 class Surroundings:
-    """Often adds to a premise some sentences of its passage.
+    """Adds at most ``words`` words of the surrounding passage to a share of the premises.
 
-    A sentence that is added may be a held-out premise itself. The pairs of that premise are still
-    not seen.
+    The added words may belong to a premise that is held out for development. Its hypotheses are
+    still not seen in training.
     """
 
     def __init__(
@@ -297,7 +294,7 @@ class Surroundings:
 
 
 def claims(folder: Path) -> list[TrainingExample]:
-    """Claims and responses with short knowledge texts, labelled as supported or not."""
+    """Claims and responses with knowledge of fewer than 80 words, labelled as supported or not."""
     names = ("fever_dev", "fool_me_twice", "fever_symmetric", "faithdial_audit_wow")
     found = [*_begin(folder), *(s for s in _groundedness(folder / "groundedness")
                                 if s.name in names)]
@@ -305,7 +302,7 @@ def claims(folder: Path) -> list[TrainingExample]:
 
 
 def english() -> Language:
-    """spaCy's small English model, under whichever of its two names is installed."""
+    """Loads spaCy's small English model. It may be installed under either of two names."""
     from importlib import import_module
     from importlib.util import find_spec
 
@@ -318,10 +315,8 @@ def encyclopaedic(
     folder: Path, rng: random.Random, limit: int,
     keep: Callable[[str, str], bool] | None = None,
 ) -> tuple[Language, dict[str, str], list[Any]]:
-    """The parser, sentences with their passages, and the parses of the sentences.
-
-    ``keep`` says of a sentence and its passage whether to use the sentence; ``None`` uses all.
-    """
+    """At most ``limit`` random encyclopaedic sentences: (spaCy's parser, passage by sentence,
+    parses of the sentences). ``keep(sentence, passage)`` says whether to use a sentence."""
     nlp = english()
     passages = _sentences(folder, rng, limit, keep)
     return nlp, passages, list(nlp.pipe(passages, batch_size=128))
@@ -331,14 +326,14 @@ def with_other_orders(
     folder: Path, rates: Mapping[str, float] = REORDERED_RATES, seed: int = 7,
     sentences: int = 9_000, replayed: Mapping[str, float] = SUMMARISED_RATES,
 ) -> list[ExampleSource]:
-    """The sources of :func:`general`, and a source of reordered sentences."""
+    """The sources of :func:`general`, and sentences with reordered parts (``reordered.py``)."""
     rng = random.Random(seed)
     _, _, docs = encyclopaedic(folder / "qa", rng, sentences)
     return [*general(folder, rates, seed, replayed=replayed, answered=0.09), reordered(docs, rng)]
 
 
 def unlabelled(folder: Path, count: int, seed: int) -> list[TrainingExample]:
-    """Model responses to knowledge of Wizard of Wikipedia. They have no labels."""
+    """``count`` random responses of models to knowledge of Wizard of Wikipedia, without labels."""
     pairs = {
         (response.strip(), row["knowledge"])
         for row in read_jsonl(folder / "unlabelled" / "wow_test_generations.jsonl.gz")
@@ -350,7 +345,8 @@ def unlabelled(folder: Path, count: int, seed: int) -> list[TrainingExample]:
 
 
 def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> ExampleSource:
-    """Contrastive pairs that are made from sentences (:mod:`tools.training.synthetic`)."""
+    """Makes pairs from encyclopaedic sentences: a sentence, and a claim that retells it correctly
+    or with an error (:mod:`tools.training.synthetic`)."""
     _, passages, docs = encyclopaedic(folder, rng, limit)
     pool = collect(docs)
     rows = [example for doc in docs for example in retell(doc, pool, rng)]
@@ -360,10 +356,11 @@ def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> ExampleSour
 def sources(
     folder: Path, seed: int = 0, sentences: int = 32_000, rates: Mapping[str, float] = RATES
 ) -> list[ExampleSource]:
-    """All sources in the training-data folder, each with the changes that vary its examples.
+    """The sources for the first stages. ``sentences`` is the number of sentences that are retold,
+    and ``rates`` says, by name of a source, how often an epoch contains each of its rows.
 
     Raises:
-        FileNotFoundError: a file of the pack is missing.
+        FileNotFoundError: a file of the training data is missing.
     """
     rng = random.Random(seed)
     found = [*_groundedness(folder / "groundedness", rates), _snli(folder), *_begin(folder)]
@@ -378,8 +375,8 @@ def general(
     folder: Path, rates: Mapping[str, float] = GENERAL_RATES, seed: int = 4,
     sentences: int = 5_000, replayed: Mapping[str, float] = REPLAYED_RATES, answered: float = 0.06,
 ) -> list[ExampleSource]:
-    """The sources of the stage "general": many rows that are seen once, some rows of earlier stages
-    (``replayed``), and answer pairs (``answered`` is their rate)."""
+    """The sources for the stage "general": new rows at ``rates`` (each is seen about once), rows of
+    earlier stages at the rates ``replayed``, and pairs of answers at the rate ``answered``."""
     rng = random.Random(seed)
     found = [*_groundedness(folder / "groundedness2", rates),
              *_groundedness(folder / "groundedness", replayed), *_begin(folder)]

@@ -1,9 +1,8 @@
-"""Training examples, and how they are drawn.
+"""Training examples, and how the examples of an epoch are drawn.
 
-A source is a file of human-made or derived examples with a rate. The rate says how many times, on
-average, an epoch contains each row of the source. A hash of the text decides for all sources which
-rows are held out for development. So no premise or passage is used for both training and
-development.
+A source is a set of examples with a rate. The rate says how many times an epoch contains each
+example of the source, on average. Whether an example is held out for development is decided by a
+hash of its text, for all sources. So no text is used for both training and development.
 """
 
 from __future__ import annotations
@@ -18,16 +17,17 @@ from pathlib import Path
 from typing import Any
 
 DEV_SHARE = 25
-"""One text in 25 is held out for development."""
+"""One of this many texts is held out for development."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
-    """A query, a text and the target that the network should learn.
+    """A query, a text, and the target that a network learns to predict.
 
-    For entailment, ``target`` is one of ``TARGETS``, or the probabilities of the three classes. For
-    the reader, it is the character range ``(start, end)`` of the answer in ``text``, or ``None``
-    for no answer.
+    For the entailment network, the query is a hypothesis and the text its premise. ``target`` is
+    one of :data:`TARGETS`, or the probabilities of the three classes. For the reader, the query is
+    a question. ``target`` is the character range ``(start, end)`` of the answer in the text, or
+    ``None`` if the text has no answer. ``source`` is the name of the example's source.
     """
 
     query: str
@@ -37,11 +37,10 @@ class TrainingExample:
 
 
 TARGETS = ("supported", "not_enough", "refuted", "not_supported", "not_refuted")
-"""The labels of entailment examples.
+"""The labels of examples for the entailment network.
 
-"not_supported" only says that the text does not support the query. "not_refuted" says that the
-query adds something personal to a supported claim. Such a query is consistent, but may not be
-attributable.
+"not_supported" means "not_enough" or "refuted". "not_refuted" means "supported" or "not_enough":
+the query is a supported claim to which the speaker added something personal.
 """
 
 Augment = Callable[[TrainingExample, random.Random], TrainingExample]
@@ -49,8 +48,10 @@ Augment = Callable[[TrainingExample, random.Random], TrainingExample]
 
 @dataclass(frozen=True, slots=True)
 class ExampleSource:
-    """Examples that are drawn together at one rate. ``augment`` makes a new variant of an example
-    each time."""
+    """A set of examples. ``rate`` says how many times an epoch contains each example, on average.
+
+    ``augment`` makes a random variant of an example each time the example is drawn.
+    """
 
     name: str
     rate: float
@@ -59,12 +60,12 @@ class ExampleSource:
 
 
 def held_out(text: str) -> bool:
-    """Whether a text is held out for development."""
+    """Whether the examples with this text are held out for development. A hash decides."""
     return int(hashlib.sha1(text.encode()).hexdigest(), 16) % DEV_SHARE == 0
 
 
 def split(sources: Sequence[ExampleSource]) -> tuple[list[ExampleSource], list[TrainingExample]]:
-    """The sources without their held-out examples, and all held-out examples."""
+    """(the sources without their held-out examples, all held-out examples)."""
     train, dev = [], []
     for source in sources:
         kept = [example for example in source.examples if not held_out(example.text)]
@@ -74,7 +75,8 @@ def split(sources: Sequence[ExampleSource]) -> tuple[list[ExampleSource], list[T
 
 
 def draw(sources: Sequence[ExampleSource], rng: random.Random) -> list[TrainingExample]:
-    """The examples of one epoch: the rows of each source at its rate, augmented and shuffled."""
+    """The examples of an epoch in random order: those of each source at its rate, each as a random
+    variant."""
     epoch: list[TrainingExample] = []
     for source in sources:
         times, share = divmod(source.rate, 1)
@@ -86,7 +88,7 @@ def draw(sources: Sequence[ExampleSource], rng: random.Random) -> list[TrainingE
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a gzipped JSON-lines file."""
+    """Yields the objects of a gzipped jsonl file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)

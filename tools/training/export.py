@@ -1,4 +1,4 @@
-"""Writes trained networks as the files that the package ships."""
+"""Writes trained networks as the files of the package: weights, ONNX graphs and tokenizer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ WORDS = "encoder.words.weight"
 
 
 def averaged(network: nn.Module, state: Path) -> nn.Module:
-    """Gives ``network`` the averaged weights of a saved training state."""
+    """Loads the averaged weights of a saved training state into ``network``. Returns the network.
+
+    Raises:
+        ValueError: the file contains no averaged weights.
+    """
     found = load_file(state)
     names = {n.removeprefix("average/"): v for n, v in found.items() if n.startswith("average/")}
     if not names:
@@ -28,8 +32,9 @@ def averaged(network: nn.Module, state: Path) -> nn.Module:
 
 
 def stored(name: str, value: Tensor) -> dict[str, Tensor]:
-    """A tensor in the form in which it is stored: a matrix in 8 bits with a scale for each row, any
-    other tensor in float16.
+    """Converts a tensor to the form in which it is stored, as tensors by name.
+
+    A matrix becomes 8-bit integers and a scale for each row. Any other tensor becomes float16.
 
     Raises:
         ValueError: a value is not finite.
@@ -43,15 +48,19 @@ def stored(name: str, value: Tensor) -> dict[str, Tensor]:
 
 
 def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> None:
-    """Writes networks, their graphs and the tokenizer to ``folder``.
+    """Writes networks, their ONNX graphs and the tokenizer to a folder.
 
-    ``networks`` maps names to networks. For a network that is not given, the shipped weights are
-    kept. The word vectors that two networks share are replaced only if both networks are given.
-    Matrices are stored in 8 bits with a float32 scale for each row, vectors in float16. Both
-    runtimes compute with the same restored values.
+    Networks that are not given keep their shipped weights. The word vectors that two networks share
+    are replaced only if both networks are given. torch and ONNX Runtime compute with the same
+    values, which are restored from the stored ones.
+
+    Args:
+        networks: the networks, by name.
+        tokenizer: file of the tokenizer.
+        folder: the folder.
 
     Raises:
-        ValueError: the shared word vectors of the networks differ, although they are frozen.
+        ValueError: networks that share word vectors have different ones.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for file in sorted({FILES[name] for name in networks}):
@@ -71,13 +80,13 @@ def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> 
 
 
 def _shipped(file: str, owners: tuple[str, ...]) -> dict[str, Tensor]:
-    """The shipped weights of these networks in a file."""
+    """The shipped weights in a file that belong to these networks (or to the shared "words")."""
     return {name: value for name, value in load_file(WEIGHTS / file).items()
             if name.startswith(tuple(f"{owner}." for owner in owners))}
 
 
 def _words(networks: Mapping[str, nn.Module]) -> dict[str, Tensor]:
-    """The word vectors that the networks of a file share, in stored form."""
+    """The word vectors that these networks share, in the form in which they are stored."""
     shared = [network.get_parameter(WORDS).detach()
               for name, network in networks.items() if _shares(name)]
     if not all(torch.equal(words, shared[0]) for words in shared):
@@ -90,7 +99,10 @@ def _shares(name: str) -> bool:
 
 
 def _named(network: nn.Module, prefix: str) -> dict[str, Tensor]:
-    """The weights of a network in stored form, without the word vectors that it shares."""
+    """The weights of a network in the form in which they are stored, without shared word vectors.
+
+    ``prefix`` is the name of the network.
+    """
     tensors: dict[str, Tensor] = {}
     for name, value in network.state_dict().items():
         if not (_shares(prefix) and name == WORDS):

@@ -1,9 +1,9 @@
 """Writes the bundled networks as ONNX graphs without weights.
 
-The recipe makes the graphs. The weights stay in one safetensors file and are given to ONNX Runtime
-when a session starts (:mod:`q2_metric.models.bundled.models`). So there is one source of weights,
-and the base install needs no ``onnx`` package. Each network also has a graph whose layers multiply
-in 8 bits (:mod:`q2_metric.models.bundled.eight_bits`).
+The weights are in a safetensors file, and are given to ONNX Runtime when a session starts
+(:mod:`q2_metric.models.bundled.models`). So torch and ONNX Runtime use the same file, and users do
+not need the package ``onnx``. For each network there is also a graph whose layers compute in 8 bits
+(:mod:`q2_metric.models.bundled.eight_bits`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from q2_metric.models.bundled.stored import FILES
 from q2_metric.text.alignment import N_TYPES
 
 FUSED = "com.microsoft"
-"""The domain of operators that only ONNX Runtime has: attention, GELU, products in 8 bits."""
+"""The ONNX domain of operators that only ONNX Runtime has: attention, GELU, products in 8 bits."""
 
 
 class _Graph:
+    """An ONNX graph that is being built. Methods add operators, and return the names of their
+    outputs. ``prefix`` is the name of the network."""
+
     def __init__(self, prefix: str, eight_bits: bool = False) -> None:
         self.prefix = prefix
         self.shape = SHAPES[prefix]
@@ -33,7 +36,8 @@ class _Graph:
         self.count = 0
 
     def weight(self, name: str, shape: list[int], kind: int = TensorProto.FLOAT) -> str:
-        """Declares a tensor whose value the runtime provides."""
+        """Declares a weight of this shape, whose value is given when a session starts. Returns its
+        name."""
         tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
         tensor.external_data.add(key="location", value=FILES[self.prefix])
@@ -45,13 +49,14 @@ class _Graph:
         return name
 
     def once(self, name: str, kind: int, shape: list[int], values: list[Any]) -> str:
-        """A constant. It is created only once."""
+        """Adds a constant unless there is already one with this name. Returns its name."""
         if all(tensor.name != name for tensor in self.initializers):
             self.constant(name, kind, shape, values)
         return name
 
     def index(self, number: int) -> str:
-        """A constant for a position, axis or count, in the type that operators require."""
+        """A constant for a position, axis or count, as the list of one int64 that operators need.
+        """
         return self.once(f"index{number}", TensorProto.INT64, [1], [number])
 
     def add(self, op: str, inputs: list[str], domain: str = "", outputs: int = 1,
@@ -62,7 +67,7 @@ class _Graph:
         return names[0] if outputs == 1 else names
 
     def linear(self, x: str, name: str, size: list[int]) -> str:
-        """Computes x @ weight + bias. The weight is given in its stored 8 bits."""
+        """Adds x @ weight + bias. The weight is converted from its stored 8 bits to floats."""
         weight = self.add("DequantizeLinear", [
             self.weight(f"{name}.weight", size, TensorProto.INT8),
             self.weight(f"{name}.weight.scale", [size[1]])], axis=1)
@@ -70,7 +75,8 @@ class _Graph:
         return str(self.add("Add", [product, self.weight(f"{name}.bias", [size[1]])]))
 
     def layer_linear(self, x: str, name: str, size: list[int]) -> str:
-        """Like :meth:`linear`, for a product inside a layer, which may be computed in 8 bits."""
+        """Adds x @ weight + bias for a product inside a layer. In a graph for 8 bits, the product
+        is computed in 8 bits."""
         if not self.eight_bits:
             return self.linear(x, name, size)
         step = self.once("step", TensorProto.FLOAT, [], [1.0])
@@ -98,9 +104,10 @@ class _Graph:
             self.weight(f"{name}.bias", [self.shape.hidden])], epsilon=self.shape.eps, axis=-1))
 
     def encoder(self, wanted: str = "") -> str:
-        """The encoder's states at the first ``wanted`` positions, or at all positions.
+        """Adds the encoder. Returns its states at the first ``wanted`` positions; "" for all.
 
-        Inputs: ids and types (batch, length) int64, mask (batch, length) int32.
+        The inputs of the graph are ids and types (batch, length) int64, and mask (batch, length)
+        int32.
         """
         hidden = self.shape.hidden
         words = self.add("Gather", [
@@ -120,12 +127,14 @@ class _Graph:
         return str(x)
 
     def layer(self, name: str, x: str, away: list[str], wanted: str) -> str:
-        """A transformer layer.
+        """Adds a transformer layer.
 
         Args:
-            away: what the distances between tokens add to the attention scores; empty if they add
-                nothing.
-            wanted: number of first positions whose states are computed; "" for all positions.
+            name: name of the layer, with which the names of its weights begin.
+            x: the states that the layer reads.
+            away: a tensor that is added to the attention scores and depends on the distances
+                between tokens; empty if there is none.
+            wanted: the states of this many first positions are computed; "" for all.
         """
         hidden, wide = self.shape.hidden, self.shape.feed_forward
         qkv = self.layer_linear(x, f"{name}.qkv", [hidden, 3 * hidden])
@@ -142,15 +151,15 @@ class _Graph:
         return self.norm(self.add("Add", [down, x]), f"{name}.norm2")
 
     def first(self, x: str, count: str, axis: int) -> str:
-        """The first ``count`` entries of a tensor along an axis."""
+        """Adds a slice: the first ``count`` entries of a tensor along an axis."""
         return str(self.add("Slice", [x, self.index(0), count, self.index(axis)]))
 
     def up_to(self, mask: str) -> str:
-        """The length of the shortest prefix that contains all positions marked in a mask (batch,
-        length).
+        """Adds the length of the shortest prefix that contains all marked positions of a mask
+        (batch, length).
 
-        This length is at least one and a multiple of the padding step. So a sum over the prefix has
-        the same bits in a batch with a longer hypothesis.
+        The length is rounded up to a multiple of the padding step. So sums over the prefix have the
+        same bits whatever the lengths of the other hypotheses in the batch.
         """
         ends = self.constant("ends", TensorProto.FLOAT, [POSITIONS], [
             float(1 + place // MULTIPLE) for place in range(POSITIONS)])
@@ -165,8 +174,8 @@ class _Graph:
         return str(count)
 
     def away(self, length: str) -> str:
-        """What the distances between tokens add to the attention scores: (1, heads, length,
-        length)."""
+        """Adds the tensor (1, heads, length, length) that is added to the attention scores. Its
+        values depend on the distances between tokens."""
         square = distance_classes(torch.arange(POSITIONS), self.shape.distances)
         classes = [*square[1:, 0].flip(0).tolist(), *square[0].tolist()]
         whole, start, one = (self.constant(name, TensorProto.INT64, [], [value]) for name, value in
@@ -200,22 +209,27 @@ class _Graph:
 
 
 def graph_of(network: str, eight_bits: bool = False) -> bytes:
-    """The graph of a shipped network, by name."""
+    """The ONNX graph of a network, in serialised form.
+
+    Args:
+        network: name of the network, such as "reader".
+        eight_bits: whether the layers compute in 8 bits.
+    """
     return (_reader if network == "reader" else _entailment)(_Graph(network, eight_bits))
 
 
 def _reader(graph: _Graph) -> bytes:
-    """The reader's graph. Its output ``logits`` (batch, length, 2) has the start and end logits of
-    the answer."""
+    """The reader's graph. Its output ``logits`` (batch, length, 2) contains, for each token, the
+    logits that an answer starts there and ends there."""
     graph.linear(graph.encoder(), "reader.span", [graph.shape.hidden, 2])
     return graph.model("logits", ["batch", "length", 2], [])
 
 
 def _entailment(graph: _Graph) -> bytes:
-    """The entailment graph. Its output ``logits`` (batch, 3) has entailment, neutral,
-    contradiction.
+    """The graph of an entailment network. Its output ``logits`` (batch, 3) contains the logits of
+    entailment, neutral and contradiction.
 
-    The input ``query`` (batch, length) float32 is 1.0 on the tokens of the hypothesis, which come
+    The input ``query`` (batch, length) float32 is 1.0 for the tokens of the hypothesis, which come
     first in a row. The last layer is computed only for these tokens.
     """
     hidden = graph.shape.hidden

@@ -1,9 +1,10 @@
 """``python -m tools.training.groundedness --data FOLDER``: fits the heads of ``groundedness``.
 
-A head is a logistic regression. It is fitted on sources that no network was trained on, because
-networks judge rows that they have seen better than new rows. Each source has the same weight, and
-so has each class within a source. So neither the size nor the base rate of a source matters. The
-development sets are not used.
+A head is a logistic regression that combines the verdicts on claims and the word overlap to one
+probability. It is fitted on sources on which no network was trained, because networks judge new
+rows worse than the rows that they have seen. Each source has the same weight, and so has each class
+(supported or not) within a source. So the size of a source and its share of supported rows do not
+matter. The development sets are not used.
 """
 
 from __future__ import annotations
@@ -31,31 +32,33 @@ SOURCES: dict[Reading, tuple[str, ...]] = {
     "consistent": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy"),
     "attributable": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy", "propsegment_wiki_dev"),
 }
-"""For each reading, those sources of ``KEPT_BACK`` whose texts were written by systems.
+"""For each reading (the rule how responses that claim nothing are labelled), the sources on which
+its heads are fitted.
 
-The other sources are left out. In most of them, one side was edited so that shared words say
-nothing, which is not so in real responses. In expertqa_attribution, the experts judged by more than
-the given evidence.
+They are those sources of ``KEPT_BACK`` (rates.py) whose texts were written by systems. In most of
+the other sources, texts were edited so that shared words say nothing about support, which is not so
+in real responses. In expertqa_attribution, the experts judged by more than the given evidence.
 """
 
 FEATURES = ("claims", "weakest", "words", "numbers", "phrases", "questions")
 LONGEST = 6000
-"""Maximum characters of a premise. A few web pages are as long as books."""
+"""Premises are cut to this many characters, because a few web pages are as long as books."""
 PENALTY = 0.03
-"""scikit-learn's C (inverse of the regularisation). With 1, the head would overfit these sources.
-"""
+"""scikit-learn's C, the inverse strength of the regularisation. With the default 1, the head would
+overfit these sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a source: feature values (rows, features), and whether each row is supported."""
+    """The rows of a source: ``values`` of the features (rows, features), and for each row whether
+    people judged it ``supported``."""
 
     values: NDArray[np.float64]
     supported: NDArray[np.bool_]
 
     def weights(self) -> NDArray[np.float64]:
-        """The weights of the rows. The weights of a source sum to 1, and those of each class to a
-        half."""
+        """The weight of each row. The weights of the supported rows sum to a half, and so do those
+        of the other rows."""
         n_supported = float(self.supported.sum())
         of_class = np.where(self.supported, n_supported, len(self.supported) - n_supported)
         return np.divide(0.5, of_class, dtype=np.float64)
@@ -66,8 +69,8 @@ class Rows:
               help="folder with groundedness2/")
 @click.option("--preset", default="bundled", show_default=True)
 @click.option("--dtype", default="float32", show_default=True, help="number format of the network")
-@click.option("--rows", default=300, show_default=True, help="of a source, at most")
-@click.option("--name", required=True, help="of the heads, in signatures")
+@click.option("--rows", default=300, show_default=True, help="maximum number of rows of a source")
+@click.option("--name", required=True, help="name of the heads in signatures")
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -> None:
     heads: dict[str, Any] = {}
@@ -82,8 +85,8 @@ def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -
 
 
 def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
-    """The two heads of a reading: one without Q²'s questions (the last feature), and one with them.
-    """
+    """Fits the two heads of a reading: without and with the feature of Q²'s questions, which is the
+    last feature. Returns them by name."""
     plain = {key: Rows(rows.values[:, :-1], rows.supported) for key, rows in sources.items()}
     rows = {source: len(found.supported) for source, found in sources.items()}
     return {
@@ -95,7 +98,10 @@ def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
 def collect(
     data: Path, rows: int, reading: Reading, scale: Scale, q2: Q2
 ) -> Iterator[tuple[str, Rows]]:
-    """The feature values of a sample of each source. The same rows are drawn in every run."""
+    """Yields (name, rows) of each source of a reading.
+
+    At most ``rows`` random rows of a source are used, the same in every run.
+    """
     for source in SOURCES[reading]:
         found = list(read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"))
         if len(found) > rows:
@@ -110,14 +116,18 @@ def collect(
 
 
 def is_supported(row: Mapping[str, Any], reading: Reading) -> bool:
-    """Whether people label a row as supported. Under the reading "attributable", a response that
-    nobody can verify (a label of rome1776_wow) counts as unsupported."""
+    """Whether a row counts as supported, by its human label.
+
+    Under the reading "attributable", a response that cannot be verified (as labelled in
+    rome1776_wow) counts as unsupported.
+    """
     supported: bool = row["label"] == "supported"
     return supported and not (reading == "attributable" and row.get("verifiable") == "n")
 
 
 def fit(sources: Sequence[Rows]) -> dict[str, Any]:
-    """Fits a head: its intercept, and the mean, deviation and weight of each feature."""
+    """Fits a head on these sources. Returns its intercept, and the mean, standard deviation and
+    weight of each feature."""
     from sklearn.linear_model import LogisticRegression
 
     values = np.concatenate([source.values for source in sources])
@@ -136,8 +146,8 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
 
 
 def left_out(sources: Mapping[str, Rows]) -> dict[str, float]:
-    """For each source, the ROC-AUC of the head fitted on the other sources; and the mean of these.
-    """
+    """For each source, the ROC-AUC on it of a head that is fitted on all other sources; and the
+    mean of these values as "mean"."""
     from sklearn.metrics import roc_auc_score
 
     found = {}

@@ -1,6 +1,6 @@
-"""``python -m tools.training.hashes [FOLDER]``: writes the hashes of the package's weights.
+"""``python -m tools.training.hashes [FOLDER]``: writes the SHA-256 of the files with the weights.
 
-An export also writes the hashes. Run this command only after a file was changed without an export.
+Exports do this by themselves. Run this command only after a file was changed in another way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HASHED = (".json", ".onnx", ".safetensors")
 
 
 def write(folder: Path) -> None:
-    """Writes a file with the sha256 of each model file in the folder."""
+    """Writes a JSON file with the SHA-256 of each model file in the folder."""
     found = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.iterdir()) if path.suffix in HASHED and path.name != HASHES
@@ -25,7 +25,7 @@ def write(folder: Path) -> None:
 
 
 def renew(folder: Path) -> None:
-    """Calls :func:`write` if the folder already has a file of hashes."""
+    """Writes the file of hashes again, if the folder already contains one."""
     if (folder / HASHES).exists():
         write(folder)
 

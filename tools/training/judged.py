@@ -1,9 +1,10 @@
-"""``python -m tools.training.judged STATE --shape deep``: evaluates SCALE with an unexported
-network.
+"""``python -m tools.training.judged STATE --shape deep``: evaluates SCALE with a network that was
+trained but not exported.
 
-Prints the ROC-AUC on the development sets, and on the sources that no network was trained on. SCALE
-judges sentences as with ``bundled-small``, but by the given network. With ``--beside``, it also
-judges by the mean of the probabilities of this network and of the shipped networks.
+Prints the ROC-AUC of SCALE on the development sets, and on sources on which no network was trained.
+SCALE has the settings of ``bundled-small``, but judges sentences by the given network. With
+``--beside``, SCALE is also evaluated with the mean probabilities of this network and the shipped
+networks.
 """
 
 from __future__ import annotations
@@ -40,8 +41,10 @@ Labels = tuple[list[Example], list[bool]]
 
 
 class TrainedEntailment(BundledEntailment):
-    """An entailment model that runs a torch network. With ``shipped``, its verdicts are averaged
-    with those of the shipped networks."""
+    """An NLI model that runs a torch network.
+
+    If ``shipped`` names shipped networks, its probabilities are the mean over all these networks.
+    """
 
     def __init__(self, network: torch.nn.Module, shipped: Sequence[str] = ()) -> None:
         super().__init__(networks=shipped or ("entailment",), dtype="float32")
@@ -70,8 +73,9 @@ class TrainedEntailment(BundledEntailment):
 @click.option("--shape", type=click.Choice([*SHAPES]), required=True)
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
               help="folder with groundedness2/; the development sets are found by Q2_DATA_DIR")
-@click.option("--rows", default=300, show_default=True, help="of a set, at most")
-@click.option("--beside", is_flag=True, help="the mean with the shipped networks too")
+@click.option("--rows", default=300, show_default=True, help="maximum number of rows of a set")
+@click.option("--beside", is_flag=True,
+              help="also evaluate the mean probabilities of this network and the shipped networks")
 def main(state: Path, shape: str, data: Path, rows: int, beside: bool) -> None:
     from sklearn.metrics import roc_auc_score
 
@@ -90,9 +94,10 @@ def main(state: Path, shape: str, data: Path, rows: int, beside: bool) -> None:
 
 
 def entailment_network(state: Path, shape: str) -> torch.nn.Module:
-    """A network of this shape with the averaged weights of a training state.
+    """Loads an entailment network from a training state: its averaged weights.
 
-    The word vectors come from the base model, because training states do not contain them.
+    ``shape`` is a key of :data:`SHAPES`. The word vectors are loaded from the base model, because
+    they are frozen during training and training states do not contain them.
     """
     from tools.training.base import base_folder, load_base, load_wide_base, wide_base
 
@@ -105,15 +110,16 @@ def entailment_network(state: Path, shape: str) -> torch.nn.Module:
 
 
 def scale_with(backbone: BundledEntailment) -> Scale:
-    """SCALE as in ``bundled-small``, but by sentences and without the rules that decide beside a
-    network. So differences come from the networks alone."""
+    """Makes SCALE with the settings of ``bundled-small``, but by sentences and without the rules
+    that may overrule the network. So two networks can be compared by their scores alone."""
     settings = ScaleSettings(**{**preset("bundled-small").scale_settings, "unit": "sentence",
                                 "values": "text", "context": "off"})
     return Scale(backbone, load_sentences(), settings, "trained")
 
 
 def sets(data: Path, rows: int) -> Iterator[tuple[str, Labels]]:
-    """The examples of each set, and whether they are supported."""
+    """Yields (name, (examples, whether each is supported)) of each set, with at most ``rows`` rows.
+    """
     for name, path in dev_files().items():
         labelled = read_dev(path, rows)
         yield name, ([row.example for row in labelled], [row.consistent for row in labelled])

@@ -1,9 +1,9 @@
-"""``python -m tools.training.language --data FOLDER``: makes ``language.tsv`` of the text rules.
+"""``python -m tools.training.language --data FOLDER``: makes the table ``text/language.tsv``.
 
-:mod:`q2_metric.text.language` reads this table. The letter groups are counted in wordfreq's lists
-of common words of 42 languages. Then the command measures two errors of the rule: how much real
-text it rejects (hypotheses of the annotated sets, spaCy's example sentences of 68 languages), and
-how much noise it accepts.
+:mod:`q2_metric.text.language` uses this table to tell language from gibberish. It contains common
+groups of letters, counted in wordfreq's lists of common words of 42 languages. Then the command
+measures the two errors of the rule: which real texts it rejects (hypotheses of the annotated sets,
+spaCy's example sentences of 68 languages), and how much noise it accepts.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from q2_metric.text.language import HAN, HANGUL, LATIN, SIZES, folded, groups, i
 from tools.training.examples import read_jsonl
 
 WORDS, ENGLISH = 12000, 30000
-"""Number of words that are read for each language, and for English."""
+"""Number of words in which letter groups are counted, for each other language and for English."""
 SHARE = {LATIN: 1.5e-4, HAN: 4e-5, HANGUL: 4e-5}
-"""Minimum share of a language's letter groups that a group must have to be kept, by script."""
+"""By script: a letter group is kept if it makes up at least this share of a language's groups."""
 OTHER = 4e-4
+"""This share for all other scripts."""
 COMMONEST, COMMONEST_ENGLISH = 60, 180
-"""Number of most common words that are kept for each language, and for English."""
+"""Number of most common words that are kept, for each other language and for English."""
 
 
 def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
-    """The common words of each language, with their frequencies."""
+    """Yields (language, [(common word, its frequency), …]) for each language of wordfreq."""
     import wordfreq  # type: ignore[import-not-found,unused-ignore]
 
     for name in wordfreq.available_languages("best"):
@@ -45,7 +46,7 @@ def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
 
 
 def count() -> tuple[dict[str, set[str]], set[str]]:
-    """The letter groups of each script, and the common words of all languages."""
+    """(letter groups to keep, by script; common words of all languages)."""
     kept: dict[str, set[str]] = {}
     common: set[str] = set()
     for name, words in lists():
@@ -67,7 +68,8 @@ def count() -> tuple[dict[str, set[str]], set[str]]:
 
 
 def write(kept: dict[str, set[str]], common: set[str], place: Path) -> None:
-    """Writes the table: a line of letter groups for each script, and one line of common words."""
+    """Writes the table to the file ``place``: a line of letter groups for each script, and a line
+    of common words."""
     lines = [f"{script}\t{''.join(sorted(found))}" for script, found in sorted(kept.items())
              if all(len(group) == SIZES.get(script, 2) for group in found)]
     place.write_text("\n".join([*lines, f"words\t{' '.join(sorted(common))}"]) + "\n",
@@ -90,7 +92,10 @@ def _keyboard(rng: random.Random) -> str:
 
 
 def noise(pieces: list[str]) -> dict[str, Callable[[random.Random, int], str]]:
-    """The kinds of noise. Each is a function that makes a text with a given number of words."""
+    """By kind of noise, a function ``make(rng, n)`` that makes a text of about ``n`` words.
+
+    ``pieces`` are word pieces of a tokenizer, from which one kind of noise is made.
+    """
 
     def scripts(rng: random.Random, n: int, several: bool) -> str:
         block = rng.choice(BLOCKS[:6])
@@ -119,7 +124,8 @@ def noise(pieces: list[str]) -> dict[str, Callable[[random.Random, int], str]]:
 
 
 def real(folder: Path) -> dict[str, list[str]]:
-    """Hypotheses of the annotated sets, and example sentences of many languages."""
+    """Real texts: the hypotheses of the annotated sets in ``folder``, and spaCy's example sentences
+    of many languages."""
     import spacy.lang
 
     found = sorted({row["hypothesis"] for name in ("groundedness", "groundedness2")
@@ -137,8 +143,8 @@ def real(folder: Path) -> dict[str, list[str]]:
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
               help="folder with groundedness/, groundedness2/")
 @click.option("--out", type=click.Path(path_type=Path), default=None,
-              help="the table; the package's own by default")
-@click.option("--measure", is_flag=True, help="do not write it, only measure")
+              help="file of the table; by default the package's own")
+@click.option("--measure", is_flag=True, help="do not write the table, only measure the errors")
 def main(data: Path, out: Path | None, measure: bool) -> None:
     if not measure:
         write(*count(), out or Path(str(files("q2_metric.text").joinpath(language.TABLE))))

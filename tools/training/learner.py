@@ -1,4 +1,5 @@
-"""A network with its optimiser and the running average of its weights, saved as one file."""
+"""A network in training with its optimiser and the running average of its weights. All are saved
+together in one file."""
 
 from __future__ import annotations
 
@@ -16,16 +17,15 @@ from q2_metric.files import replacing
 
 
 class Learner:
-    """What a training step changes: the network's weights, the optimiser, and the average of the
-    weights.
+    """A network, its optimiser, and the running average of its weights. :meth:`learn` makes a
+    training step.
 
-    The word vectors and all weights that the caller froze stay fixed. Parameters that the base
-    model lacks (heads, token types) have a learning rate of their own.
+    The word vectors are frozen, and so are all weights that the caller froze.
 
     Args:
         network: the network, on its device.
-        rate, head_rate: maximum learning rates of the base model's parameters and of the other
-            parameters.
+        rate: maximum learning rate of the parameters that the base model has too.
+        head_rate: maximum learning rate of the other parameters (heads, token types).
         weight_decay: weight decay of AdamW.
     """
 
@@ -47,11 +47,12 @@ class Learner:
         self._order = [p for group in self.optimiser.param_groups for p in group["params"]]
 
     def learn(self, value: Tensor, scale: float, decay: float) -> None:
-        """Makes one optimiser step on the loss ``value``.
+        """Makes one optimiser step.
 
         Args:
+            value: the loss of the batch.
             scale: factor for the learning rates, in [0, 1].
-            decay: weight of the old average in the new average.
+            decay: weight of the old average of the weights in the new average.
         """
         for group, peak in zip(self.optimiser.param_groups, self._peaks, strict=True):
             group["lr"] = peak * scale
@@ -63,14 +64,15 @@ class Learner:
         torch._foreach_lerp_(list(self.average.values()), weights, 1 - decay)
 
     def take_average(self) -> None:
-        """Gives the network its averaged weights and sets evaluation mode."""
+        """Replaces the network's weights by their average, and sets evaluation mode."""
         with torch.no_grad():
             for name, p in self.named.items():
                 p.copy_(self.average[name])
         self.network.eval()
 
     def evaluated(self, evaluate: Callable[[nn.Module], dict[str, float]]) -> dict[str, float]:
-        """Evaluates the averaged weights, and then restores the current weights."""
+        """Evaluates the network with its averaged weights. Afterwards it has its current weights
+        again."""
         kept = {name: p.detach().clone() for name, p in self.named.items()}
         self.take_average()
         result = evaluate(self.network)
@@ -81,8 +83,10 @@ class Learner:
         return result
 
     def save(self, path: Path, progress: dict[str, Any]) -> None:
-        """Writes weights and progress into one file, in one step, so that they always belong
-        together."""
+        """Writes weights, average, optimiser and ``progress`` to one file.
+
+        The file is replaced as a whole, so it is never half written.
+        """
         name_of = {id(p): name for name, p in self.named.items()}
         tensors = {f"weight/{name}": p.detach().contiguous() for name, p in self.named.items()}
         tensors |= {f"average/{name}": value for name, value in self.average.items()}
@@ -92,7 +96,7 @@ class Learner:
             save_file(tensors, unfinished, metadata={"progress": json.dumps(progress)})
 
     def restore(self, path: Path, device: torch.device) -> None:
-        """Continues from a file that :meth:`save` wrote."""
+        """Loads weights, average and optimiser from a file that :meth:`save` wrote."""
         tensors = load_file(path, device=str(device))
         with torch.no_grad():
             for name, p in self.named.items():
@@ -107,7 +111,8 @@ class Learner:
 
 
 def progress_of(path: Path) -> dict[str, Any]:
-    """Reads the progress of a saved run, and the settings and data that identify the run.
+    """Reads what :meth:`Learner.save` wrote as ``progress``: how far the run was, and its settings
+    and data.
 
     Raises:
         ValueError: the file is not the state of a training run.

@@ -1,4 +1,4 @@
-"""Computes a network's outputs for many rows, and finds the faster number format of a device."""
+"""Runs a network on many rows in batches, and finds the faster number format of a device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ def predict(
     network: nn.Module, rows: Sequence[QueryWindow], device: torch.device,
     forward: Callable[[nn.Module, Any, torch.device], Tensor], size: int = 64,
 ) -> list[Tensor]:
-    """The output of ``forward`` for each row, in order. Rows of similar length share a batch."""
+    """The output of the network for each row, in order.
+
+    Args:
+        network: the network.
+        rows: the input rows. Rows of similar length share a batch.
+        device: the device of the network.
+        forward: ``forward(network, batch, device)`` computes the output of a batch.
+        size: number of rows in a batch.
+    """
     order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
     found: list[Tensor] = [torch.empty(0)] * len(rows)
     half = bfloat16_is_faster(device)
@@ -32,10 +40,10 @@ def predict(
 
 @lru_cache(maxsize=4)
 def bfloat16_is_faster(device: torch.device) -> bool:
-    """Whether this device multiplies matrices of a batch's size faster in bfloat16.
+    """Whether this device multiplies matrices faster in bfloat16 than in float32. This is measured.
 
-    A device with matrix units for bfloat16 (Intel AMX, GPUs) does. On other devices, bfloat16 is
-    several times slower.
+    Devices with matrix units for bfloat16 (Intel AMX, GPUs) do. On others, bfloat16 is several
+    times slower.
     """
     took = {}
     for dtype in (torch.float32, torch.bfloat16):
@@ -51,5 +59,5 @@ def bfloat16_is_faster(device: torch.device) -> bool:
 
 
 def as_tensor(array: Any, device: torch.device) -> Tensor:
-    """Converts a NumPy array to a tensor, with the integer or float type that networks take."""
+    """Converts a NumPy array to a tensor of the same type on the device."""
     return torch.from_numpy(array).to(device)

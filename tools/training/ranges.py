@@ -1,9 +1,10 @@
-"""Measures the ranges for 8 bits: the input ranges of each matrix product of the bundled networks.
+"""Measures the ranges that are needed to compute the bundled networks in 8 bits.
 
-The ranges are measured once, on training texts, and stored beside the weights. So no score depends
-on other rows. A channel whose inputs are far larger than those of other channels is scaled down
-before it is rounded, and its weights are scaled up. The channel is not scaled down fully, because
-the weights are rounded too.
+A range says how small and how large the inputs of a matrix product get, channel by channel. The
+ranges are measured once, on training texts, and stored beside the weights. So a score does not
+depend on the other rows of a batch. If the inputs of a channel are far larger than those of others,
+they are scaled down before they are rounded, and the weights of the channel are scaled up. The
+inputs are not scaled down fully, because the weights are rounded too.
 """
 
 from __future__ import annotations
@@ -30,20 +31,27 @@ CLAIMS = ("bump", "faithdial_audit_wow", "fever_dev", "fool_me_twice", "lingnli_
           "mnli_taxinli", "scifact_rte", "snli_counterfactual", "summedits", "wice_claims")
 QUESTIONS = ("fairytaleqa_extractive", "multispanqa_valid", "nq_swap", "qamr", "qed_dev_nq",
              "quoref_contrast", "squad1_dev", "squad2_dev_half", "tweetqa")
-"""Training sets on which ranges are measured: ``CLAIMS`` for the entailment networks, ``QUESTIONS``
-for the reader."""
+"""The training sets on which ranges are measured: ``CLAIMS`` for the entailment networks,
+``QUESTIONS`` for the reader."""
 ROWS = 24
-"""Number of rows from each set."""
+"""Number of rows that are used from each training set."""
 SHARE = 0.75
-"""The share of a channel's size that is moved to its weights. Of the values 0, 0.3, 0.5 and 0.7,
-0.7 had the smallest errors in nearly all products. Clipping rare values increased the errors."""
+"""How far large inputs are scaled down: exponent of a channel's size. Of the values 0, 0.3, 0.5 and
+0.7, 0.7 had the smallest errors in nearly all products. Clipping rare values increased the errors.
+"""
 BATCH = 8
 
 Network = ReaderNetwork | EntailmentNetwork
 
 
 def windows(data: Path, network: str, tokenizer: Tokenizer) -> list[QueryWindow]:
-    """Rows of the training sets, without held-out texts."""
+    """Input rows for a network, made from training sets, sorted by length.
+
+    Args:
+        data: folder with the training data.
+        network: name of the network, such as "reader".
+        tokenizer: the tokenizer.
+    """
     folder, names, query, text = (
         ("qa", QUESTIONS, "question", "context") if network == "reader"
         else ("groundedness", CLAIMS, "hypothesis", "premise"))
@@ -59,26 +67,32 @@ def windows(data: Path, network: str, tokenizer: Tokenizer) -> list[QueryWindow]
 
 
 class Extremes:
-    """The smallest and the largest input of each channel of a linear layer."""
+    """Records the smallest and the largest input of each channel of a linear layer."""
 
     def __init__(self) -> None:
         self.low: Tensor | None = None
         self.high: Tensor | None = None
 
     def meet(self, values: Tensor) -> None:
-        """Updates the extremes with values of shape (tokens, channels)."""
+        """Updates the extremes with inputs of the layer, of shape (tokens, channels)."""
         low, high = values.amin(0), values.amax(0)
         self.low = low if self.low is None else torch.minimum(self.low, low)
         self.high = high if self.high is None else torch.maximum(self.high, high)
 
     def fixed(self, weight: Tensor, apart: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-        """The factor of each channel (in,), the integer that stands for 0, and the channels that
-        are left out of the 8-bit product.
+        """Computes how the layer's inputs are converted to 8 bits.
 
-        The ``apart`` channels that cause the largest errors are left out. Their factor is 0.
+        Args:
+            weight: the weights of the layer.
+            apart: number of channels that are computed in float32 instead, because they would cause
+                the largest errors.
+
+        Returns:
+            The factor of each channel (0 for those in float32), the integer that stands for the
+                input 0, and the indices of the channels in float32.
 
         Raises:
-            ValueError: no values were added.
+            ValueError: no inputs were recorded.
         """
         if self.low is None or self.high is None:
             raise ValueError("a layer was never run")
@@ -96,21 +110,22 @@ class Extremes:
 
 
 def products(network: Network) -> Iterator[tuple[str, nn.Linear]]:
-    """The linear layers that are computed in 8 bits, each with the name of its weight in the file.
-    """
+    """Yields (name of its weights in the file, layer) of each linear layer that is computed in 8
+    bits."""
     for name, module in network.named_modules():
         if isinstance(module, nn.Linear) and name.rpartition(".")[2] in LAYER:
             yield name.removeprefix("encoder."), module
 
 
 def ranges(network: Network, rows: Sequence[QueryWindow]) -> dict[str, Tensor]:
-    """The ranges of each product: ``NAME.multiplier`` (in,) float32 and ``NAME.zero`` () uint8.
+    """Measures the ranges of a network's matrix products, as tensors by name.
 
-    For products with channels that are left out, ``NAME.apart`` int64 has the indices of these
-    channels.
+    For a layer NAME, ``NAME.multiplier`` (in,) float32 is the factor of each channel, and
+    ``NAME.zero`` () uint8 the integer that stands for 0. If some channels are computed in float32,
+    ``NAME.apart`` int64 contains their indices.
 
     Args:
-        network: a reader or an entailment network; it is left in evaluation mode.
+        network: a reader or an entailment network. Afterwards it is in evaluation mode.
         rows: typical inputs, at least one.
     """
     found = {name: Extremes() for name, _ in products(network)}
@@ -141,9 +156,14 @@ def ranges(network: Network, rows: Sequence[QueryWindow]) -> dict[str, Tensor]:
 
 
 def write(networks: Mapping[str, Network], tokenizer: Tokenizer, data: Path, folder: Path) -> None:
-    """Writes the ranges of these networks to ``folder``, which must contain the networks' weights.
+    """Measures the ranges of networks and writes them to a file. Other networks keep their shipped
+    ranges.
 
-    For all other networks, the shipped ranges are kept.
+    Args:
+        networks: the networks, by name.
+        tokenizer: the tokenizer.
+        data: folder with the training data.
+        folder: folder of the file. It must contain the weights of the networks.
 
     Raises:
         FileNotFoundError: a training set is missing.
@@ -160,8 +180,7 @@ def write(networks: Mapping[str, Network], tokenizer: Tokenizer, data: Path, fol
 
 
 def _shipped() -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The shipped ranges, and for each network the digest of the weights to which its ranges
-    belong."""
+    """(the shipped ranges; by network, the digest of the weights for which they were measured)."""
     path = WEIGHTS / RANGES
     with safe_open(path, framework="pt") as file:
         made_for = dict(file.metadata() or {})

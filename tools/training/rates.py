@@ -1,5 +1,8 @@
-"""How many times an epoch contains the rows of each source, for the stages of the entailment
-network."""
+"""The rates of the sources for the stages of the entailment networks.
+
+The rate of a source says how many times an epoch contains each of its rows, on average. There are
+two packs of sources: the folders ``groundedness`` and ``groundedness2`` of the training data.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,15 @@ RATES = {
     "falke_sentence_pairs": 2.0, "cg2c_doc": 1.0, "control": 0.2, "nli4ct": 0.15,
     "faithdial_audit_wow": 3.0, "faithdial_audit_topical": 1.5, "faithdial_audit_cmu": 1.0,
 }
-"""Rates of the first pack's sources. qnli_dev is left out, because its hypotheses are questions."""
+"""Rates of the first pack for the first stages. The source qnli_dev is left out, because its
+hypotheses are questions."""
 
 LAST_RATES = RATES | {
     "cliff": 3.0, "fib": 1.5, "cg2c_doc": 1.5, "wice_claims": 1.5, "dialsummeval": 2.0,
     "faceval": 1.5, "summedits": 1.0, "falke_sentence_pairs": 3.0, "fool_me_twice": 2.5,
 }
-"""Rates of the last stage on the first pack, with more long texts and summaries."""
+"""Rates of the first pack for the last stage that uses only this pack: more long texts and
+summaries."""
 
 GENERAL_RATES = {
     "mnli_mlbench": 0.25, "mnli_train_sample": 0.25, "docnli_fever_dev": 0.15,
@@ -30,7 +35,7 @@ GENERAL_RATES = {
     "negation_nli": 0.4, "nope_presupposition": 0.2, "clapnq_dev": 0.15, "inscit_dev": 0.15,
     "attributionbench": 0.7, "dstc9_auto_negatives": 0.15,
 }
-"""Rates of the second pack's sources. Nearly every row is seen once or never."""
+"""Rates of the second pack for the stage "general". Nearly every row is seen once or never."""
 
 REPLAYED_RATES = {
     "fever_dev": 0.1, "fool_me_twice": 0.5, "fever_symmetric": 0.5, "lingnli_train": 0.1,
@@ -40,7 +45,7 @@ REPLAYED_RATES = {
     "falke_sentence_pairs": 0.6, "faithdial_audit_wow": 1.0, "faithdial_audit_topical": 0.4,
     "faithdial_audit_cmu": 0.4,
 }
-"""Low rates of the first pack's sources, so that the network does not forget them."""
+"""Low rates of the first pack for later stages, so that the network does not forget it."""
 
 CONTRASTED_RATES = GENERAL_RATES | {
     "tenp_contrast": 0.9, "condaqa_edits": 0.9, "sufficient_facts": 0.9, "feverous_dev_s": 0.9,
@@ -48,8 +53,8 @@ CONTRASTED_RATES = GENERAL_RATES | {
     "mnli_mlbench": 0.2, "mnli_train_sample": 0.2, "snli_train_subsamples": 0.06,
     "docnli_mnli_dev": 0.15, "inli": 0.05, "entailment_bank": 0.05, "attributionbench": 0.5,
 }
-"""Rates of the second pack for the stage "contrasted". More rows come from sources in which people
-changed a sentence a little, so that its label changes."""
+"""Rates of the second pack for the stage "contrasted": more rows from sources in which people
+changed a sentence a little so that its label changes."""
 
 REORDERED_RATES = CONTRASTED_RATES | {
     "mnli_mlbench": 0.3, "mnli_train_sample": 0.3, "snli_train_subsamples": 0.08,
@@ -58,29 +63,29 @@ REORDERED_RATES = CONTRASTED_RATES | {
     "feverous_dev_s": 0.6, "tenp_contrast": 0.5, "dstc9_auto_negatives": 0.3,
     "tenp_paragraph": 0.6, "negation_nli": 0.3,
 }
-"""Rates of the second pack for a further stage, with more of the rows that were rarely seen before.
-"""
+"""Rates of the second pack for the stage "reordered": more of the rows that were rarely seen in
+earlier stages."""
 
 SUMMARISED_RATES = REPLAYED_RATES | {
     "cliff": 1.0, "fib": 0.5, "falke_sentence_pairs": 1.0, "goyal21": 0.6, "dialsummeval": 0.8,
     "faceval": 0.6, "summedits": 0.25, "bump": 0.4, "cg2c_doc": 0.3, "fever_dev": 0.2,
 }
-"""Rates of the first pack for replaying, with more summaries."""
+"""Low rates of the first pack for later stages, with more summaries."""
 
 WIDE_RATES = CONTRASTED_RATES | {
     "mnli_mlbench": 0.4, "mnli_train_sample": 0.4, "snli_train_subsamples": 0.1,
     "docnli_fever_dev": 0.2, "attributionbench": 0.8,
 }
 WIDE_REPLAYED_RATES = {name: 0.4 * rate for name, rate in RATES.items()}
-"""With ``WIDE_RATES``, the rates of both packs for a new encoder: much general text, and no row
-often."""
+"""The rates of the second pack (``WIDE_RATES``) and of the first pack for the first stage of the
+wide network: many different rows, none of them often."""
 WIDE_SUMMARISED_RATES = {name: 0.4 * rate for name, rate in LAST_RATES.items()}
-"""Rates of the first pack for the second stage of the new encoder: more long texts and summaries.
+"""Rates of the first pack for the later stages of the wide network: more long texts and summaries.
 """
 
 KEPT_BACK = (
     "rome1776_wow", "shroom2024", "expertqa_attribution", "propsegment_wiki_dev",
     "dstc9_human_accuracy", "glue_diagnostic", "advglue_dev",
 )
-"""Sources on which no network is trained, because the heads on top of the networks are fitted on
-them."""
+"""Sources on which no network is trained, because the heads of ``groundedness`` are fitted on them.
+"""

@@ -1,4 +1,7 @@
-"""Trains the reader to find the span of the answer. The first token stands for "no answer"."""
+"""The loss and the evaluation of the reader, which finds the start and end of an answer in a text.
+
+If the text has no answer, the reader learns to point to the first token of its input.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from tools.training.predict import as_tensor, predict
 
 
 def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
-    """The start and end logits (batch, length, 2). Tokens where no answer can start or end are
-    masked."""
+    """The reader's logits (batch, length, 2): for each token, that an answer starts there and that
+    an answer ends there."""
     logits: Tensor = network(
         as_tensor(batch.ids, device), as_tensor(batch.types, device),
         as_tensor(batch.lengths, device),
@@ -26,7 +29,10 @@ def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
 
 
 def place(row: QueryWindow, target: tuple[int, int] | None) -> tuple[int, int]:
-    """The first and last token of an answer that is given in characters; (0, 0) for no answer."""
+    """(first token, last token) of an answer in the input row. (0, 0) if there is no answer.
+
+    ``target`` is the answer's character range in the text.
+    """
     if target is None:
         return 0, 0
     inside = [
@@ -34,12 +40,13 @@ def place(row: QueryWindow, target: tuple[int, int] | None) -> tuple[int, int]:
         if start < target[1] and end > target[0]
     ]
     if not inside or row.offsets[inside[-1]][1] < target[1]:
-        return 0, 0  # the answer was cut off with the text's end
+        return 0, 0  # the text was cut, and the answer is not in the row
     return row.text_start + inside[0], row.text_start + inside[-1]
 
 
 def allowed(rows: Sequence[QueryWindow], length: int) -> Tensor:
-    """A mask (batch, length) that is true for the first token and for the tokens of the text."""
+    """A mask (batch, length) of the tokens where an answer may start or end: the first token and
+    the tokens of the text."""
     mask = torch.zeros((len(rows), length), dtype=torch.bool)
     mask[:, 0] = True
     for i, row in enumerate(rows):
@@ -51,7 +58,14 @@ def loss(
     network: nn.Module, rows: Sequence[QueryWindow], examples: Sequence[TrainingExample],
     device: torch.device,
 ) -> Tensor:
-    """The cross-entropy of start and end over the allowed tokens."""
+    """The mean cross-entropy of the answers' starts and ends.
+
+    Args:
+        network: the network.
+        rows: the input rows of the examples.
+        examples: the examples, with their answers.
+        device: the device of the network.
+    """
     batch = collate(rows)
     logits = forward(network, batch, device)
     mask = allowed(rows, batch.ids.shape[1]).to(device)
@@ -65,8 +79,12 @@ def loss(
 
 
 def evaluator(examples: Sequence[TrainingExample], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
-    """A function that evaluates the network by exact match, F1, and the balanced accuracy of "no
-    answer"."""
+    """Returns a function that evaluates a reader on the examples.
+
+    The result contains the accuracy on questions without an answer ("no_answer"), and for the other
+    questions: how often the reader answers ("answered"), F1, and F1 and exact match if it must
+    answer ("f1_forced", "exact_forced").
+    """
     rows = [
         pair(tokenizer(e.query).cut(0, 64), tokenizer(e.text).cut(0, 320)) for e in examples
     ]

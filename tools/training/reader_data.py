@@ -1,5 +1,5 @@
-"""Reads and makes the training data of the reader: extractive questions with and without an answer.
-"""
+"""The training data of the reader: questions about a text, with an answer in the text or without
+one."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ RATES = {
     "mctest_extractive": 0.6, "tweetqa": 0.5, "quoref_contrast": 1.0, "ropes_contrast": 0.3,
     "drop_contrast": 0.5, "covidqa": 0.3, "policyqa": 0.15, "subjqa": 0.15,
 }
-"""How many times an epoch contains the rows of each source: Wikipedia most often, reviews least
-often."""
+"""By source, how many times an epoch contains each row: Wikipedia most often, reviews least often.
+"""
 NEGATIVE_RATE, EDIT_RATE = 0.4, 0.5
-"""Rates of a source's automatic questions without an answer, as factors of the source's rate."""
+"""Some sources have two further files with automatically made questions without an answer ("-neg",
+"-edit"). Their rates are these factors times the rate of the source."""
 
 SHARES = {
     "human": 0.33, "asked_own": 0.15, "asked_premise": 0.24, "reworded": 0.05,
     "changed_subject": 0.08, "false_premise": 0.08, "lacking_detail": 0.07,
 }
-"""Shares of the kinds of questions in the fourth stage. Most questions have an answer, so that the
-reader does not learn to give none."""
+"""By kind of question, its share of the examples in the fourth stage. Most questions have an
+answer, so that the reader does not learn to give no answers."""
 AUTOMATIC = 0.4
-"""Factor for the rate of automatic questions without an answer in the fourth stage."""
+"""In the fourth stage, the rates of the automatically made questions without an answer are
+multiplied by this factor."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(])")
 
 
 def shorten(example: TrainingExample, rng: random.Random, whole: float = 0.3) -> TrainingExample:
-    """Often cuts the passage to a few sentences around the answer.
+    """Cuts most passages to a few sentences around the answer.
 
-    The knowledge of a dialogue is a sentence or two. Passages of the public sets are longer, and
-    slow on a CPU. For an unanswerable question, a random part of the passage is kept, which
-    contains no answer either. ``whole`` is the share of passages that are not cut.
+    The knowledge of a dialogue is a sentence or two, but passages of question sets are longer (and
+    slow on a CPU). If a question has no answer, a random part of the passage is kept. ``whole`` is
+    the share of passages that are not cut.
     """
     if rng.random() < whole:
         return example
@@ -67,10 +69,10 @@ def shorten(example: TrainingExample, rng: random.Random, whole: float = 0.3) ->
 
 
 def sources(folder: Path) -> list[ExampleSource]:
-    """The question sets in ``folder``, each with its rate.
+    """Reads the question sets in a folder, each as a source with its rate.
 
     Raises:
-        FileNotFoundError: a set is missing.
+        FileNotFoundError: a question set is missing.
     """
     found = []
     for name, rate in RATES.items():
@@ -93,11 +95,12 @@ def sources(folder: Path) -> list[ExampleSource]:
 
 
 def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[ExampleSource]:
-    """Questions with known answers, about supported claims and retold sentences.
+    """Makes questions with known answers about supported claims (:mod:`tools.training.asked`).
 
     Args:
-        folder: the training-data folder.
-        sentences: number of encyclopaedic sentences that are retold.
+        folder: folder with the training data.
+        seed: seed of the random numbers.
+        sentences: number of encyclopaedic sentences that are retold as claims.
     """
     from q2_metric.models.english.parser import Parser, SpacySpans
     from q2_metric.models.questions.syntactic import SyntacticQuestions
@@ -114,12 +117,14 @@ def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Exam
 def contrasted(
     folder: Path, seed: int = 7, sentences: int = 1_700, held: bool = False
 ) -> list[ExampleSource]:
-    """Questions with known answers, and variants of them that lose or keep the answer.
+    """Makes questions with known answers, and variants of them without an answer
+    (:mod:`tools.training.contrasts`).
 
     Args:
-        folder: the training-data folder.
-        sentences: number of encyclopaedic sentences that are retold.
-        held: if true, use only held-out texts; if false, use only the other texts.
+        folder: folder with the training data.
+        seed: seed of the random numbers.
+        sentences: number of encyclopaedic sentences that are retold as claims.
+        held: if true, only texts that are held out for development are used; if false, only others.
     """
     from q2_metric.models.english.parser import Parser, SpacySpans
     from q2_metric.models.questions.syntactic import SyntacticQuestions
@@ -160,7 +165,13 @@ def contrasted(
 def in_shares(
     human: Sequence[ExampleSource], made: Sequence[ExampleSource], count: int
 ) -> list[ExampleSource]:
-    """The question sets and the questions with known answers, at the rates of :data:`SHARES`."""
+    """Sets the rates of sources so that the kinds of questions have the shares of :data:`SHARES`.
+
+    Args:
+        human: the question sets.
+        made: the questions that were made automatically, and their variants.
+        count: number of examples that are drawn in total.
+    """
     rates = [s.rate * (AUTOMATIC if s.name.endswith(("-neg", "-edit")) else 1.0) for s in human]
     total = sum(rate * len(s.examples) for rate, s in zip(rates, human, strict=True))
     times = SHARES["human"] * count / total

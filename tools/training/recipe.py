@@ -1,4 +1,4 @@
-"""The parts of the recipe: the data on which each stage of the networks is trained and evaluated.
+"""The parts of the training recipe: how each stage of each network is trained, and on which data.
 """
 
 from __future__ import annotations
@@ -53,10 +53,14 @@ from tools.training.train import STATE, Evaluate, Loss, train
 
 @dataclass(slots=True)
 class Recipe:
-    """A run of the recipe, with the folders of its data, its states and its weights.
+    """A run of the recipe.
 
-    ``scale`` multiplies the number of examples that the shipped weights were trained on. ``reader``
-    and ``entailment`` are the networks after the stages so far.
+    - ``data``, ``runs``, ``out``: folders of the training data, of the training states and logs,
+      and of the exported weights.
+    - ``scale``: factor for the number of training examples; 1 as for the shipped weights.
+    - ``device``, ``seed``: device and seed of the training.
+    - ``tokenizer_file``: file of the tokenizer.
+    - ``reader``, ``entailment``: the networks after the stages so far.
     """
 
     data: Path
@@ -70,7 +74,8 @@ class Recipe:
     entailment: EntailmentNetwork = field(default_factory=EntailmentNetwork)
 
     def start_from_base(self) -> None:
-        """Takes the tokenizer and the weights of the base model, with new heads."""
+        """Loads the tokenizer and the weights of the base model into both networks. Their heads are
+        new."""
         base = base_folder()
         self.tokenizer_file = base / "tokenizer.json"
         torch.manual_seed(self.seed)
@@ -101,8 +106,8 @@ class Recipe:
             self._entail(number, sources, kept)
 
     def train_comparisons(self) -> None:
-        """Trains the entailment network, stages 3 and 4. They add the answers that Q² compares,
-        found with the networks of stage 2."""
+        """Trains the entailment network, stages 3 and 4. They add pairs of answers that Q²
+        compares. Q² runs with the networks of stage 2."""
         self.write("reader-2", "entailment-2")
         claims = _sampled(entailment_data.claims(self.data), 3200, random.Random(0))
         claims += entailment_data.retold(self.data / "qa", random.Random(21), 2600).examples
@@ -119,31 +124,33 @@ class Recipe:
         self._entail(4, split(last)[0], dev)
 
     def train_general(self) -> None:
-        """Trains the entailment network, stage 5: many rows that are seen once, from the shipped
-        weights."""
+        """Trains the entailment network, stage 5. It starts from the shipped weights, and has many
+        new rows, each seen about once."""
         self._train_on(5, entailment_data.general(self.data), GENERAL_SEED, GENERAL_FROZEN)
 
     def train_contrasted(self) -> None:
-        """Trains the entailment network, stage 6: other rows, with more sentences that people
-        changed a little."""
+        """Trains the entailment network, stage 6: more pairs in which people changed a sentence a
+        little so that its label changes."""
         sources = entailment_data.general(self.data, rates.CONTRASTED_RATES, 6)
         self._train_on(6, sources, CONTRASTED_SEED, CONTRASTED_FROZEN)
 
     def train_reordered(self) -> None:
-        """Trains the entailment network, stage 7: also reordered sentences, similar answers and
-        more summaries."""
+        """Trains the entailment network, stage 7: more reordered sentences, pairs of answers and
+        summaries."""
         sources = entailment_data.with_other_orders(self.data)
         self._train_on(7, sources, REORDERED_SEED, CONTRASTED_FROZEN)
 
     def train_narrow(self) -> None:
-        """Trains the small encoder from its base model, on the first pairs of the wide network."""
+        """Trains a small entailment network from its base model, on the data of the wide network's
+        first stage."""
         network = _new(shapes.NARROW)
         load_base(network, base_folder())
         self._run(network, NARROW, "entailment-narrow", self._of_widths(), entailment.loss,
                   WIDTH_SEED)
 
     def train_deep(self) -> None:
-        """Trains all twelve layers of MPNet on the first pairs of the wide network."""
+        """Trains a network with all twelve layers of MPNet, on the data of the wide network's first
+        stage."""
         network = _new(shapes.DEEP)
         load_wide_base(network, wide_base(self.runs))
         freeze_below(network, DEEP_FROZEN)
@@ -151,11 +158,11 @@ class Recipe:
                   WIDTH_SEED)
 
     def train_wide(self) -> None:
-        """Trains the wide network, stages 1 and 2: six layers of MPNet, with four times the matrix
-        work.
+        """Trains the wide network, stages 1 and 2. It has six layers of MPNet, and needs four times
+        the matrix operations of the small network.
 
-        Stage 2 adds reordered sentences. It also adds model responses, whose target is the mean
-        score of the small network and of stage 1.
+        Stage 2 adds reordered sentences, and responses of models without labels. The targets of
+        these are the mean probabilities of the small network and of the wide network after stage 1.
         """
         network = _new(shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
@@ -168,16 +175,17 @@ class Recipe:
                   WIDTH_SEED + 1)
 
     def train_wide_again(self) -> None:
-        """Trains the wide network, stage 3: other rows of the same sources, and other model
-        responses with the mean score of both shipped networks."""
+        """Trains the wide network, stage 3: other rows of the same sources. The targets of
+        unlabelled responses are the mean probabilities of both shipped networks."""
         self._train_wide_on(3, 10, WIDTH_SEED + 1, UNLABELLED, UNLABELLED_RATE)
 
     def train_wide_on(self) -> None:
-        """Trains the wide network, stage 4: four times as many rows, from the shipped weights."""
+        """Trains the wide network, stage 4: four times as many rows as in stage 3."""
         self._train_wide_on(4, 11, WIDTH_SEED + 3, UNLABELLED_LAST, UNLABELLED_LAST_RATE)
 
     def train_unanswered(self) -> None:
-        """Trains the reader, stage 4: questions of the generator that just lose their answer."""
+        """Trains the reader, stage 4: questions without an answer that are similar to answered
+        questions."""
         made = reader_data.contrasted(self.data)
         human = split(reader_data.sources(self.data / "qa"))[0]
         sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))
@@ -186,31 +194,35 @@ class Recipe:
         self._run(self.reader, READER[3], "reader-4", sources, reader.loss, UNANSWERED_SEED)
 
     def write(self, reader_run: str, entailment_run: str) -> None:
-        """Exports the averaged weights of two runs.
+        """Exports the averaged weights of a training run of the reader and one of the entailment
+        network. The arguments are the names of the runs.
 
         Raises:
-            FileNotFoundError: a run has no state.
+            FileNotFoundError: a run has no saved state.
         """
         averaged(self.reader, self.runs / reader_run / STATE)
         averaged(self.entailment, self.runs / entailment_run / STATE)
         self._export({"reader": self.reader, "entailment": self.entailment})
 
     def write_shipped(self, run: str) -> None:
-        """Exports a run that started from the shipped weights. The other networks do not change."""
+        """Exports the network of a training run that started from the shipped weights.
+
+        The name of the run begins with the name of the network. The other networks do not change.
+        """
         name = run.split("-")[0]
         network = shipped_reader() if name == "reader" else shipped_entailment(name=name)
         averaged(network, self.runs / run / STATE)
         self._export({name: network})
 
     def write_wide(self) -> None:
-        """Exports the wide network. The other networks do not change."""
+        """Exports the wide network after its stage 2. The other networks do not change."""
         network = _new(shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
         averaged(network, self.runs / "entailment-wide-2" / STATE)
         self._export({"wide": network})
 
     def write_ranges(self) -> None:
-        """Writes the ranges for 8 bits of the shipped networks."""
+        """Measures and writes the ranges for 8-bit computation of the shipped networks."""
         shipped: dict[str, ranges.Network] = {
             "reader": shipped_reader(), "entailment": shipped_entailment(),
             "wide": shipped_entailment(name="wide")}
@@ -223,7 +235,9 @@ class Recipe:
     def _train_on(
         self, number: int, sources: Sequence[ExampleSource], seed: int, frozen: int
     ) -> None:
-        """Trains a stage from the shipped weights, with dropout and with the lower layers frozen.
+        """Trains a stage of the entailment network from the shipped weights, with dropout.
+
+        ``number`` is the number of the stage. The lowest ``frozen`` layers are not trained.
         """
         self.entailment = shipped_entailment(GENERAL_DROPOUT)
         freeze_below(self.entailment, frozen)
@@ -233,11 +247,10 @@ class Recipe:
     def _train_wide_on(
         self, number: int, drawn: int, seed: int, count: int, rate: float
     ) -> None:
-        """Trains a stage of the wide network from the shipped weights, with the lower layers
-        frozen.
+        """Trains a stage of the wide network from the shipped weights. Its lower layers are frozen.
 
-        ``drawn`` is the seed for the sources. ``count`` unlabelled responses, judged by the shipped
-        networks, are added.
+        ``number`` is that of the stage, ``drawn`` the seed for drawing its examples. ``count``
+        unlabelled responses are added at the rate ``rate``; shipped networks give their targets.
         """
         network, stage = shipped_entailment(GENERAL_DROPOUT, "wide"), WIDE[number - 1]
         sources = split(entailment_data.with_other_orders(
@@ -248,9 +261,8 @@ class Recipe:
 
     def _said(self, seed: int, wide: EntailmentNetwork, length: int, count: int,
               rate: float) -> ExampleSource:
-        """Unlabelled responses, with the mean score of the shipped networks as target.
-
-        The scores are saved in a file, so that a resumed run can read them.
+        """A source of ``count`` unlabelled responses. Their targets are the mean probabilities of
+        the shipped small network and of ``wide``. They are saved, so that a resumed run reads them.
         """
         examples = entailment_data.unlabelled(self.data, count, seed)
         kept = self.runs / f"said-{seed}.json"
@@ -281,8 +293,8 @@ class Recipe:
     def _run(self, network: nn.Module, stage: TrainingStage, name: str,
              sources: Sequence[ExampleSource], loss: Loss, seed: int,
              evaluate: Evaluate = lambda _: {}) -> None:
-        """Trains one stage. Without ``evaluate``, the network is evaluated later, on the
-        development sets."""
+        """Trains a stage in the folder ``runs/name``. ``evaluate`` evaluates the network during the
+        training."""
         torch.manual_seed(seed)
         train(network, sources, self._tokenizer(), loss, evaluate,
               stage.settings(self.scale, seed), self.runs / name, self.device,
@@ -312,13 +324,14 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-wide-on": lambda recipe: recipe.write_shipped("wide-4"),
     "ranges": Recipe.write_ranges,
 }
-"""All parts in order, including those that were only tried (:mod:`tools.training.__main__`)."""
+"""By name, all parts in order, including those that were only tried
+(:mod:`tools.training.__main__`)."""
 OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
              "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
              "export-wide-on", "ranges")
-"""Parts that load their starting weights themselves. These are the shipped weights or those of a
-base model."""
+"""Parts that load the weights from which they start by themselves. For the others,
+:meth:`Recipe.start_from_base` is called first."""
 
 
 def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:
@@ -336,14 +349,14 @@ def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
 
 
 def _new(shape: shapes.Shape) -> EntailmentNetwork:
-    """Makes a network for the weights of a base model. Its heads always start from the same values.
-    """
+    """Makes a network of this shape, into which the weights of a base model are loaded later. Its
+    heads always start from the same values."""
     torch.manual_seed(WIDTH_SEED)
     return EntailmentNetwork(GENERAL_DROPOUT, shape)
 
 
 def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> None:
-    """Freezes the embeddings and the lowest ``layers`` layers."""
+    """Freezes the embeddings and the lowest ``layers`` layers, so that they are not trained."""
     encoder = network.encoder
     below = (encoder.positions, encoder.types, encoder.distances, encoder.norm)
     for part in (*below, *encoder.layers[:layers]):
@@ -363,7 +376,7 @@ def _sampled(
 
 
 def _rated(sources: Sequence[ExampleSource], count: float) -> list[ExampleSource]:
-    """The sources with their rates changed, so that an epoch contains ``count`` of their examples.
-    """
+    """The sources with their rates multiplied by a factor, so that an epoch contains ``count`` of
+    their examples."""
     total = sum(source.rate * len(source.examples) for source in sources)
     return [ExampleSource(s.name, s.rate * count / total, s.examples, s.augment) for s in sources]

@@ -1,12 +1,13 @@
-"""``python -m tools.training.reliability``: how often people agree with findings of Q² and SCALE.
+"""``python -m tools.training.reliability``: how often people agree with each kind of finding.
 
-For each kind of finding (:mod:`q2_metric.report.findings`), this command takes the responses with
-such a finding, from a sample of each development set. It measures the share of these responses that
-people call supported. A response with two findings counts half for each. All sets have the same
-weight. Within a set, supported and other responses have the same weight, so that a share of 0.5
-means that the finding carries no information. The shares are shown beside the marks of
-``q2 explain`` and of the report. Run the command again after new weights. Scores are kept in
-``Q2_CACHE``.
+A finding is a marked place in a response, such as a number that is not in the knowledge
+(:mod:`q2_metric.report.findings`). The command scores a sample of each development set with Q²,
+SCALE and the groundedness metric. For each kind of finding, it takes the responses with such a
+finding, and computes the share of them that people judged supported. A response with two findings
+counts half for each. All sets have the same weight. Within a set, supported and unsupported
+responses have the same weight, so that a share of 0.5 means that the finding carries no
+information. ``q2 explain`` and the report show the shares as "[n%]". Run the command again after
+weights were trained anew. Scores are cached in the file ``Q2_CACHE``.
 """
 
 from __future__ import annotations
@@ -33,13 +34,16 @@ from q2_metric.rows.fields import output_row
 
 METRICS = ("q2", "scale", "groundedness", "knowledge_f1", "word_share")
 LEAST = 20
-"""Minimum number of responses with a finding. A rarer finding has no share."""
+"""A kind of finding gets a share only if at least this many responses have such a finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedResponse:
-    """A response of a set: the kinds of its findings, its scores, and people's label of the
-    response."""
+    """A scored response of a development set.
+
+    ``set`` is the name of the set, and ``supported`` people's judgement. ``kinds`` has the share of
+    each kind among the findings in the response. ``values`` has the scores by column name.
+    """
 
     set: str
     supported: bool
@@ -48,9 +52,9 @@ class JudgedResponse:
 
 
 @click.command(help=__doc__)
-@click.option("--rows", default=120, show_default=True, help="of a set, at most")
+@click.option("--rows", default=120, show_default=True, help="maximum number of rows of each set")
 @click.option("--cache", type=click.Path(path_type=Path), envvar="Q2_CACHE",
-              help="file of kept scores")
+              help="file in which scores are cached")
 @click.option("--out", type=click.Path(path_type=Path), show_default=True,
               default=Path(findings.__file__).with_name(findings.FILE))
 def main(rows: int, cache: Path | None, out: Path) -> None:
@@ -60,7 +64,11 @@ def main(rows: int, cache: Path | None, out: Path) -> None:
 
 
 def table(judged: Sequence[JudgedResponse], signatures: Mapping[str, str]) -> str:
-    """The content of the file: JSON with one line for each kind of finding."""
+    """The content of the shipped JSON file, in which each kind of finding has a line of its own.
+
+    Args:
+        signatures: for each metric, the settings that produced its scores.
+    """
     sets = Counter(response.set for response in judged)
     fields = {"rows": sets, "signatures": signatures, "findings": shares(judged),
               "ranked": ranked(judged)}
@@ -71,7 +79,11 @@ def table(judged: Sequence[JudgedResponse], signatures: Mapping[str, str]) -> st
 
 
 def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, str]]:
-    """A scored sample of all sets, and the signatures of the metrics."""
+    """Scores at most ``rows`` rows of each development set.
+
+    Returns:
+        The scored responses, and the signature (the settings) of each metric.
+    """
     metrics = [
         CachedMetric(name, lambda name=name: load_metrics([name])[0],  # type: ignore[misc]
                      cache, entry(name).request("bundled", {}))
@@ -92,8 +104,11 @@ def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, st
 
 
 def shares(judged: Sequence[JudgedResponse]) -> dict[str, list[float]]:
-    """For each kind of finding: the share, the ends of its bootstrap interval (resampled within
-    sets), and the number of responses."""
+    """For each kind of finding, four numbers about the responses that have it.
+
+    They are the share that people judged supported, the lower and upper end of its 95 % bootstrap
+    interval (responses are resampled within each set), and the number of responses.
+    """
     weights, supported = balanced(judged), np.array([response.supported for response in judged])
     rng = np.random.default_rng(SEED)
     places = [np.flatnonzero([response.set == name for response in judged])
@@ -114,14 +129,16 @@ def shares(judged: Sequence[JudgedResponse]) -> dict[str, list[float]]:
 
 
 def balanced(judged: Sequence[JudgedResponse]) -> np.ndarray:
-    """A weight for each response. The weights of a set sum to 1, and those of each class to a half.
+    """A weight for each response, so that all sets count equally.
+
+    Within a set, the supported responses have a total weight of 0.5, and so do the unsupported.
     """
     groups = [(response.set, response.supported) for response in judged]
     return np.array([0.5 / groups.count(group) for group in groups])
 
 
 def ranked(judged: Sequence[JudgedResponse]) -> dict[str, float]:
-    """For each column of scores, the mean of the ROC-AUC over the sets."""
+    """For each score column, the ROC-AUC against people's judgement, averaged over the sets."""
     found = {}
     for column in judged[0].values:
         aucs = []

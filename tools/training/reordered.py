@@ -1,9 +1,9 @@
-"""Reorders the parts of sentences. Either the meaning stays the same, or two parts are swapped.
+"""Makes training pairs whose hypothesis has the words of its premise in another order.
 
-A network that has seen swapped parts only as errors takes every new order for an error. A network
-that has seen only retold clauses ignores order. The pairs made here all have the words of the
-premise. Some are reordered without a change of meaning ("A and B", "in 1889 , …"). In others, two
-parts are swapped.
+In supported pairs, the new order keeps the meaning: "A and B" becomes "B and A", or "in 1889" moves
+to the front. In the other pairs, two parts are swapped, such as subject and object, so that the
+meaning changes. Both are needed: a network that has seen a new order only in unsupported pairs
+takes every new order for an error, and one that has never seen a swap ignores the order of words.
 """
 
 from __future__ import annotations
@@ -17,13 +17,19 @@ from tools.training.examples import ExampleSource, TrainingExample
 from tools.training.synthetic import SYNONYMS
 
 Words = list[str]
-"""The text of each token; a removed token is ""."""
+"""The text of each token of a sentence. The text "" marks a removed token."""
 Change = Callable[[Any, Words, random.Random], bool]
-"""Changes the words of a parsed sentence in place. Returns whether a change was possible."""
+"""A function of a spaCy parse, its words and a generator, which changes the words in place.
+
+It returns ``False`` if it found nothing to change."""
 
 
 def reordered(docs: Iterable[Any], rng: random.Random) -> ExampleSource:
-    """At most two pairs from each sentence: one with the same meaning, one with another meaning."""
+    """Makes at most two pairs from each sentence, one supported and one not.
+
+    Args:
+        docs: sentences that spaCy has parsed.
+    """
     rows = [example for doc in docs for example in _pairs(doc, rng)]
     return ExampleSource("reordered", 1.0, rows)
 
@@ -47,7 +53,7 @@ def _pairs(doc: Any, rng: random.Random) -> list[TrainingExample]:
 
 
 def _put(words: Words, one: Any, two: Any) -> None:
-    """Swaps two spans that do not overlap."""
+    """Swaps two spans of a parsed sentence in ``words``, in place. The spans must not overlap."""
     first, second = ([words[t.i] for t in span] for span in (one, two))
     for span, text in ((one, second), (two, first)):
         for place, token in enumerate(span):
@@ -55,7 +61,11 @@ def _put(words: Words, one: Any, two: Any) -> None:
 
 
 def _exchange(doc: Any, words: Words, rng: random.Random) -> bool:
-    """Swaps two names, numbers, modifiers or phrases of one kind."""
+    """Swaps two parts of a sentence that play different roles, which changes its meaning.
+
+    They are two names or numbers of one type, two adjectives, or a subject and an object. Returns
+    ``False`` if the sentence has no such two parts.
+    """
     kinds: list[Callable[[Any], Sequence[tuple[Any, Any]]]] = [_entities, _modifiers]
     rng.shuffle(kinds)
     # Most sentences have a subject and an object. Only some of them are used.
@@ -68,31 +78,32 @@ def _exchange(doc: Any, words: Words, rng: random.Random) -> bool:
 
 
 def _listed(one: Any, two: Any) -> bool:
-    """Whether two spans stand in one list, where order does not matter."""
+    """Whether the heads of two spans depend on each other, as in the list "A and B"."""
     first, second = one.root, two.root
     listed = second.dep_ == "conj" and second in first.subtree
     return listed or first.head == second or second.head == first
 
 
 def _apart(spans: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """All pairs of ``spans`` with different texts that neither overlap nor stand in one list."""
     return [(one, two) for i, one in enumerate(spans) for two in spans[i + 1 :]
             if one.text.lower() != two.text.lower() and not _listed(one, two)
             and one.end <= two.start]
 
 
 def _entities(doc: Any) -> list[tuple[Any, Any]]:
-    """Pairs of names or numbers of one type."""
+    """Pairs of named entities of one spaCy type, such as two persons or two dates."""
     return [(one, two) for one, two in _apart(list(doc.ents)) if one.label_ == two.label_]
 
 
 def _modifiers(doc: Any) -> list[tuple[Any, Any]]:
-    """Pairs of adjectives of different nouns."""
+    """Pairs of adjectives that modify different nouns."""
     found = [doc[t.i : t.i + 1] for t in doc if t.dep_ == "amod" and t.tag_ == "JJ" and t.is_alpha]
     return [(one, two) for one, two in _apart(found) if one.root.head != two.root.head]
 
 
 def _phrases(doc: Any) -> list[tuple[Any, Any]]:
-    """Pairs of a subject and an object."""
+    """Pairs of noun phrases of which exactly one is a subject; the other is an object."""
     found = [c for c in doc.noun_chunks if c.root.pos_ != "PRON"
              and c.root.dep_ in ("nsubj", "nsubjpass", "dobj", "pobj")]
     return [(one, two) for one, two in _apart(found) if one.root.lemma_ != two.root.lemma_
@@ -100,7 +111,10 @@ def _phrases(doc: Any) -> list[tuple[Any, Any]]:
 
 
 def _turn_list(doc: Any, words: Words, rng: random.Random) -> bool:
-    """Turns "A and B" into "B and A"."""
+    """Turns the first "A and B" of a sentence into "B and A". Returns whether there was one.
+
+    Lists with modifiers are left as they are, and so are some lists at random.
+    """
     for token in doc:
         members = [c for c in token.children if c.dep_ == "conj"]
         if (len(members) != 1 or token.pos_ not in ("NOUN", "PROPN") or rng.random() < 0.3
@@ -110,8 +124,7 @@ def _turn_list(doc: Any, words: Words, rng: random.Random) -> bool:
         last = members[0]
         first = doc[token.left_edge.i : links[0].i] if len(links) == 1 else None
         second = doc[last.left_edge.i : last.right_edge.i + 1]
-        # A modifier ("old men and women") may belong to both or to one, so such lists are not
-        # changed.
+        # In "old men and women", the women may be old too. Such lists are not changed.
         if (first and links[0].i + 1 == second.start and first.end > token.i
                 and len(first) <= 5 and len(second) <= 5
                 and not any(t.dep_ in ("det", "amod", "poss", "compound", "prep")
@@ -122,7 +135,10 @@ def _turn_list(doc: Any, words: Words, rng: random.Random) -> bool:
 
 
 def _front(doc: Any, words: Words, rng: random.Random) -> bool:
-    """Moves a phrase of time or place from the end to the front."""
+    """Moves a final phrase such as "in 1889" to the front of a sentence.
+
+    Returns ``False`` if there is no such phrase, and in 30 % of the sentences at random.
+    """
     root = next((t for t in doc if t.dep_ == "ROOT"), None)
     if root is None or rng.random() < 0.3:
         return False

@@ -1,10 +1,11 @@
-"""``python -m tools.training.selection``: trains the bundled ranker, in a few minutes on a CPU.
+"""``python -m tools.training.selection``: trains the bundled knowledge ranker on a CPU in minutes.
 
-The data are a pool of snippets with questions (DSTC9), the gold snippets of DSTC9's responses, and
-general questions with passages. First, the projection and the weights of word pieces are trained by
-contrast. Among the questions and answers of its entity, a paraphrase must be nearest to its own.
-The similarities of all-MiniLM-L6-v2 are a second target. Then the weights of the evidence are
-trained on dialogues that are made from the pool.
+The ranker finds the snippet (a question with its answer) that a dialogue asks for. The data are a
+pool of snippets (DSTC9), the gold snippets of DSTC9's responses, and general questions with
+passages. Sentence vectors come first: their projection and the weights of word pieces are trained
+so that a paraphrase of a question is nearer to this question than to others about the same entity.
+The similarities of all-MiniLM-L6-v2 are a second target. Then the weights of the ranker's features
+are trained on dialogues that are made from the pool.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ STEPS, BATCH, NEGATIVES = 1500, 64, 6
 
 
 class Vectors(nn.Module):
-    """Like :class:`q2_metric.models.bundled.selection.TextVectors`, but in torch, with gradients.
+    """Sentence vectors as in :class:`q2_metric.models.bundled.selection.TextVectors`, in torch.
+
+    The input is a list of texts, and the output one vector of unit length for each text.
     """
 
     def __init__(self, pieces: Floats) -> None:
@@ -88,7 +91,10 @@ class Vectors(nn.Module):
 
 
 def train_vectors(data: Data, teacher: dict[str, Floats], steps: int, seed: int) -> Vectors:
-    """Trains the parts of the sentence vectors: the projection, and the weights of word pieces."""
+    """Trains the projection and the word-piece weights of the sentence vectors.
+
+    ``teacher`` has the vector of all-MiniLM-L6-v2 for each text.
+    """
     torch.manual_seed(seed)
     rng = random.Random(seed)
     model = Vectors(piece_vectors())
@@ -138,7 +144,7 @@ def _step(
     owned = torch.tensor(owners)[None, :] == torch.arange(len(batch))[:, None]
     within = (q_q + 0.5 * q_a).masked_fill(~owned, -1e4)
     loss = F.cross_entropy(within, torch.arange(len(batch)))
-    # The teacher reads the intended words. The student reads the misheard words.
+    # The teacher reads the text as written. The student reads it with misheard words.
     meant = torch.from_numpy(np.stack([teacher[text] for text, _ in batch]))
     for logits, texts, weight in ((q_q, data.questions, 0.5), (q_a, data.answers, 0.25)):
         known = torch.from_numpy(np.stack([teacher[texts[i]] for i in candidates]))
@@ -151,7 +157,10 @@ def _step(
 
 
 def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
-    """Trains the weights of the evidence by softmax regression over all snippets of the pool."""
+    """Trains the weights of the ranker's features: similarity of texts, mentions, domains.
+
+    It is a softmax regression in which the gold snippet competes with all snippets of the pool.
+    """
     places = {snippet.key: i for i, snippet in enumerate(index.pool)}
     text = nn.Parameter(torch.tensor([10.0, 5.0]))
     mention = nn.Parameter(torch.tensor([3.0] + [0.0] * (len(MENTION_FEATURES) - 1)))
@@ -190,11 +199,11 @@ def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
 
 
 def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
-    """Trains the weights of the bundled detector.
+    """Trains the weights of the bundled detector of turns that ask for outside knowledge.
 
-    Positive examples are questions from the paraphrases. Negative examples are requests to a
-    database. The positive examples are compared with a pool of other questions, so that none of
-    them occurs in that pool.
+    Positive examples are a quarter of the questions among the paraphrases. Negative examples are
+    requests that a booking database answers. The detector compares a turn with the questions of a
+    pool; this pool is the other three quarters of the questions, so that it contains no example.
     """
     rng = random.Random(seed)
     questions = sorted({text for text, _ in data.paraphrases})
@@ -228,7 +237,7 @@ def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
 
 
 def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list[SelectionCase]:
-    """Makes dialogues about the held-out entities, or about all other entities."""
+    """Makes at most ``count`` dialogues about the held-out entities, or about the others."""
     rng = random.Random(seed)
     names = representatives(data.pool)
     pairs = [pair for pair in data.paraphrases if data.held_out(pair[1]) == held_out]
@@ -238,7 +247,7 @@ def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list
 
 def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVectors,
                   vectors: TextVectors) -> float:
-    """R@1 among the snippets of the right entity, for written questions."""
+    """The share of texts whose most similar snippet of the right entity is the right one (R@1)."""
     hits = 0
     for query, (_, place) in zip(vectors([text for text, _ in pairs]), pairs, strict=True):
         own = np.flatnonzero(index.entity == index.entity[place])
@@ -248,7 +257,7 @@ def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVecto
 
 
 def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: Weights) -> None:
-    """Prints the results on held-out dialogues, without and with EGR."""
+    """Prints the recall on dialogues, without and with entity-guided re-ranking (EGR)."""
     gold = [[case.gold.key] for case in asked]
     rankings = [
         top(index.pool, scores(case.dialogue, index, weights), TOP) for case in asked
@@ -270,12 +279,12 @@ def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: Weights) ->
               help="knowledge.json of DSTC9's test set or DSTC10")
 @click.option("--labels", type=click.Path(path_type=Path, exists=True), multiple=True,
               help="labels.json of DSTC9; may be repeated")
-@click.option("--qa", type=click.Path(path_type=Path, exists=True), help="folder train/qa")
+@click.option("--qa", type=click.Path(path_type=Path, exists=True), help="the data's folder train/qa")
 @click.option("--steps", default=STEPS, show_default=True)
 @click.option("--dialogues", default=1200, show_default=True)
 @click.option("--seed", default=13, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default=None,
-              help="the safetensors file; the package's own by default")
+              help="safetensors file to write; by default, the package's own")
 def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, dialogues: int,
          seed: int, out: Path | None) -> None:
     from safetensors.numpy import save_file

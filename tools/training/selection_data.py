@@ -1,8 +1,8 @@
-"""Makes spoken questions and dialogues about a pool, from the pool itself.
+"""Makes spoken questions and dialogues about a pool of snippets, from the pool itself.
 
-Two entities often have the same question in different words. The second wording is used as what a
-user says. Fillers, openings and misheard words turn it into speech. No dialogue of DSTC9 or DSTC10
-is read.
+Two entities (hotels, restaurants) often have the same question in different words. One wording is
+the question in the pool, and the other is what the user says. Fillers, openings and misheard words
+turn it into speech. No dialogue of DSTC9 or DSTC10 is read.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ FIRST, SECOND = ("the first one sounds good", "the second one please")
 
 
 def noisy(words: Sequence[str], rng: random.Random, rate: float) -> list[str]:
-    """The words as a speech recogniser may hear them. Each word is wrong with probability ``rate``.
+    """The words as a speech recogniser may hear them.
+
+    Args:
+        rate: the probability that a word is misspelt or split. Words of one or two letters never
+            are.
     """
     heard: list[str] = []
     for word in words:
@@ -72,7 +76,11 @@ def noisy(words: Sequence[str], rng: random.Random, rate: float) -> list[str]:
 
 
 def spoken_question(text: str, rng: random.Random, rate: float = 0.07) -> str:
-    """A written question in the form in which somebody may ask it during a dialogue."""
+    """A written question as somebody may say it: with an opening, fillers and misheard words.
+
+    Args:
+        rate: the probability that a word is misheard.
+    """
     words = [*rng.choice(OPENINGS).split(), *spoken_words(text), *rng.choice(CLOSINGS).split()]
     with_fillers: list[str] = []
     for word in noisy(words, rng, rate):
@@ -84,7 +92,7 @@ def spoken_question(text: str, rng: random.Random, rate: float = 0.07) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SelectionCase:
-    """A dialogue, and the snippet that its last turn asks for."""
+    """A dialogue, and the snippet (``gold``) that answers the question in its last turn."""
 
     dialogue: Dialogue
     gold: Snippet
@@ -93,14 +101,15 @@ class SelectionCase:
 def dialogue(
     gold: Snippet, question: str, by_domain: dict[str, list[Snippet]], rng: random.Random
 ) -> SelectionCase:
-    """A dialogue of one to three topics that ends in the question about the entity of ``gold``.
+    """Makes a dialogue about one to three entities that ends in the question of ``gold``.
 
-    In most dialogues, this entity is the last topic. In the others, it is an earlier topic that is
-    named again.
+    In most dialogues, the entity of ``gold`` is the last one that was talked about. In the others,
+    it came first, and the question names it again.
 
     Args:
-        question: the question, without the name of the entity.
-        by_domain: for each domain, one snippet of each entity that has a name.
+        question: the question of the last turn, without the name of the entity.
+        by_domain: for each domain, one snippet of each entity that has a name; the other entities
+            of the dialogue are drawn from these.
     """
     others = [rng.choice(by_domain[rng.choice(list(by_domain))]) for _ in range(rng.randrange(3))]
     again = bool(others) and rng.random() < 0.2
@@ -137,6 +146,10 @@ def dialogue(
 
 
 def _said(snippet: Snippet, rng: random.Random, rate: float) -> str:
+    """The spoken name of a snippet's entity, sometimes without its first or last word.
+
+    ``rate`` is the probability that a word is misheard.
+    """
     words = spoken_words(snippet.subject)
     if len(words) > 1 and rng.random() < 0.2:
         words = words[:-1] if rng.random() < 0.7 else words[1:]

@@ -1,5 +1,4 @@
-"""Makes the pairs of texts and snippets on which the bundled ranker is trained (see ``selection``).
-"""
+"""Makes the pairs of text and snippet on which :mod:`tools.training.selection` trains."""
 
 from __future__ import annotations
 
@@ -21,16 +20,20 @@ from q2_metric.models.bundled.selection import CUT
 
 Floats = NDArray[np.float32]
 Pair = tuple[str, int]
-"""A text, and the index of its snippet in the pool."""
+"""A text (a question or a response), and the index in the pool of the snippet that it is about."""
 
 QA_SOURCES = ("squad_train_pieces", "qed_dev_nq", "squadshifts_wiki", "friendsqa", "policyqa")
 HELD_OUT = 5
-"""One of this many entities is held out for development."""
+"""One entity in this many is held out for development."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The pool's texts without names, and the queries, each with its snippet."""
+    """The texts from which the ranker learns.
+
+    ``questions`` and ``answers`` are those of the snippets, without the names of entities, in the
+    order of ``pool``. ``qa`` has general questions, each with a passage that answers it.
+    """
 
     pool: Pool
     questions: list[str]
@@ -40,12 +43,20 @@ class Data:
     qa: list[tuple[str, str]]
 
     def held_out(self, place: int) -> bool:
+        """Whether the entity of the pool's snippet number ``place`` is held out."""
         snippet = self.pool.snippets[place]
         return zlib.crc32(f"{snippet.domain}/{snippet.entity_id}".encode()) % HELD_OUT == 0
 
 
 def read_data(knowledge: Path, labels: Sequence[Path], qa: Path | None, limit: int) -> Data:
-    """Reads the pool and its queries. :func:`mine` adds the paraphrases."""
+    """Reads the training data. ``paraphrases`` stays empty: :func:`mine` finds them.
+
+    Args:
+        knowledge: DSTC9's ``knowledge.json``.
+        labels: files ``labels.json``, whose responses are paired with their gold snippets.
+        qa: the folder of general questions with passages.
+        limit: maximum number of general questions.
+    """
     pool = read_knowledge(knowledge)
     places = {snippet.key: i for i, snippet in enumerate(pool)}
     responses = []
@@ -73,8 +84,7 @@ def _qa_pairs(folder: Path, limit: int) -> list[tuple[str, str]]:
             for line in file:
                 row = json.loads(line)
                 if row["answer"]:
-                    # The one or two sentences around the answer, which are about as long as a
-                    # snippet.
+                    # 300 characters around the answer: about as long as a snippet
                     start = row["start"]
                     around = row["context"][max(0, start - 150) : start + 150]
                     pairs.append((row["question"], around))
@@ -83,10 +93,14 @@ def _qa_pairs(folder: Path, limit: int) -> list[tuple[str, str]]:
 
 
 def mine(data: Data, teacher: dict[str, Floats], count: int, seed: int) -> list[Pair]:
-    """For each question, a question of another entity that asks for the same thing. The teacher's
-    vectors find it.
+    """Finds paraphrases of snippets' questions among the questions about other entities.
 
-    Both the questions and their answers must be similar, but worded differently.
+    By the teacher's vectors, the two questions and their answers must be similar, and the questions
+    not nearly identical.
+
+    Args:
+        teacher: the vector of each text.
+        count: number of snippets, drawn at random, for which a paraphrase is searched.
     """
     rng = np.random.default_rng(seed)
     questions = np.stack([teacher[text] for text in data.questions])
@@ -110,7 +124,7 @@ def _entity(snippet: Snippet) -> tuple[str, str]:
 
 
 def teach(texts: Sequence[str]) -> dict[str, Floats]:
-    """The teacher's vectors of the texts (all-MiniLM-L6-v2), of unit length."""
+    """For each text, its vector of unit length by the teacher, all-MiniLM-L6-v2."""
     import torch
     from torch.nn import functional as F
     from transformers import AutoModel, AutoTokenizer

@@ -1,7 +1,7 @@
-"""The stages that made the shipped weights: the number of examples and the learning rates of each.
+"""The training stages of the shipped weights, each with its number of examples and learning rates.
 
-Each stage starts from the averaged weights of the stage before, with a new schedule and more data
-(docs/results/training.md).
+Each stage starts from the averaged weights of the stage before, with a new learning-rate schedule
+and more data (docs/results/training.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from tools.training.train import TrainingSchedule
 
 @dataclass(frozen=True, slots=True)
 class TrainingStage:
-    """A stage: the number of examples in its schedule, and the point at which it was stopped."""
+    """The settings of one training stage.
+
+    ``schedule`` is the number of examples over which the learning rates rise and fall. ``stop`` is
+    the number of examples after which the stage ends early. The other attributes are those of
+    :class:`~tools.training.train.TrainingSchedule`.
+    """
 
     schedule: int
     rate: float = 1.5e-4
@@ -25,14 +30,16 @@ class TrainingStage:
     tokens: int = 5120
 
     def settings(self, scale: float, seed: int) -> TrainingSchedule:
-        """The schedule for the training loop. The number of examples is multiplied by ``scale``."""
+        """The schedule for the training loop, with ``scale`` times the number of examples."""
         return TrainingSchedule(int(self.schedule * scale), tokens=self.tokens, length=self.length,
                                 rate=self.rate, head_rate=self.head_rate, warmup=self.warmup,
                                 average=self.average, seed=seed)
 
     def end(self, scale: float) -> int | None:
-        """The number of examples after which the stage stops; ``None`` if it runs to the end of its
-        schedule."""
+        """The number of examples, times ``scale``, after which the stage stops early.
+
+        ``None`` means that it runs to the end of its schedule.
+        """
         return None if self.stop is None else int(self.stop * scale)
 
 
@@ -65,18 +72,17 @@ WIDE = (
                   average=0.999),
 )
 DEEP = TrainingStage(60_000, rate=5e-5, head_rate=3e-4, warmup=0.06, length=160, tokens=3072)
-"""The stage of the network with all layers of MPNet, on the pairs of the first wide stage."""
+"""Stage in which a network with all layers of MPNet learns the pairs of ``WIDE[0]``."""
 NARROW = replace(WIDE[0], rate=1.2e-4, head_rate=5e-4)
-"""The stage of the small encoder on the pairs of the first wide stage, with learning rates of its
-own."""
+"""Stage in which the small encoder learns the pairs of ``WIDE[0]``, with higher learning rates."""
 
 UNLABELLED, UNLABELLED_RATE = 11_000, 3.0
-"""Number and rate of the unlabelled responses in the later wide stages."""
+"""The later stages of ``WIDE`` add this many unlabelled responses, each 3 times per epoch."""
 UNLABELLED_LAST, UNLABELLED_LAST_RATE = 24_000, 1.4
-"""Number and rate of the unlabelled responses in the last wide stage."""
+"""The same numbers for the last stage of ``WIDE``: unlabelled responses, and times per epoch."""
 
 COMPARED_SHARE = 0.25
-"""Share of answer comparisons among the examples of the third stage."""
+"""Share of comparisons of two answers among the examples of the third stage of ``ENTAILMENT``."""
 
 GENERAL_SEED = 17
 CONTRASTED_SEED = 18
@@ -89,4 +95,5 @@ CONTRASTED_FROZEN = 1
 WIDE_FROZEN = 2
 DEEP_FROZEN = 4
 UNANSWERED_FROZEN = 1
-"""Number of lower layers that stay frozen in the stage "unanswered", besides the embeddings."""
+"""Number of lower layers that stay frozen, besides the embeddings, while the reader learns to leave
+questions unanswered."""

@@ -1,9 +1,9 @@
-"""Makes contrastive pairs from sentences, in the style of a dialogue model.
+"""Makes contrastive training pairs from sentences, in the style of a dialogue model.
 
-A premise is a sentence of an encyclopaedia. The hypothesis retells a part of it: a clause, with a
-pronoun for the name and a chatty opening. After one change (a name, a number, a noun, a role, a
-negation, an invented addition), the hypothesis is no longer supported. spaCy's parse shows where a
-change is possible.
+The premise is a sentence of an encyclopaedia. The hypothesis retells one clause of it, often with a
+pronoun for the name and a chatty opening. In half of the pairs, one change (to a name, a number, a
+noun, a role, a negation, or an invented addition) makes the hypothesis unsupported. spaCy's parse
+shows where a change is possible.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CHAT = (
     "i hope you have fun .", "that ' s a good point .", "i ' m sorry to hear that .",
     "i can ' t wait !", "thanks for telling me .", "tell me more about {0} .", "i agree .",
 )
-"""Sentences that claim nothing, so that nothing can support them."""
+"""Sentences without a factual claim. ``{0}`` stands for a topic."""
 _MONTH = ("(?:january|february|march|april|may|june|july|august|september|october|november"
           "|december)")
 _DATE = re.compile(
@@ -66,15 +66,20 @@ _PRONOUNS = ("it", "they", "he", "she")
 
 
 def _join(tokens: Sequence[Any], replaced: dict[int, str]) -> str:
-    """Joins the words in order. A group of tokens in ``replaced`` is written once, as its
-    replacement."""
+    """Joins the texts of ``tokens``. ``replaced`` has other texts for some, by token index.
+
+    A token with the text "" is left out.
+    """
     return " ".join(
         text for text in (replaced.get(t.i, t.text) for t in tokens) if text
     )
 
 
 def _clause(doc: Any, rng: random.Random) -> tuple[list[Any], list[Any]] | None:
-    """The (subject, rest) of a random clause of a sentence. Optional phrases are dropped at random.
+    """The tokens of a clause of a parsed sentence: those of its subject, and all others.
+
+    The main clause is the likeliest choice. Optional phrases are dropped at random. ``None`` means
+    that no clause of suitable length was found.
     """
     verbs = [
         t for t in doc
@@ -105,8 +110,13 @@ def _clause(doc: Any, rng: random.Random) -> tuple[list[Any], list[Any]] | None:
 def _kept(
     token: Any, verb: Any, subject: Any, light: float, rng: random.Random
 ) -> list[Any]:
-    """A token and those tokens below it that are kept. A higher ``light`` drops more optional
-    phrases."""
+    """A token and its subtree in the parse, in order, without randomly dropped optional phrases.
+
+    Args:
+        verb: the verb of the clause.
+        subject: the head of the clause's subject.
+        light: how many optional phrases are dropped; 0 drops none.
+    """
     kept = []
     for child in token.children:
         if (
@@ -128,6 +138,8 @@ def _kept(
 
 
 def _pronoun(subject: Sequence[Any], head_text: str, rng: random.Random) -> str:
+    """The pronoun for a subject: "he" or "she" (at random) for a person, otherwise "they" or "it".
+    """
     labels = {t.ent_type_ for t in subject}
     if "PERSON" in labels:
         return rng.choice(("he", "she"))
@@ -136,6 +148,7 @@ def _pronoun(subject: Sequence[Any], head_text: str, rng: random.Random) -> str:
 
 
 def _chat(text: str, rng: random.Random) -> str:
+    """The text as a chatty turn: sometimes with an opening such as "wow ," and a closing remark."""
     if rng.random() < 0.4:
         text = rng.choice(OPENINGS) + text
     ending = rng.choice(ENDINGS) if rng.random() < 0.25 else " ."
@@ -143,11 +156,16 @@ def _chat(text: str, rng: random.Random) -> str:
 
 
 def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
-    """Tells a date or count of the text less exactly. With ``wrong``, it becomes another date or
-    count.
+    """Makes one date or count in ``text`` less exact.
 
     "on May 21, 1881" becomes "in 1881", "back in may 1881", "in the 1880s" or "in the late 19th
-    century"; "23,768" becomes "over 23,000". ``None`` if the text has neither a date nor a count.
+    century"; "23,768" becomes "over 23,000".
+
+    Args:
+        wrong: whether the result contradicts the text, by another date or count.
+
+    Returns:
+        The changed text, or ``None`` if ``text`` has neither a date nor a count.
     """
     dates, counts = list(_DATE.finditer(text)), list(_COUNT.finditer(text))
     if not dates:
@@ -188,7 +206,13 @@ def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
 
 
 def retell(doc: Any, pool: Replacements, rng: random.Random) -> list[TrainingExample]:
-    """At most two pairs from a sentence: one supported, one changed."""
+    """Makes pairs from a parsed sentence: usually one supported and one unsupported hypothesis.
+
+    For some sentences, there is also a chatty hypothesis that claims nothing.
+
+    Args:
+        pool: words of other sentences, which can replace words of this one.
+    """
     retellings = [_told(doc, wanted, pool, rng) for wanted in ("supported", "changed")]
     found = [pair for pair in retellings if pair is not None]
     if rng.random() < 0.12:
@@ -199,7 +223,11 @@ def retell(doc: Any, pool: Replacements, rng: random.Random) -> list[TrainingExa
 
 
 def _told(doc: Any, wanted: str, pool: Replacements, rng: random.Random) -> TrainingExample | None:
-    """A clause of the sentence as a spoken response, "supported" or "changed"."""
+    """Makes a pair from a clause of the sentence, retold in a chatty style.
+
+    ``wanted`` is "supported" or "changed". The label is not always the same: a loosened date may
+    be wrong, for example. ``None`` means that no clause or no change was found.
+    """
     parts = _clause(doc, rng)
     if parts is None:
         return None
@@ -234,8 +262,11 @@ def _told(doc: Any, wanted: str, pool: Replacements, rng: random.Random) -> Trai
 
 
 def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, str], str]:
-    """The words that replace the subject's tokens in the response, and the knowledge. In some
-    pairs, a pronoun replaces the subject in the response or in the knowledge."""
+    """Puts a pronoun for the subject into the hypothesis or into the premise, in some pairs.
+
+    Returns:
+        The new texts of the hypothesis's tokens, by token index, and the text of the premise.
+    """
     head = next((t for t in subject if t.head not in subject), subject[0])
     pronoun = head.pos_ == "PRON"
     style = rng.random()
@@ -243,7 +274,7 @@ def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, 
         new = _pronoun(subject, head.text, rng)
         return {t.i: (new if n == 0 else "") for n, t in enumerate(subject)}, doc.text
     if style < 0.6 and not pronoun and subject[0].i == 0:
-        # The knowledge has "it" where the response has the name.
+        # The premise has "it" where the hypothesis has the name.
         end = subject[-1].idx + len(subject[-1].text)
         new = _pronoun(subject, head.text, rng)
         if subject[-1].i - subject[0].i + 1 == len(subject):

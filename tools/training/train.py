@@ -1,4 +1,4 @@
-"""The training loop. It is seeded, resumes after a kill, and runs on CPU or GPU."""
+"""The training loop of all networks. It is seeded, and a run that was killed can be resumed."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ Evaluate = Callable[[nn.Module], dict[str, float]]
 class TrainingSchedule:
     """How long and how fast to train.
 
-    ``examples`` is the number of drawn examples. ``tokens`` is the size of a batch in padded
-    tokens. ``length`` is the maximum length of a row in tokens; longer texts lose their end.
+    ``examples`` is the number of examples that are drawn in all. ``tokens`` is the size of a batch,
+    in tokens including padding. ``length`` is the maximum number of tokens of an example; the end
+    of longer texts is cut off. ``rate`` and ``head_rate`` are the peak learning rates of the
+    encoder and of the layers above it. ``warmup`` is the part of the run in which they rise.
+    ``average`` is the decay of the moving average of the weights. ``evaluate_every`` counts steps.
     """
 
     examples: int
@@ -46,8 +49,8 @@ class TrainingSchedule:
     evaluate_every: int = 1500
 
     def scale(self, seen: int) -> float:
-        """The factor for the learning rates after ``seen`` examples. It rises to 1 and then falls
-        to 0."""
+        """The factor on the learning rates after ``seen`` examples: it rises to 1, then falls to 0.
+        """
         part = seen / self.examples
         falling = (1 - part) / (1 - self.warmup) if part > self.warmup else 1.0
         return min(1.0, part / self.warmup + 1e-3) * max(0.0, falling)
@@ -64,12 +67,16 @@ def train(
     device: torch.device,
     stop: int | None = None,
 ) -> None:
-    """Trains ``network`` in place and leaves its averaged weights in it.
+    """Trains ``network`` in place. In the end, it has the moving average of its weights.
 
-    With ``stop``, the run ends after this number of examples, before the end of the schedule. Every
-    few minutes, ``state.safetensors`` (weights, average, optimiser, progress) is written to
-    ``folder``, and a log to ``log.jsonl``. If the same run is started again, it resumes after the
-    last save.
+    Every few minutes, the weights, their average, the optimiser and the progress are saved to
+    ``state.safetensors`` in ``folder``. If the same run is started again, it resumes from there.
+    A log is appended to ``log.jsonl``.
+
+    Args:
+        sources: where the examples are drawn from.
+        evaluate: computes figures on development data, for the log.
+        stop: the number of examples after which the run ends before the end of its schedule.
 
     Raises:
         ValueError: ``folder`` contains a run with other settings or examples.
@@ -109,7 +116,10 @@ def train(
 
 @dataclass(slots=True)
 class _Place:
-    """The progress of a run, and the settings and data that identify the run."""
+    """The progress of a run in examples (``seen``) and batches (``step``).
+
+    ``settings`` and ``read`` (name, rate and size of each source of examples) identify the run.
+    """
 
     settings: TrainingSchedule
     read: list[list[Any]]
@@ -125,7 +135,10 @@ def _resumed(
     learner: Learner, path: Path, settings: TrainingSchedule, sources: Sequence[ExampleSource],
     device: torch.device,
 ) -> _Place:
-    """The point from which the run goes on: the beginning, or the progress saved in ``path``."""
+    """The point at which the run starts: its beginning, or the progress saved in ``path``.
+
+    If ``path`` exists, the learner's weights are restored from it.
+    """
     at = _Place(settings, [[source.name, source.rate, len(source.examples)] for source in sources])
     if path.exists():
         saved = progress_of(path)
@@ -138,7 +151,7 @@ def _resumed(
 
 
 class _Clock:
-    """Measures the time of a run, and smooths its loss."""
+    """Measures the time of a run, and keeps a moving average of its loss."""
 
     def __init__(self, seen: int) -> None:
         self.loss = 0.0
@@ -146,6 +159,7 @@ class _Clock:
         self._started = self.saved = time.monotonic()
 
     def smooth(self, value: float) -> None:
+        """Adds the loss of a batch to the moving average."""
         self.loss = self.loss + 0.02 * (value - self.loss) if self.loss else value
 
     def pace(self, seen: int) -> float:
@@ -157,11 +171,12 @@ class _Clock:
         return time.monotonic() - self.saved
 
     def minutes(self) -> float:
+        """The number of minutes since the start."""
         return round((time.monotonic() - self._started) / 60, 1)
 
 
 class _Log:
-    """Writes JSON lines to a file and to the screen."""
+    """Writes each entry of the log as a line of JSON, to a file and to the screen."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", encoding="utf-8")

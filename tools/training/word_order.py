@@ -1,9 +1,10 @@
 """``python -m tools.training.word_order --data FOLDER``: makes the table ``text/word_order.tsv``.
 
-The command counts which words follow which, in the sentences of the annotated sets and of model
-responses. Each sentence counts once. The sources in ``KEPT`` are left out of the counts. On these
-sources, the command measures how many real sentences and how many shuffled sentences the rule takes
-for words in random order.
+The table says how likely one class of words is to follow another. A rule uses it to notice words in
+random order (:mod:`q2_metric.text.word_order`). The command counts in the sentences of the
+annotated sets and of model responses. Each sentence counts once. The sources in ``KEPT`` are left
+out; on them, the command prints how many real sentences and how many shuffled sentences the rule
+takes for words in random order.
 """
 
 from __future__ import annotations
@@ -29,17 +30,22 @@ KEPT = frozenset("""
     dialsummeval dstc9_human_accuracy quotesum_dev factcheck_gpt_stance
 """.split())
 LENGTH = 1500
-"""Maximum characters of a text that are read."""
+"""Number of characters that are read from the start of a premise."""
 OFTEN = 1000
-"""A contraction of a function word is a class of its own if it occurs at least this often."""
+"""A contraction of a function word, such as "it's", is a class of its own if it occurs this often.
+"""
 PRIOR = 5.0
-"""Weight of the prior: the number of words, in the proportions of all words, that are added to the
-words counted after each class."""
+"""To the words counted after each class, this many words are added, in the proportions of all
+words. They keep the ratios of rare classes near 1."""
 
 
 def texts(folder: Path, kept: bool) -> Iterator[str]:
-    """The premises and hypotheses of the sources. With ``kept``, only the hypotheses of the sources
-    in ``KEPT``."""
+    """The texts that are read from the data in ``folder``.
+
+    Args:
+        kept: if ``True``, only the hypotheses of the sources in ``KEPT``; if ``False``, the
+            premises and hypotheses of all other sources, and the model responses.
+    """
     for file in sorted([*folder.glob("groundedness/*.gz"), *folder.glob("groundedness2/*.gz")]):
         if (file.name.split(".")[0] in KEPT) == kept:
             for row in read_jsonl(file):
@@ -52,7 +58,11 @@ def texts(folder: Path, kept: bool) -> Iterator[str]:
 
 
 def count(found: set[str]) -> dict[str, dict[str, float]]:
-    """Makes the table: for each class, the log ratio of each class that can follow."""
+    """Makes the table from sentences: ``count(found)[first][name]`` is about class ``name`` after
+    class ``first``.
+
+    It is the logarithm of how much more often this happens than in random order.
+    """
     words = Counter(word for text in found for word in re.findall(r"[a-z]+'[a-z]+", text))
     known = FUNCTION_WORDS | {
         word for word, times in words.items()
@@ -88,7 +98,7 @@ def shuffled(sentence: str, rng: random.Random) -> str:
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
               help="folder with groundedness/, groundedness2/, unlabelled/")
 @click.option("--out", type=click.Path(path_type=Path), default=None,
-              help="the table; the package's own by default")
+              help="file of the table to write; by default, the package's own")
 def main(data: Path, out: Path | None) -> None:
     found = {sentence for text in texts(data, kept=False) for sentence in sentences(plain(text))}
     table = count(found)
