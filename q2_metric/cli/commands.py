@@ -159,9 +159,10 @@ _KEPT = "q2_metric.kept"
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The files of the evaluation sets on this machine, if an output path has the name of one.
+    """The evaluation sets on this machine, whose files no output may replace.
 
-    Commands read these files although the user does not name them, so no output may replace them.
+    Commands read these files although the user does not name them. They are looked for only if an
+    output has the same file name as one of them. Otherwise the list is empty.
     """
     from q2_metric.data.catalogue import CATALOGUE
 
@@ -186,9 +187,9 @@ def check_page(path: str | Path) -> None:
 
 
 def kept(options: Mapping[str, Any]) -> str:
-    """The end of the message "stopped…": says that the cache keeps the scores, if there is a cache.
+    """Words to add to the message that a command was stopped: its scores so far are in the cache.
 
-    ``options`` are the values of the command's options.
+    "" if there is no cache. ``options`` are the values of the command's options.
     """
     if "cache" not in options or (options.get("no_cache") and not options["cache"]):
         return ""

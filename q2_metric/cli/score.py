@@ -76,7 +76,8 @@ def _replaceable(out: str) -> None:
 def _threshold(
     _ctx: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[str, float]:
-    """A click callback: the lowest mean score that passes, by column. "" stands for any metric."""
+    """A click callback that turns ["q2=0.8", "0.7"] (lowest means that pass) into {"q2": 0.8, "":
+    0.7}. The key "" stands for all metrics."""
     thresholds = {}
     for text in given:
         name, _, value = text.rpartition("=")

@@ -99,7 +99,10 @@ class LoadedJob:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """The metrics' signatures, by metric. They also say how the knowledge was chosen."""
+        """For each metric, the line of text that records its models and settings (its signature).
+
+        If the job chooses the knowledge, the line also says how.
+        """
         signed = {metric.name: metric.signature for metric in self.metrics}
         if self.selector is None:
             return signed

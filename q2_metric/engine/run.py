@@ -277,7 +277,7 @@ class JobRun:
                        groups=groups.systems(self.signatures))
 
     def _say_once(self, line: str) -> None:
-        """Passes on "FILE: how it is read", unless an earlier file was read in the same way."""
+        """Notes how a file is read ("FILE: read …"), unless an earlier file was read in this way."""
         how = line.partition(": ")[2]
         if how not in self._said:
             self._said.add(how)

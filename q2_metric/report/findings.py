@@ -97,8 +97,11 @@ class Reliability:
         return {**settings, "version": ""} == {**measured, "version": ""}
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
-        """For which of the metrics with these signatures shares were measured, as the kinds of
-        their evidence: "questions" for Q², "sentences" for SCALE, "parts" for groundedness."""
+        """The kinds of evidence for which shares were measured with the same models and settings.
+
+        They are "questions" (Q²), "sentences" (SCALE) and "parts" (groundedness). The signatures
+        record the models and settings of the metrics to compare with.
+        """
         kinds = {entry(signature.partition("|")[0]).details
                  for signature in signatures if self.of(signature)}
         return {details for details in kinds if details is not None}

@@ -135,7 +135,9 @@ class ExampleReader:
         return tuple(encodable(text, _named("history", column)) for text in said if text.strip())
 
     def _other(self, fields: Mapping[str, object]) -> dict[str, Any]:
-        """By column, the values that no field is read from, and those of the columns to group by.
+        """The row's values in the columns from which no field is read, by name of the column.
+
+        The columns to group by are included in any case.
         """
         read = {name for name in self.columns.values() if name}
         names = [name for name in fields if name not in read]

@@ -47,8 +47,10 @@ def pages() -> list[Path]:
 
 @functools.cache
 def read(file: str) -> Any:
-    """Reads a file of results. Each table of an experiment becomes a list of rows under the name of
-    the table; a row holds its cells by column title."""
+    """Reads a JSON file of ``docs/results``.
+
+    If it has tables, each is added under its name, as a list of dicts (cell by column title).
+    """
     found = json.loads((RESULTS / file).read_text(encoding="utf-8"))
     for table in found.get("tables", ()):
         titles = [column["title"] for column in table["columns"]]

@@ -124,19 +124,25 @@ class Recipe:
         self._entail(4, split(last)[0], dev)
 
     def train_general(self) -> None:
-        """Trains the entailment network, stage 5. It starts from the shipped weights, and has many
-        new rows, each seen about once."""
+        """Trains the entailment network in its stage 5, from the shipped weights.
+
+        The stage has many new rows, each seen about once.
+        """
         self._train_on(5, entailment_data.general(self.data), GENERAL_SEED, GENERAL_FROZEN)
 
     def train_contrasted(self) -> None:
-        """Trains the entailment network, stage 6: more pairs in which people changed a sentence a
-        little so that its label changes."""
+        """Trains the entailment network in its stage 6.
+
+        The stage has more pairs in which people changed a sentence a little to change its label.
+        """
         sources = entailment_data.general(self.data, rates.CONTRASTED_RATES, 6)
         self._train_on(6, sources, CONTRASTED_SEED, CONTRASTED_FROZEN)
 
     def train_reordered(self) -> None:
-        """Trains the entailment network, stage 7: more reordered sentences, pairs of answers and
-        summaries."""
+        """Trains the entailment network in its stage 7.
+
+        The stage has more reordered sentences, pairs of answers and summaries.
+        """
         sources = entailment_data.with_other_orders(self.data)
         self._train_on(7, sources, REORDERED_SEED, CONTRASTED_FROZEN)
 
@@ -158,11 +164,10 @@ class Recipe:
                   WIDTH_SEED)
 
     def train_wide(self) -> None:
-        """Trains the wide network, stages 1 and 2. It has six layers of MPNet, and needs four times
-        the matrix operations of the small network.
+        """Trains the wide entailment network (six layers of MPNet) in its stages 1 and 2.
 
-        Stage 2 adds reordered sentences, and responses of models without labels. The targets of
-        these are the mean probabilities of the small network and of the wide network after stage 1.
+        Stage 2 adds reordered sentences, and model responses without labels. For these, the network
+        learns the mean probabilities of the small network and of the wide network after stage 1.
         """
         network = _new(shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
@@ -175,17 +180,21 @@ class Recipe:
                   WIDTH_SEED + 1)
 
     def train_wide_again(self) -> None:
-        """Trains the wide network, stage 3: other rows of the same sources. The targets of
-        unlabelled responses are the mean probabilities of both shipped networks."""
+        """Trains the wide network in its stage 3, on other rows of the same sources.
+
+        For unlabelled responses, it learns the mean probabilities of the two shipped networks.
+        """
         self._train_wide_on(3, 10, WIDTH_SEED + 1, UNLABELLED, UNLABELLED_RATE)
 
     def train_wide_on(self) -> None:
-        """Trains the wide network, stage 4: four times as many rows as in stage 3."""
+        """Trains the wide network in its stage 4, on four times as many rows as in stage 3."""
         self._train_wide_on(4, 11, WIDTH_SEED + 3, UNLABELLED_LAST, UNLABELLED_LAST_RATE)
 
     def train_unanswered(self) -> None:
-        """Trains the reader, stage 4: questions without an answer that are similar to answered
-        questions."""
+        """Trains the reader in its stage 4, to leave questions unanswered.
+
+        The stage has questions without an answer that are similar to answered questions.
+        """
         made = reader_data.contrasted(self.data)
         human = split(reader_data.sources(self.data / "qa"))[0]
         sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))

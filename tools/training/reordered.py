@@ -19,7 +19,7 @@ from tools.training.synthetic import SYNONYMS
 Words = list[str]
 """The text of each token of a sentence. The text "" marks a removed token."""
 Change = Callable[[Any, Words, random.Random], bool]
-"""A function of a spaCy parse, its words and a generator, which changes the words in place.
+"""A function ``change(doc, words, rng)`` that changes the words of a parsed sentence in place.
 
 It returns ``False`` if it found nothing to change."""
 

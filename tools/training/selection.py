@@ -279,7 +279,8 @@ def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: Weights) ->
               help="knowledge.json of DSTC9's test set or DSTC10")
 @click.option("--labels", type=click.Path(path_type=Path, exists=True), multiple=True,
               help="labels.json of DSTC9; may be repeated")
-@click.option("--qa", type=click.Path(path_type=Path, exists=True), help="the data's folder train/qa")
+@click.option("--qa", type=click.Path(path_type=Path, exists=True),
+              help="the data's folder train/qa")
 @click.option("--steps", default=STEPS, show_default=True)
 @click.option("--dialogues", default=1200, show_default=True)
 @click.option("--seed", default=13, show_default=True)

@@ -35,8 +35,8 @@ OFTEN = 1000
 """A contraction of a function word, such as "it's", is a class of its own if it occurs this often.
 """
 PRIOR = 5.0
-"""To the words counted after each class, this many words are added, in the proportions of all
-words. They keep the ratios of rare classes near 1."""
+"""Strength of smoothing: the counts after each class get this many words more, which are spread
+over the classes as all words are. So the ratios of rare classes stay near 1."""
 
 
 def texts(folder: Path, kept: bool) -> Iterator[str]:
@@ -58,10 +58,10 @@ def texts(folder: Path, kept: bool) -> Iterator[str]:
 
 
 def count(found: set[str]) -> dict[str, dict[str, float]]:
-    """Makes the table from sentences: ``count(found)[first][name]`` is about class ``name`` after
-    class ``first``.
+    """Makes the table from sentences: ``count(found)["the"]["of"]`` is about "of" after "the".
 
-    It is the logarithm of how much more often this happens than in random order.
+    It is the logarithm of a ratio: how often one class of words follows the other, compared with
+    random order.
     """
     words = Counter(word for text in found for word in re.findall(r"[a-z]+'[a-z]+", text))
     known = FUNCTION_WORDS | {
