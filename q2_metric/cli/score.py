@@ -76,8 +76,8 @@ def _replaceable(out: str) -> None:
 def _threshold(
     _ctx: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[str, float]:
-    """A click callback that turns ["q2=0.8", "0.7"] (lowest means that pass) into {"q2": 0.8, "":
-    0.7}. The key "" stands for all metrics."""
+    """A click callback that turns "q2=0.8" (the lowest mean that passes) into {"q2": 0.8}. A text
+    without a name, such as "0.8", is for all metrics and gets the key ""."""
     thresholds = {}
     for text in given:
         name, _, value = text.rpartition("=")

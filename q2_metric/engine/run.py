@@ -277,7 +277,7 @@ class JobRun:
                        groups=groups.systems(self.signatures))
 
     def _say_once(self, line: str) -> None:
-        """Notes how a file is read ("FILE: read …"), unless an earlier file was read in this way."""
+        """Notes how a file is read ("FILE: read …"), unless an earlier file was read so too."""
         how = line.partition(": ")[2]
         if how not in self._said:
             self._said.add(how)
