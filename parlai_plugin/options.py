@@ -104,7 +104,7 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
         "--q2-preset",
         type=str,
         default="bundled",
-        help=f"Preset: the models and settings of the metrics: {', '.join(PRESETS)}.",
+        help=f"Preset of the models and settings: {', '.join(PRESETS)}.",
     )
     group.add_argument(
         "--q2-no-claim",
