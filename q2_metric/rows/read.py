@@ -46,10 +46,9 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yields the rows of a file in order: an example for each row, or a :class:`BadRow`.
 
-    The suffix determines the format (:mod:`q2_metric.rows.formats`). All text is UTF-8. Words such
-    as "nan" and "null" are text. :mod:`q2_metric.rows.shapes` describes the values that a cell may
-    have. Several passages are joined by line breaks. If the file has no column of responses, the
-    response is taken from a column of whole chats.
+    The suffix determines the format. All text is UTF-8. Words such as "nan" and "null" are text.
+    :mod:`q2_metric.rows.shapes` describes the values that a cell may have. Several passages are
+    joined by line breaks. If no column holds responses, they are taken from a column of chats.
 
     Args:
         path: the file to read; "-" is jsonl on standard input.

@@ -579,7 +579,8 @@ def test_claims_are_marked_in_place(tab: Tab, tmp_path: Path) -> None:
     wrong = response.locator("mark.contradicted").first
     wrong.hover()
     assert page.get_by_role("tooltip").inner_text() == (
-        "contradicted by passage 2: It has 7 hills, they say. (cites a passage, but no passage supports it)")
+        "contradicted by passage 2: It has 7 hills, they say. "
+        "(cites a passage, but no passage supports it)")
     page.get_by_label("Show").select_option("with a contradicted claim (1)")
     assert tab.ids() == ["claimed"]
     unfold(page.locator("#list > li").first)

@@ -761,7 +761,8 @@ def test_peoples_labels_are_read(tmp_path: Path) -> None:
     ((1, 0, "n/a", 1), [True, False, None, True], "the label 'n/a' (column 'label') is not 0 or 1"),
     ((1, 0, math.nan, 1), [True, False, None, True], ""),
     ((1.0, 0.0, "NaN", 1.0), [True, False, None, True], ""),
-    ((1, 1, 1, 5), [None] * 4, "the column 'label' is not read as the human label: it contains '5'"),
+    ((1, 1, 1, 5), [None] * 4,
+     "the column 'label' is not read as the human label: it contains '5'"),
     (("Paris", "yes", "Rome"), [None] * 3, ""),
 ])
 def test_labels_that_are_not_understood_are_said(
