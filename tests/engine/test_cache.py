@@ -255,8 +255,8 @@ def test_a_locked_cache_is_done_without(
     assert time.monotonic() - began < 2
     other.close()
     assert (result.exit_code, result.stderr) == (
-        0, f"q2: {path}: cannot be used as a cache of scores (database is locked); going on "
-        "without\n")
+        0, f"q2: {path}: cannot be used as a cache of scores (database is locked); "
+        "continuing without it\n")
 
 
 def test_a_database_of_something_else_stays_as_it_is(tmp_path: Path) -> None:

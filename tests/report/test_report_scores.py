@@ -324,7 +324,7 @@ def test_report_of_two_files(tmp_path: Path) -> None:
     assert pairs in text
     third = scored(tmp_path, name="c.jsonl", rows=[{**ROWS[0], "id": "z", "knowledge": "Other."}])
     assert run("report", first, second, third, "-o", page).exit_code == 0
-    assert "are not compared" in page.read_text(encoding="utf-8")
+    assert "is not compared" in page.read_text(encoding="utf-8")
 
 
 def test_report_that_cannot_be_made(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_a_column_that_is_there_twice_is_said(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, command)
     assert (done.exit_code, done.stderr) == (
         0, f"q2: {tmp_path / 'rows.parquet'}, row 1: the file has the column 'response' twice; the "
-        "last counts\n")
+        "last is read\n")
     assert json.loads((tmp_path / "out.jsonl").read_text())["response"] == "b"
 
 
