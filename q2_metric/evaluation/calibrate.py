@@ -1,6 +1,6 @@
-"""Fits thresholds and calibrations to responses with human labels.
+"""Fits calibrations and their thresholds to responses with human labels.
 
-:mod:`q2_metric.metrics.calibration` applies them to scores; it does not need scikit-learn.
+:mod:`q2_metric.metrics.calibration` applies a fitted calibration, and does not need scikit-learn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from q2_metric.metrics.registry import title
 Kind = Literal["isotonic", "platt"]
 
 FOLDS = 5
-"""Number of folds of the cross-validation that estimates the performance on other responses."""
+"""Number of parts in the cross-validation. It estimates how a calibration performs on responses on
+which it was not fitted."""
 
 
 def fit(
@@ -39,13 +40,14 @@ def fit(
     """Fits a calibration and its threshold.
 
     Args:
-        truth: whether people found each response consistent.
-        scores: scores of the metric.
+        truth: for each response, true if people found it consistent.
+        scores: the metric's score of each response.
         name: name of the calibration, for signatures.
-        metric, signature: metric and signature of the scores.
+        metric, signature: the metric's name, and the signature of the scores.
         kind: "isotonic" fits scikit-learn's isotonic regression. "platt" fits a logistic regression
             on Platt's smoothed targets, so that it stays finite for perfectly separable classes.
-        precision: as for :func:`best_threshold`; without it, balanced accuracy is maximised.
+        precision: minimum precision of the threshold (see :func:`best_threshold`). With ``None``,
+            the threshold maximises balanced accuracy.
 
     Raises:
         InputError: all labels are equal, scores fall as consistency rises, or the precision cannot
@@ -101,10 +103,16 @@ def experiment(
     truth: Sequence[bool], scores: Sequence[float], fitted: Calibration, *,
     precision: float | None = None,
 ) -> Report:
-    """The performance of the calibration on the fitted responses and on held-out responses.
+    """Measures a calibration on the responses on which it was fitted, and on held-out responses.
 
     The held-out figures come from 5-fold cross-validation: each of 5 parts is judged by a
     calibration that was fitted on the other four.
+
+    Args:
+        truth: for each response, true if people found it consistent.
+        scores: the metric's score of each response.
+        fitted: the calibration.
+        precision: the minimum precision with which the threshold was fitted, or ``None``.
     """
     labels, values = st.checked(truth, scores)
     held_out, decided = _cross_validated(labels, values, fitted, precision)
@@ -158,9 +166,9 @@ def _row(labels: st.Bools, values: st.Floats, decided: st.Bools) -> tuple[Cell, 
 def _cross_validated(
     labels: st.Bools, values: st.Floats, fitted: Calibration, precision: float | None
 ) -> tuple[st.Floats, st.Bools]:
-    """Cross-validated probabilities and decisions.
+    """The probability of each response and the decision about it, by cross-validation.
 
-    The calibration that judges a response was fitted without it.
+    The calibration that judges a response was fitted on other responses.
     """
     from sklearn.model_selection import StratifiedKFold
 

@@ -17,7 +17,7 @@ from q2_metric.metrics.registry import title
 HISTOGRAM_BINS = 20
 
 MOST_POINTS = 201
-"""Maximum number of points of a stored curve; its statistics come from all points."""
+"""Maximum number of points that are stored of a curve. Its area is computed from all points."""
 
 
 def detection_table(
@@ -30,10 +30,14 @@ def detection_table(
     accuracy: Mapping[str, float] | None = None,
     auc: Mapping[str, float] | None = None,
 ) -> Table:
-    """ROC-AUC, decisions at a threshold, and calibration error, with one line for each metric.
+    """A table of ROC-AUC, decisions at a threshold, and calibration error, with a row per metric.
 
     Args:
-        accuracy, auc: published figures by metric, shown in their own columns.
+        name, heading: the table's name for programs, and its title for readers.
+        truth: for each response, true if people found it consistent.
+        scores: the scores of each metric.
+        threshold: a response with a score above this number counts as consistent.
+        accuracy, auc: published results by metric, which get columns of their own.
     """
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
@@ -80,10 +84,10 @@ def detection_table(
 
 
 def truths_of(sets: Mapping[str, Sequence[Labelled]]) -> dict[str, list[bool]]:
-    """People's labels, by name of the set.
+    """The human labels of each data set, by name of the set. True means consistent.
 
     Raises:
-        InputError: a set has only one class.
+        InputError: all labels of a set are equal.
     """
     truths = {name: [row.consistent for row in rows] for name, rows in sets.items()}
     for name, truth in truths.items():
@@ -95,11 +99,11 @@ def truths_of(sets: Mapping[str, Sequence[Labelled]]) -> dict[str, list[bool]]:
 def auc_lines(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]
 ) -> list[tuple[Cell, ...]]:
-    """A line for each metric: its title, ROC-AUC with interval on each set, and the mean over the
-    sets.
+    """The rows of a table, one for each metric: its title, its ROC-AUC with interval on each data
+    set, and the mean over the sets.
 
     Args:
-        truths, scores: labels and scores by name of the set; each set has the same metrics.
+        truths, scores: labels and scores, by name of the set. All sets have the same metrics.
     """
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
@@ -110,11 +114,12 @@ def auc_lines(
 
 
 def compared_with(names: Sequence[str], asked: str | None = None) -> str:
-    """The metric that the others are compared with: by default token F1, otherwise the first
-    metric.
+    """The name of the metric with which the other metrics are compared.
+
+    It is ``asked`` if given, otherwise token F1, or the first of ``names`` if token F1 is missing.
 
     Raises:
-        InputError: the requested metric has no scores.
+        InputError: ``asked`` is not among ``names``.
     """
     if asked is not None and asked not in names:
         raise InputError(f"there is no metric {asked!r} to compare with; the metrics are "
@@ -125,10 +130,12 @@ def compared_with(names: Sequence[str], asked: str | None = None) -> str:
 def comparison_table(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores], against: str
 ) -> Table:
-    """ROC-AUC of each metric minus the ROC-AUC of ``against``, by set, with a paired test.
+    """A table with the ROC-AUC of each metric minus the ROC-AUC of the metric ``against``, on each
+    data set, with interval and p-value.
 
     Args:
         truths, scores: labels and scores, by name of the set.
+        against: name of the metric with which the others are compared.
     """
     lines: list[tuple[Cell, ...]] = []
     for key, columns in scores.items():
@@ -157,9 +164,14 @@ def reliability_table(
     *,
     bins: int = st.N_BINS,
 ) -> Table:
-    """Expected calibration error by metric and set.
+    """A table of expected calibration errors, by metric and data set.
 
-    There are two figures: for the scores themselves, and for the scores mapped linearly to [0, 1].
+    Each metric has two rows: one for its scores, and one for the scores mapped linearly to [0, 1].
+
+    Args:
+        truths, scores: labels and scores, by name of the set.
+        published: published errors, by metric.
+        bins: number of bins of equal width.
     """
     metrics = list(dict.fromkeys(metric for columns in scores.values() for metric in columns))
     lines: list[tuple[Cell, ...]] = []
@@ -191,9 +203,10 @@ def reliability_table(
 
 
 def average(cells: Sequence[float | None]) -> float | None:
-    """The mean of the figures; ``None`` if one is missing.
+    """The mean of a metric's figures on several data sets; ``None`` if one of the figures is
+    ``None``.
 
-    A mean without the missing figure would cover other sets than the means beside it.
+    A mean over fewer sets could not be compared with the means of other metrics.
     """
     known = [cell for cell in cells if cell is not None]
     return sum(known) / len(known) if known and len(known) == len(cells) else None
@@ -202,10 +215,12 @@ def average(cells: Sequence[float | None]) -> float | None:
 def detection_curves(
     sets: Mapping[str, tuple[Sequence[bool], Scores]], *, bins: int = st.N_BINS
 ) -> dict[str, Any]:
-    """The data of the figures that show detection.
+    """The data of four kinds of figures: precision-recall curves, ROC curves, reliability curves
+    and histograms of scores.
 
     Args:
-        sets: labels and scores, by the title of a panel.
+        sets: (labels, scores) of each panel of a figure, by the panel's title.
+        bins: number of bins of the reliability curves.
     """
     curves: dict[str, Any] = {
         kind: {} for kind in ("precision_recall", "roc", "reliability", "histogram")
@@ -234,7 +249,8 @@ def detection_curves(
 
 
 def _points(curve: st.Curve) -> dict[str, list[float]]:
-    """A curve, thinned to as many points as a figure can show. Both end points are kept."""
+    """The points of a curve as lists of numbers. At most :data:`MOST_POINTS` evenly spaced points
+    are kept, including both ends."""
     import numpy as np
 
     n = len(curve.x)

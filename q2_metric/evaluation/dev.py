@@ -1,7 +1,8 @@
-"""The development sets, on which models and settings are chosen.
+"""Evaluates metrics on the development sets, on which models and settings are chosen.
 
-The sets hold human labels of real systems' outputs, and are never used for training. Each metric is
-shown beside two word counts that any model should beat: token F1 and content words found.
+The sets contain outputs of real systems with human labels, and are never used for training. Each
+metric is shown beside two measures of word overlap, token F1 and content words found. Any model
+should agree with people better than these two do.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.registry import entry, title
 
 COUNTS = ("knowledge_f1", "word_share")
-"""Metrics that count words."""
+"""The metrics that measure word overlap, with which other metrics are compared."""
 
 
 def experiment(columns: ScoreColumns, sets: Mapping[str, Sequence[Labelled]]) -> Report:
-    """ROC-AUC by set and on average, the sets on which word counts are better, and calibration.
+    """Measures each metric's ROC-AUC and calibration on each data set, and names the sets on which
+    word overlap agrees better with people.
 
     Args:
-        columns: the metrics. They include the word counts :data:`COUNTS`, which the other metrics
-            are compared with.
-        sets: rows by name, all with the same metrics.
+        columns: the metrics. They include those in :data:`COUNTS`, which measure word overlap.
+        sets: the labelled rows of each data set, by its name.
 
     Raises:
-        InputError: a set has only one class, or a metric raises an InputError.
+        InputError: all labels of a set are equal, or a metric raises an InputError.
     """
     truths = truths_of(sets)
     scores = {
@@ -72,7 +73,12 @@ def _auc(
 
 
 def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) -> str:
-    """The names of the sets on which a metric's AUC is below the AUC of a word count."""
+    """The names of the data sets on which a metric has a lower AUC than word overlap.
+
+    Args:
+        line, count: the table rows of the metric and of the measure of word overlap.
+        names: the names of the sets, in the order of the rows' cells.
+    """
     aucs = [
         [cell.value for cell in cells if isinstance(cell, st.Interval)] for cells in (line, count)
     ]
@@ -83,7 +89,8 @@ def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) ->
 def _calibration(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]
 ) -> Table | None:
-    """Calibration errors of the metrics that are probabilities; ``None`` without such metrics."""
+    """A table of the calibration errors of those metrics whose scores are probabilities; ``None``
+    without such metrics."""
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
         if entry(metric).probability:

@@ -1,8 +1,8 @@
-"""Dialogue NLI: is an utterance consistent with a persona? (Q², section 5.3)
+"""Evaluates metrics on Dialogue NLI: is an utterance consistent with a persona? (Q², section 5.3)
 
-Q² keeps personal questions here. A pair is consistent only if its label says that the first
-sentence entails the second; neutral pairs are inconsistent. The paper's threshold is 0.1, which was
-tuned on the development set.
+In this experiment, Q² keeps questions about the speakers. A pair of sentences is consistent only if
+it is labelled as entailment. Neutral pairs count as inconsistent. The paper's threshold is 0.1,
+which was tuned on the development set.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from q2_metric.metrics.registry import title
 from q2_metric.types import Label
 
 THRESHOLD = 0.1
-"""Threshold of Q² (section 5.3)."""
+"""The threshold of Q² for Dialogue NLI (section 5.3)."""
 
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
 
@@ -33,15 +33,16 @@ def experiment(
     threshold: float = THRESHOLD,
     dev: Sequence[SentencePair] = (),
 ) -> Report:
-    """Accuracy at the paper's threshold, and at a threshold tuned on ``dev``, if given.
+    """Measures accuracy at the paper's threshold and, if ``dev`` is given, at a tuned threshold.
 
     Args:
-        columns: the metrics; Q² should keep personal questions.
-        pairs: pairs of the test set.
-        dev: pairs on which a threshold is tuned for each metric, for best accuracy.
+        columns: the metrics. Configure Q² so that it keeps questions about the speakers.
+        pairs: the pairs of the test set.
+        threshold: a pair with a score above this number counts as consistent.
+        dev: pairs on which the threshold with the best accuracy is found for each metric.
 
     Raises:
-        InputError: all pairs belong to one class.
+        InputError: all pairs are consistent, or all are inconsistent.
     """
     truth = [pair.consistent for pair in pairs]
     if all(truth) or not any(truth):

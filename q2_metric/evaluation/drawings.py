@@ -1,4 +1,4 @@
-"""Draws each kind of figure from its part of ``Report.curves``."""
+"""Draws figures with matplotlib. The data of each kind of figure are in ``Report.curves``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 PANEL = 3.1
-"""Side of a panel in inches."""
+"""Width and height of a panel, in inches."""
 
 Panels = Mapping[str, Mapping[str, Any]]
 Styles = Mapping[str, Mapping[str, Any]]
-"""matplotlib's keywords for the line of each metric."""
+"""For each metric, matplotlib's keywords for its line, such as colour and label."""
 
 
 def _row(plt: Any, panels: Panels, rows: int = 1) -> tuple[Any, Any]:
@@ -22,7 +22,8 @@ def _row(plt: Any, panels: Panels, rows: int = 1) -> tuple[Any, Any]:
 
 
 def _legend(figure: Any, axes: Any, columns: int = 4) -> None:
-    """Draws one legend for all panels, below the panels."""
+    """Draws one legend for all panels, below the panels. Its entries come from ``axes``, one of the
+    panels."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)),
                   frameon=False)
@@ -51,7 +52,7 @@ def _precision_recall(plt: Any, panels: Panels, styles: Styles) -> Any:
 
 
 def _diagonal(plt: Any, panels: Panels) -> tuple[Any, Any]:
-    """Draws a row of unit squares, each with its diagonal."""
+    """Creates a figure with a row of panels, each with a grey diagonal. Returns figure and axes."""
     figure, axes = _row(plt, panels)
     for axis in axes[0]:
         axis.plot([0, 1], [0, 1], color="0.8", linewidth=0.8)

@@ -1,7 +1,8 @@
-"""Evidence: does SCALE's tree search find a supporting utterance? (SCALE, on ScreenEval)
+"""Evaluates evidence: does SCALE's tree search find an utterance that supports a sentence?
 
-The search runs for each sentence that the dialogue supports, and ends at one utterance. It is
-correct if people marked that utterance as supporting the sentence.
+The data set is ScreenEval, as in the SCALE paper. The search runs for each sentence that its
+dialogue supports, and ends at one utterance. The result is correct if people marked that utterance
+as support for the sentence.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ UNITS = "utterance"
 
 
 class Utterances:
-    """Splits texts at newlines, so that SCALE searches for an utterance instead of a sentence."""
+    """A splitter that replaces SCALE's sentence splitter. It splits dialogues at newlines, so that
+    SCALE searches for an utterance instead of a sentence."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """(start, end) of the non-empty lines of each text."""
+        """The character range (start, end) of each non-empty line of each text."""
         return [[match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
                 for text in texts]
 
@@ -45,15 +47,17 @@ def experiment(
     branches: int = ScaleSettings().branches,
     bar: Bar = silent,
 ) -> Report:
-    """Recall at 1 of supporting utterances, and the metrics' ROC-AUC.
+    """Measures how often the search finds a supporting utterance (recall at 1), and the metrics'
+    ROC-AUC.
 
-    ROC-AUC needs supported and other sentences, and is left out if there is only one class.
+    ROC-AUC needs both supported and unsupported sentences. Otherwise it is left out.
 
     Args:
         scale: the metric whose backbone and settings are used for the search.
-        columns: metrics that should separate supported sentences from others.
+        columns: the metrics whose ROC-AUC is measured.
         rows: sentences with their dialogues.
-        branches: branches of the search that ``scale`` was created with; named in the signature.
+        branches: number of branches of the tree search with which ``scale`` was created. It is
+            written into the signature.
         bar: opens a progress bar for the searches.
 
     Raises:
@@ -95,8 +99,8 @@ def experiment(
 def search(
     scale: MetricSource, examples: Sequence[Example], progress: Progress
 ) -> list[int | None]:
-    """The number of the line at which SCALE's tree search ends, for each example. Results are
-    cached."""
+    """For each example, the number (from 0) of the line of its knowledge at which SCALE's tree
+    search ends; ``None`` if nothing was searched. Results are cached."""
 
     keys = scale.keys(f"evidence by {UNITS}", examples)
     lines = dict[str, int | None]()

@@ -1,6 +1,7 @@
-"""The figures of a :class:`~q2_metric.evaluation.tables.Report`, as PNG and SVG.
+"""Draws the figures of a :class:`~q2_metric.evaluation.tables.Report`, as PNG and SVG.
 
-All figures are drawn from ``Report.curves`` alone, so that a saved report can be drawn again:
+The figures need only ``Report.curves``, so they can also be drawn for a report that was read from a
+file. For each kind of figure, ``Report.curves`` contains nested dictionaries:
 
 ===================  ===================================================================
 precision_recall     panel -> metric -> {consistent, inconsistent} -> x, y, threshold
@@ -32,7 +33,7 @@ SUFFIXES = ("png", "svg")
 DPI = 200
 
 _COLOURS = ("#0072B2", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
-"""Okabe and Ito's colours, which most colour-blind people can distinguish."""
+"""The colours of Okabe and Ito, which most colour-blind people can distinguish."""
 
 _DASHES: tuple[Any, ...] = ("-", "--", "-", (0, (4, 1.5)), "-.", ":", (0, (1, 1)))
 
@@ -50,7 +51,8 @@ _STYLE: Mapping[str, Any] = {
 
 
 def figures_in(folder: str | Path) -> list[Path]:
-    """The files of a folder whose names are those of figures, which :func:`draw` may replace."""
+    """The files in a folder that have the name of a figure, so that :func:`draw` may replace them.
+    """
     endings = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
     try:
         return [path for path in Path(folder).iterdir() if path.name.endswith(endings)]
@@ -59,7 +61,7 @@ def figures_in(folder: str | Path) -> list[Path]:
 
 
 def figures_of(name: str, folder: str | Path) -> list[Path]:
-    """The paths of all figures that :func:`draw` could write for a report of this name."""
+    """The paths of all figures that :func:`draw` could write for a report with this name."""
     return [Path(folder) / f"{_stem(name)}_{kind}.{suffix}"
             for kind in DRAWINGS for suffix in SUFFIXES]
 
@@ -71,7 +73,7 @@ def _stem(name: str) -> str:
 def draw(report: Report, folder: str | Path) -> list[Path]:
     """Draws all figures of a report into a folder, as ``NAME_KIND.png`` and ``.svg``.
 
-    Characters of the report's name that could form a path out of the folder become underscores.
+    In the file names, characters such as "/" in the report's name are replaced by underscores.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -118,8 +120,8 @@ def _save(figure: Any, stem: Path) -> list[Path]:
 
 
 def _styles(panels: Panels) -> Styles:
-    """The colour and dash pattern of each metric, chosen by its position among the report's
-    metrics."""
+    """The colour, dash pattern and label of each metric. Colours and patterns are assigned to the
+    metrics in the order in which they occur."""
     metrics = dict.fromkeys(metric for panel in panels.values() for metric in panel)
     return {
         metric: {

@@ -28,7 +28,10 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
     """Writes a report as JSON, CSV or markdown. The suffix of the path chooses the format.
 
     Args:
-        note: markdown below the title of the page that explains how to read the figures.
+        report: the report.
+        path: a path that ends in .json, .csv or .md.
+        note: a text in markdown that explains the results. A markdown file shows it below the
+            title; other files leave it out.
 
     Raises:
         InputError: the suffix is unknown, or the file cannot be written.
@@ -44,7 +47,7 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
 def to_json(report: Report) -> str:
     """The whole report as JSON. Each row of a table is a list in the order of the columns.
 
-    Curves are rounded to 5 digits, all on one line.
+    The numbers in curves are rounded to 5 digits, and all curves are on one line.
     """
     fields = {"format": FORMAT, **asdict(report)}
     # rounds all numbers
@@ -84,8 +87,9 @@ def read_json(path: str | Path) -> Report:
 
 
 def to_csv(report: Report) -> str:
-    """One line for each figure: table, row, column, value, low, high (the ends of an interval).
+    """The numbers of a report as CSV, one per line.
 
+    The columns are: table, row, column, value, and the ends of the value's interval (low, high).
     Texts are escaped so that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
     """
     out = io.StringIO()

@@ -1,6 +1,6 @@
-"""Reads responses that people labelled, from a file of any format that ``q2 score`` reads.
+"""Reads responses with human labels, from a file in any format that ``q2 score`` reads.
 
-A file is read only once, because it may be a pipe.
+Each file is opened only once, because it may be a pipe.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from q2_metric.rows.read import BadRow, read_rows
 def read_labelled(
     path: str | Path, columns: Columns, label: str | None = None, form: str | None = None
 ) -> list[Labelled]:
-    """The rows of a file with people's labels (:data:`~q2_metric.rows.columns.LABELS`), in order.
+    """Reads the rows of a file with their human labels, in order.
 
     Args:
         path, columns, form: as for :func:`q2_metric.rows.read.read_rows`.
-        label: column of the labels; by default the first usual name that the file has.
+        label: name of the column with the labels. With ``None``, it is the first column with a
+            usual name, such as "label". :data:`~q2_metric.rows.columns.LABELS` lists valid labels.
 
     Raises:
-        InputError: a row cannot be read, or there is no label; the message says where.
+        InputError: a row cannot be read or has no label; the message says which row.
     """
     lines = list(records(path, shown(path), form))
     labels = _labels(fields_of(lines), label)
@@ -44,14 +45,17 @@ def read_labelled(
 def read_scored(
     path: str | Path, column: str, label: str | None = None, form: str | None = None
 ) -> tuple[list[bool], list[float]]:
-    """Reads the labels of a file, and the numbers in one of its columns.
+    """Reads the human labels in a file, and the scores in one of its columns.
 
     Args:
         path, label, form: as for :func:`read_labelled`.
-        column: column of the numbers.
+        column: name of the column with the scores.
+
+    Returns:
+        The label of each row (true: consistent), and the score of each row.
 
     Raises:
-        InputError: a column is missing, a value is not a label, or a number is missing or invalid.
+        InputError: a column is missing, a value is not a label, or a score is missing or invalid.
     """
     rows = list(read_fields(path, form))
     return _labels(rows, label), _numbers(rows, column)

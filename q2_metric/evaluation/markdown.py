@@ -8,7 +8,8 @@ from q2_metric.evaluation.tables import Report, Table
 
 
 def to_markdown(report: Report, *, note: str = "") -> str:
-    """The report as a markdown page: title, note, facts, tables, signatures."""
+    """The report as a markdown page: title, facts such as the date, ``note`` (a text in markdown),
+    tables, and signatures."""
     lines = [f"# {report.title}", ""]
     facts = dict(report.facts)
     command = facts.pop("command", "")
@@ -27,7 +28,7 @@ def to_markdown(report: Report, *, note: str = "") -> str:
 
 
 def markdown_table(table: Table) -> list[str]:
-    """The lines of a table. Numbers are right-aligned."""
+    """The lines of a table in markdown. Columns of numbers are right-aligned."""
     titles = [column.title for column in table.columns]
     numbers = [i for i, column in enumerate(table.columns) if column.kind != "text"]
     return table_lines(titles, table.shown(), numbers)
@@ -40,8 +41,8 @@ def table_lines(
 
     Args:
         titles: titles of the columns.
-        rows: rows with a cell for each column; vertical bars in cells are escaped.
-        right: indexes of the columns that are right-aligned.
+        rows: rows with a cell for each column. Vertical bars in cells are escaped.
+        right: indices of the columns that are right-aligned.
 
     >>> table_lines(["a", "b"], [["x|y", "1"]], [1])
     ['| a | b |', '|---|---:|', '| x\\\\|y | 1 |']

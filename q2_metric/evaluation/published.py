@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 WOW_ACCURACY: Mapping[str, float] = {"q2": 0.773, "q2_no_nli": 0.731, "nli": 0.653}
-"""Accuracy at the threshold 0.5, on the 600 selected responses (Q2, table 3)."""
+"""Accuracy at the threshold 0.5 on the 600 selected responses of WoW (Q2, table 3)."""
 
 WOW_SYSTEM_LEVEL: Mapping[str, float] = {
     "q2": 0.9798,
@@ -20,12 +20,13 @@ WOW_SYSTEM_LEVEL: Mapping[str, float] = {
     "bertscore": 0.8467,
     "knowledge_bleu": 0.3051,
 }
-"""Mean Spearman correlation of simulated systems (Q2, table 4)."""
+"""Mean Spearman correlation between the score and the quality of simulated systems (Q2, table 4).
+"""
 
 WOW_AUC: Mapping[str, float] = {
     "q2": 0.809, "scale": 0.843, "bertscore": 0.664, "knowledge_f1": 0.659,
 }
-"""ROC-AUC on the 1,088 annotated responses (TRUE; SCALE with Flan-T5-large)."""
+"""ROC-AUC on the 1,088 annotated responses of WoW (TRUE paper; SCALE with Flan-T5-large)."""
 
 WOW_MEANS: Mapping[tuple[str, str], tuple[float, float | None, float | None]] = {
     ("dodeca", "consistent"): (0.696, 0.516, 0.1525),
@@ -35,20 +36,23 @@ WOW_MEANS: Mapping[tuple[str, str], tuple[float, float | None, float | None]] = 
     ("memnet", "inconsistent"): (0.135, None, 0.6204),
     ("memnet", "random"): (0.448, None, None),
 }
-"""Means of Q² and of Q² without NLI, and the share of unanswerable questions (Q2, table 2)."""
+"""For each system and class of its responses: the mean scores by Q² and by Q² without NLI, and the
+share of unanswerable questions (Q2, table 2)."""
 
 WOW_RANDOM_KNOWLEDGE: Mapping[str, tuple[float, float]] = {
     "same dialogue": (0.02, 0.9102),
     "other dialogue": (0.0, 0.9961),
 }
-"""Q² and the share of unanswerable questions with knowledge of another turn (Q2, table 10)."""
+"""Mean score by Q² and share of unanswerable questions, if responses are scored against the
+knowledge of another turn (Q2, table 10)."""
 
 WOW_LENGTH: Mapping[str, tuple[float, float]] = {
     "consistent": (69.49, 15.13),
     "inconsistent": (70.84, 15.79),
     "random": (69.44, 15.86),
 }
-"""Mean characters and tokens of dodecaDialogue's responses (Q2, table 11)."""
+"""Mean number of characters and of tokens in dodecaDialogue's responses, by class (Q2, table 11).
+"""
 
 _SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact",
          "paws", "fever", "vitc")
@@ -64,13 +68,14 @@ TRUE_AUC: Mapping[str, Mapping[str, float]] = {
     "bertscore": _true(80.8, 71.0, 58.0, 75.6, 51.0, 85.2, 66.4, 66.0, 70.8, 55.6, 59.3),
     "knowledge_f1": _true(76.1, 61.4, 46.2, 63.8, 51.1, 86.4, 65.9, 72.3, 51.1, 51.8, 61.4),
 }
-"""ROC-AUC by metric and set (TRUE; SCALE with Flan-T5-large)."""
+"""ROC-AUC by metric and data set of TRUE (TRUE paper; SCALE with Flan-T5-large)."""
 
 ECE: Mapping[str, float] = {"scale": 0.108}
-"""Mean ECE over the sets of TRUE, scores mapped to [0, 1] (SCALE with Flan-T5-large)."""
+"""Mean expected calibration error over the sets of TRUE, with scores mapped linearly to [0, 1]
+(SCALE with Flan-T5-large)."""
 
 DNLI_ACCURACY: Mapping[str, float] = {"q2": 0.7449, "nli": 0.6742}
-"""Accuracy on the gold part of the test set (Q2, table 6; threshold 0.1 for Q²)."""
+"""Accuracy on the gold part of Dialogue NLI's test set (Q2, table 6; threshold 0.1 for Q²)."""
 
 USR_CORRELATION: Mapping[str, tuple[float, float | None]] = {
     "q2": (0.4579, 0.4698),
@@ -78,7 +83,8 @@ USR_CORRELATION: Mapping[str, tuple[float, float | None]] = {
     "USR": (0.4468, 0.3175),
     "METEOR": (0.3909, 0.3328),
 }
-"""Spearman and Pearson correlation with "Uses Knowledge" (Q2, table 5)."""
+"""Spearman and Pearson correlation with people's rating "Uses Knowledge" (Q2, table 5)."""
 
 EVIDENCE_RECALL: Mapping[str, float] = {"scale": 0.471}
-"""Recall at 1 of a supporting utterance on ScreenEval (SCALE with Flan-T5-XL)."""
+"""How often a search finds a supporting utterance (recall at 1) on ScreenEval (SCALE with
+Flan-T5-XL)."""

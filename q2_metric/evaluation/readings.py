@@ -1,8 +1,8 @@
-"""The reading under which a labelled set is scored, as given by its annotation guideline.
+"""Says which definition of "supported" the annotation guideline of each labelled data set has.
 
-A reading says how statements without a checkable claim count. Under "consistent", chat and opinion
-do not count. Under "attributable" (AIS, BEGIN, FaithDial), the knowledge must contain every
-statement, and a response that claims nothing is not supported.
+We call such a definition a reading. There are two. With "consistent", chat and opinion do not
+count. With "attributable" (AIS, BEGIN, FaithDial), the knowledge must contain every statement, and
+a response that claims nothing is not supported.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from q2_metric.metrics.scale_settings import Reading
 
 USUAL: Reading = "consistent"
 ATTRIBUTABLE = frozenset(["ais_wow", "begin", "faithdial"])
-"""Sets whose guideline asks for a source of every statement; all others are "consistent"."""
+"""The data sets whose guideline requires that the knowledge contains every statement. The reading
+of all other sets is "consistent"."""
 
 
 def reading_of(name: str) -> Reading:
-    """The reading of a set, by its name.
+    """The reading (definition of "supported") of the data set with this name.
 
     >>> reading_of("ais_wow"), reading_of("frank")
     ('attributable', 'consistent')
@@ -26,7 +27,8 @@ def reading_of(name: str) -> Reading:
 
 
 def told(readings: Mapping[str, Reading]) -> str:
-    """The sentence below a table that says, for each data set, what counts as supported.
+    """The sentence to print below a table. It says which reading (definition of "supported") each
+    data set has.
 
     >>> told({"ais_wow": "attributable", "frank": "consistent"})
     'Definition of supported: "attributable" for ais_wow; "consistent" for frank.'

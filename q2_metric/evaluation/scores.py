@@ -1,7 +1,7 @@
-"""Columns of scores for the rows of a data set: by our metrics (cached) or from a file.
+"""Gets the scores of several metrics for the rows of a data set, by computing or from a file.
 
-Scores come from :mod:`q2_metric.engine.cache`, so a second run is fast. A metric is loaded only if
-the cache lacks a score.
+Computed scores are kept in :mod:`q2_metric.engine.cache`, so that a second run is fast. A metric is
+loaded only if the cache does not contain all scores.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from q2_metric.rows.columns import ALIASES
 from q2_metric.types import Comparison, Example, Score
 
 NEUTRAL = 0.5
-"""Stands for a missing value in statistics that need one. Tables say how many were missing."""
+"""The number that replaces a missing score in statistics. Tables say how many scores are missing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreSummary:
     """The parts of a :class:`~q2_metric.types.Score` that the experiments need.
 
-    ``questions`` and ``unanswered`` are numbers of questions. Both are ``None`` if the metric asks
-    no questions.
+    ``questions`` is the number of questions about the response, and ``unanswered`` the number of
+    those that the knowledge does not answer. Both are ``None`` if the metric asks no questions.
     """
 
     value: float | None
@@ -43,24 +44,27 @@ class ScoreSummary:
 
 @dataclass(frozen=True, slots=True)
 class ByGuideline:
-    """A metric with one version for each reading, which ``under`` returns."""
+    """A metric with one version for each reading (definition of "supported").
+
+    ``under`` returns the version for a reading. ``name`` is the name of the metric.
+    """
 
     name: str
     under: Callable[[Reading], ScoreSource]
 
 
 Scores = Mapping[str, Sequence[ScoreSummary | None]]
-"""A column of scores for each metric, over the same responses."""
+"""The scores of the same responses by several metrics, keyed by the metric's name."""
 
 
 class Bar(Protocol):
-    """Opens a progress bar."""
+    """Opens a progress bar with a title, for a total number of responses."""
 
     def __call__(self, title: str, total: int, /) -> AbstractContextManager[Progress]: ...
 
 
 class ScoreSource(Protocol):
-    """A column of scores by one metric."""
+    """Something that gives the scores of responses by one metric."""
 
     name: str
 
@@ -75,13 +79,13 @@ class ScoreSource(Protocol):
 
 
 class ScoreColumns:
-    """Scores of several metrics over the same examples, side by side.
+    """Gets the scores of several metrics for the same examples.
 
     Args:
-        sources: sources in display order. Each source gives all columns of its metric. A source by
-            guideline has one signature for each reading under which it scored.
-        reading: the reading for all sets; ``None`` uses the reading of each set's guideline.
-        bar: opens a progress bar for (title, total).
+        sources: one source of scores for each metric, in the order in which they are shown.
+        bar: opens a progress bar.
+        reading: the reading (definition of "supported") for all data sets. With ``None``, each set
+            has the reading of its annotation guideline.
     """
 
     def __init__(
@@ -98,26 +102,28 @@ class ScoreColumns:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns."""
+        """The names of all columns of the metrics."""
         return [column.name for source in self._sources for column in entry(source.name).columns]
 
     @property
     def signatures(self) -> dict[str, str]:
-        """The signature of each column that has given scores, by name of the column."""
+        """The signature of each column for which scores were requested, by name of the column."""
         return dict(self._signatures)
 
     def scores(
         self, examples: Sequence[Example], title: str = "", *, complete: bool = True
     ) -> dict[str, list[ScoreSummary | None]]:
-        """A column for each metric. The scores are in the order of ``examples``.
+        """The scores of each column of the metrics, in the order of ``examples``.
 
         Args:
-            examples: the examples of one set.
-            title: name of the set. It determines the reading and is shown beside the progress bar.
-            complete: raise an error if a source lacks some of the examples.
+            examples: the examples of one data set.
+            title: name of the data set. It determines the reading (definition of "supported"), and
+                is shown beside the progress bar.
+            complete: if true, a missing score is an error.
 
         Raises:
-            InputError: a source lacks some of the examples, or a metric raises an InputError.
+            InputError: a source has no score for some of the examples, or a metric raises an
+                InputError.
         """
         by_name: dict[str, list[ScoreSummary | None]] = {}
         reading = self.reading_of(title)
@@ -142,14 +148,12 @@ class ScoreColumns:
         return by_name
 
     def reading_of(self, name: str) -> Reading:
-        """The reading under which the set of this name is scored."""
+        """The reading (definition of "supported") for the data set with this name."""
         return self._reading or reading_of(name)
 
     def readings(self, names: Iterable[str]) -> str:
-        """A sentence for a table's note that names the readings of these sets.
-
-        "" if no metric has several readings.
-        """
+        """A sentence for the note below a table. It says which reading (definition of "supported")
+        each of these data sets has. It is "" if the readings make no difference to the metrics."""
         if not self._reading and not any(
                 isinstance(source, ByGuideline) for source in self._sources):
             return ""
@@ -157,7 +161,7 @@ class ScoreColumns:
 
 
 def values(column: Sequence[ScoreSummary | None]) -> list[float]:
-    """The values as numbers. A missing value becomes :data:`NEUTRAL`."""
+    """The values of scores as numbers. A missing value is replaced by :data:`NEUTRAL`."""
     return [NEUTRAL if item is None or item.value is None else item.value for item in column]
 
 
@@ -173,7 +177,7 @@ class MetricSource(CachedMetric):
 
 
 def scored(name: str, score: Score) -> ScoreSummary:
-    """The parts that the experiments keep of a score by the metric ``name``."""
+    """Extracts from a score what the experiments need. ``name`` is the name of the metric."""
     value = score.value if score.value is not None and math.isfinite(score.value) else None
     if entry(name).details != "questions":
         return ScoreSummary(value)
@@ -186,16 +190,16 @@ def scored(name: str, score: Score) -> ScoreSummary:
 
 
 class FileSource:
-    """A column of a file: scores by a metric that is not ours.
+    """Scores by any metric, from a column of a file.
 
     The rows of the file are matched to the rows of the data set. They are matched by their texts if
     the file has columns for response and knowledge, otherwise by id, otherwise by order.
 
     Args:
-        path: .csv, .jsonl, .tsv or .parquet.
-        found: the rows of the file (:func:`q2_metric.rows.formats.read_fields`).
-        column: column with the scores; also the metric's name.
-        rows: rows of the data set, in the order of the data set.
+        path: path of the file.
+        lines: the rows of the file, as :func:`q2_metric.rows.formats.read_fields` returns them.
+        column: name of the column with the scores; also the metric's name.
+        rows: the rows of the data set, in order.
 
     Raises:
         InputError: the column is missing, a value is not a number, or the rows cannot be
@@ -245,7 +249,7 @@ class FileSource:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """The score of each example; ``None`` for responses that are not in the file."""
+        """The score of each example; ``None`` for a response that is not in the file."""
         progress(len(examples))
         summaries: list[ScoreSummary | None] = []
         for example in examples:
@@ -255,13 +259,18 @@ class FileSource:
 
 
 def _named(rows: Sequence[Example]) -> set[str | None]:
-    """The ids that identify a row. An id that occurs twice, as in several sets, is left out."""
+    """The ids of the rows. If an id occurs twice, ids do not identify rows, and the result is
+    ``{None}``."""
     names = {row.id for row in rows}
     return names if len(names) == len(rows) else {None}
 
 
 def number_of(value: object, column: str, where: str) -> float | None:
-    """A score from a file; ``None`` for an empty cell or null, which mean that there is no score.
+    """Converts a cell of a file to a score; ``None`` if the cell is empty.
+
+    Args:
+        value: the content of the cell.
+        column, where: name of the column, and file and row, for error messages.
 
     Raises:
         InputError: the value is not a finite number.

@@ -1,6 +1,6 @@
-"""The result of an experiment: a :class:`Report` of tables and curves.
+"""The result of an experiment: a :class:`Report` with tables and curves.
 
-Numbers are rounded only when they are shown.
+The tables contain exact numbers, which are rounded only when they are shown.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any, Literal
 from q2_metric.evaluation.statistics import Interval
 
 Cell = str | int | float | Interval | None
-"""The content of a cell. ``None``: the figure was not measured or does not exist."""
+"""The content of a table's cell. ``None`` means that a number was not measured or does not exist.
+"""
 
 Kind = Literal["text", "count", "number", "percent", "hundred", "p"]
-"""How a column's numbers are shown; ``hundred`` means × 100 with one decimal, as usual for AUCs."""
+"""How the numbers of a column are shown. "hundred" multiplies them by 100, as is usual for AUCs.
+"percent" also adds a percent sign. "p" is for p-values."""
 
 NONE = "–"
 
@@ -31,9 +33,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: ``name`` for programs, ``title`` and ``note`` for people.
+    """A table. Programs find it by ``name``; ``title`` and ``note`` are for readers.
 
-    Each row has a cell for each column. The leftmost columns of kind ``text`` name the row.
+    Each row has a cell for each column. The first columns, of kind "text", say what the row is
+    about.
     """
 
     name: str
@@ -48,7 +51,7 @@ class Table:
                 raise ValueError(f"{self.name}: {len(row)} cells for {len(self.columns)} columns")
 
     def shown(self) -> list[list[str]]:
-        """The cells as text, row by row."""
+        """The cells of each row as strings, with rounded numbers."""
         return [
             [show(cell, column.kind) for cell, column in zip(row, self.columns, strict=True)]
             for row in self.rows
@@ -60,13 +63,13 @@ class Report:
     """The result of an experiment.
 
     Attributes:
-        name: name of the experiment ("wow").
-        title: title for people.
+        name: name of the experiment, such as "wow".
+        title: title for readers.
         tables: the tables, in the order in which they are shown.
+        signatures: the signature of each metric, by name.
         curves: the data of the figures: kind of figure -> title of a panel -> metric -> series of
             numbers by name (see :mod:`q2_metric.evaluation.figures`).
-        signatures: signatures of the metrics, by their names in the tables.
-        facts: command, date, version, seed and inputs, shown unchanged.
+        facts: facts about the run, such as "command", "date" and "version", shown unchanged.
     """
 
     name: str
@@ -78,7 +81,7 @@ class Report:
 
 
 def show(cell: Cell, kind: Kind) -> str:
-    """A cell as text.
+    """The content of a cell as a string. ``kind`` is the kind of its column.
 
     >>> show(Interval(0.7124, 0.68, 0.74), "hundred"), show(0.671, "percent"), show(None, "p")
     ('71.2 [68.0, 74.0]', '67.1 %', '–')

@@ -1,4 +1,4 @@
-"""Finds the score above which a response is best called consistent."""
+"""Finds the best threshold: responses with a higher score count as consistent."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ def best_threshold(
     rule: Rule = "balanced_accuracy",
     precision: float | None = None,
 ) -> float:
-    """The threshold above which a response is best called consistent.
+    """Finds the best threshold: responses with a higher score count as consistent.
 
     The threshold is half-way between two neighbouring scores. If several thresholds are equally
     good, the lowest one is returned.
 
     Args:
+        truth: for each response, true if people found it consistent.
+        scores: the score of each response.
         rule: the statistic that the threshold maximises.
-        precision: replaces ``rule``. The threshold then finds as many consistent responses as
-            possible, on condition that at least this share, in (0, 1], of the found responses is
-            consistent.
+        precision: a minimum precision in (0, 1], which replaces ``rule``. The threshold then has
+            the highest recall of consistent responses for which the precision is reached.
 
     Raises:
         InputError: all labels are equal, or the precision cannot be reached.

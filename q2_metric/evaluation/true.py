@@ -1,7 +1,7 @@
-"""TRUE: do scores separate consistent and inconsistent texts, set by set?
+"""Evaluates metrics on TRUE: do scores separate consistent from inconsistent texts?
 
-Honovich et al., NAACL 2022. Any csv with the columns ``grounding``, ``generated_text`` and
-``label`` (1 = consistent) is a set.
+TRUE (Honovich et al., NAACL 2022) is a collection of data sets. A file can be given as a further
+set: a .csv with the columns ``grounding``, ``generated_text`` and ``label`` (1 = consistent).
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from q2_metric.evaluation.tables import Column, Report, Table
 from q2_metric.metrics.registry import title
 
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
-"""Sets that can be given by name."""
+"""The data sets of TRUE that can be given by name."""
 
 SAME_SET = {"dialfact_a": "dialfact"}
-"""The published set of which a set is a part. Its published figure is shown beside the part."""
+"""Data sets that are a part of a published set, mapped to that set. The published result of the
+whole set is shown beside ours on the part."""
 
 
 def sets_here() -> list[str]:
-    """The sets of :data:`SETS` that are on this machine.
+    """The names of those sets in :data:`SETS` that are on this machine.
 
     A set that is a part of another set is listed only if the whole set is missing.
 
@@ -60,7 +61,10 @@ def sets_here() -> list[str]:
 
 
 def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
-    """The rows of sets, by name of the set. The name of a file is its stem.
+    """Reads data sets, and returns the rows of each set by its name.
+
+    Args:
+        sources: names in :data:`SETS` or paths of files. The name of a file is its stem.
 
     Raises:
         DataError: a set or a file is missing or malformed.
@@ -82,14 +86,14 @@ def experiment(
     against: str | None = None,
     bins: int = st.N_BINS,
 ) -> Report:
-    """ROC-AUC by set, comparison of the metrics, calibration.
+    """Measures each metric's ROC-AUC and calibration on each data set, and compares the metrics.
 
     Args:
         columns: the metrics.
-        sets: sets from :func:`read_sets`.
-        against: the metric that the others are compared with; by default token F1, or the
-            first metric if token F1 is missing.
-        bins: number of equally wide bins of the reliability curves.
+        sets: the sets, as :func:`read_sets` returns them.
+        against: name of the metric with which the others are compared. The default is token F1, or
+            the first metric if token F1 is missing.
+        bins: number of bins of equal width in the reliability curves.
     """
     truths = truths_of(sets)
     names = columns.names

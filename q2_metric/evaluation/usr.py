@@ -1,4 +1,7 @@
-"""Topical-Chat: correlation of scores with people's rating "Uses Knowledge" (Q², section 5.2)."""
+"""Evaluates metrics on Topical-Chat: do scores correlate with people's rating "Uses Knowledge"?
+
+This is the experiment of Q², section 5.2.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,12 @@ from q2_metric.metrics.registry import title
 
 
 def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = QUALITY) -> Report:
-    """Spearman's and Pearson's correlation of each metric with the ratings.
+    """Measures Spearman's and Pearson's correlation between each metric's scores and the ratings.
+
+    Args:
+        columns: the metrics.
+        rated: the responses with their ratings.
+        quality: name of the rated quality, for the title of the table.
 
     Raises:
         InputError: there are fewer than three responses, or all ratings are equal.

@@ -125,7 +125,8 @@ def of_column(name: str) -> tuple[Entry, MetricColumn]:
 
 
 def title(column: str) -> str:
-    """A column's title for people. A metric that is not registered keeps its own name."""
+    """The title that readers see for a column, such as "Q²" for "q2". A column of a metric that is
+    not registered is its own title."""
     return of_column(column)[1].title
 
 

@@ -1,4 +1,4 @@
-"""Areas under curves: the area of one metric with its interval, and differences of two areas."""
+"""The area under the ROC curve (AUC) of a metric, and the difference of two metrics' areas."""
 
 from __future__ import annotations
 
@@ -19,28 +19,34 @@ from q2_metric.evaluation.statistics.values import (
 from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED, resampled
 
 _RANKED_AT_ONCE = 1 << 21
-"""Maximum number of values that are ranked in one call (about 50 MB with their ranks)."""
+"""Maximum number of scores that the permutation test ranks in one call (about 50 MB)."""
 
 
 def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:
-    """Area under the ROC curve, in [0, 1]. A pair with equal scores counts as half right."""
+    """The area under the ROC curve, in [0, 1].
+
+    ``truth`` is true for each response that people found consistent. A pair of a consistent and an
+    inconsistent response with equal scores counts as half right.
+    """
     labels, values = checked(truth, scores)
     return float(sklearn_metrics().roc_auc_score(labels, values))
 
 
 def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
-    """Average precision of finding consistent responses, in [0, 1].
+    """The average precision with which consistent responses are found, in [0, 1].
 
-    It is the area under the precision-recall curve as a step function.
+    It is the area under the precision-recall curve, drawn as a step function. ``truth`` is true for
+    each response that people found consistent.
     """
     labels, values = checked(truth, scores)
     return float(sklearn_metrics().average_precision_score(labels, values))
 
 
 def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
-    """ROC-AUC with its 95 % interval, from percentiles of a bootstrap over responses.
+    """The ROC-AUC with its 95 % percentile interval, from a bootstrap over responses.
 
-    A resample with only one class is drawn again.
+    ``truth`` is true for each response that people found consistent. A resample in which all labels
+    are equal is drawn again.
     """
     labels, values = checked(truth, scores)
     drawn = resampled(
@@ -50,11 +56,15 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
 
 
 def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Tested:
-    """The AUC of ``first`` minus the AUC of ``second``, with the interval of a paired bootstrap and
-    the p-value of a two-sided permutation test.
+    """The AUC of one metric minus the AUC of another metric, on the same responses.
 
-    The test swaps the ranks of the two metrics for random responses (Bandos, Rockette
-    and Gur, 2005). The lowest possible ``p`` is ``2 / (N_BOOTSTRAP + 1)``.
+    The result has the interval of a paired bootstrap and the p-value of a two-sided permutation
+    test. The test swaps the ranks of the two metrics for random responses (Bandos, Rockette and
+    Gur, 2005). The lowest possible p-value is ``2 / (N_BOOTSTRAP + 1)``.
+
+    Args:
+        truth: for each response, true if people found it consistent.
+        first, second: the scores of the responses by the two metrics.
     """
     labels, one = checked(truth, first)
     _, other = checked(truth, second)
@@ -68,7 +78,8 @@ def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Tes
 
 
 def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
-    """The p-value of the permutation test for the difference of two AUCs."""
+    """The p-value of the permutation test in :func:`auc_difference`. ``one`` and ``other`` are the
+    scores of the responses by the two metrics."""
 
     def difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
         # The permutation swaps values within a response, so the labels stay in place.
@@ -89,12 +100,14 @@ def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
 
 
 def aucs(labels: Bools, values: Floats) -> Floats:
-    """ROC-AUC of each row, computed as the share of pairs in the right order (Mann and Whitney).
+    """The ROC-AUC of each row of an array, computed from ranks (Mann and Whitney).
 
-    scikit-learn computes one row at a time. For many resamples that is thousands of times slower.
+    scikit-learn computes only one AUC at a time, which is thousands of times slower for many
+    resamples.
 
     Args:
-        labels, values: arrays of shape (rows, responses) or (responses,).
+        labels: true for consistent responses. The shape is (rows, responses) or (responses,).
+        values: the scores of the responses, in the same shape.
     """
     ranks = scipy_stats().rankdata(values, axis=-1)
     positive = labels.sum(axis=-1)
@@ -105,7 +118,8 @@ def aucs(labels: Bools, values: Floats) -> Floats:
 
 
 def _both_classes(labels: Bools) -> Callable[[Places], Bools]:
-    """A function that says which resamples of these labels contain both classes."""
+    """Returns a function for :func:`~q2_metric.metrics.bootstrap.resampled`. It is true for each
+    resample in which the labels are not all equal."""
 
     def both(rows: Places) -> Bools:
         positive = labels[rows].sum(axis=1)

@@ -1,4 +1,4 @@
-"""Correlations of scores with people's ratings."""
+"""Correlations between scores and people's ratings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from q2_metric.metrics.bootstrap import resampled
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> Tested:
-    """Spearman's rank correlation of two series."""
+    """Spearman's rank correlation between two series of numbers, with interval and p-value."""
     return _correlation(scipy_stats().spearmanr, first, second)
 
 
 def pearson(first: ArrayLike, second: ArrayLike) -> Tested:
-    """Pearson's correlation of two series."""
+    """Pearson's correlation between two series of numbers, with interval and p-value."""
     return _correlation(scipy_stats().pearsonr, first, second)
 
 

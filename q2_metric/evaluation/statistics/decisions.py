@@ -1,4 +1,5 @@
-"""How well scores separate consistent from inconsistent responses: at one threshold and at all."""
+"""How well scores separate consistent from inconsistent responses, at one threshold or over all
+thresholds."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """Quality of decisions at a threshold, in [0, 1].
+    """The quality of decisions between consistent and inconsistent. All values are in [0, 1].
 
     The precision of a class is 0 if no response was assigned to the class.
     """
@@ -29,7 +30,10 @@ class Decisions:
 
 
 def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
-    """Accuracy, precision and recall if ``score > threshold`` means consistent."""
+    """Accuracy, precision and recall if a score above the threshold means consistent.
+
+    ``truth`` is true for each response that people found consistent.
+    """
     labels, values = checked(truth, scores)
     predicted = values > threshold
     precision, recall, _, _ = sklearn_metrics().precision_recall_fscore_support(
@@ -47,9 +51,10 @@ def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD)
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The points of a curve over all thresholds.
+    """The points of a ROC or precision-recall curve, one for each threshold.
 
-    Point ``i`` describes the responses whose score is at least ``threshold[i]``.
+    ``x[i]`` and ``y[i]`` are the rates that result if the responses whose score is at least
+    ``threshold[i]`` count as found.
     """
 
     x: tuple[float, ...]
@@ -58,17 +63,21 @@ class Curve:
 
 
 def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
-    """False positive rate and true positive rate over all thresholds."""
+    """The false positive rate (x) and the true positive rate (y) at each threshold.
+
+    Positive means consistent. ``truth`` is true for each response that people found consistent.
+    """
     labels, values = checked(truth, scores)
     false, true, thresholds = sklearn_metrics().roc_curve(labels, values)
     return Curve(_floats(false[1:]), _floats(true[1:]), _floats(thresholds[1:]))
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
-    """Recall (x) and precision (y) of finding one class, over all thresholds.
+    """The recall (x) and the precision (y) with which one class is found, at each threshold.
 
-    With ``consistent=False``, the class is the inconsistent responses. A response then counts as
-    found if its score is at most the threshold.
+    The class is the consistent responses, for which ``truth`` is true. With ``consistent=False``,
+    it is the inconsistent ones. A response then counts as found if its score is at most the
+    threshold.
     """
     labels, values = checked(truth, scores)
     sign = 1 if consistent else -1

@@ -1,4 +1,4 @@
-"""A value with its interval."""
+"""Statistics with their 95 % intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with the ends of its 95 % interval."""
+    """A statistic (``value``) with the lower and the upper end of its 95 % interval."""
 
     value: float
     low: float
@@ -23,22 +23,24 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A statistic with its bootstrap interval, and the p-value of a test against 0."""
+    """A statistic with its bootstrap interval, and the p-value of a test whether it differs from 0.
+    """
 
     interval: Interval
     p: float
 
 
 def around(value: float, drawn: Floats) -> Interval:
-    """A value with the interval that holds the middle 95 % of the drawn values.
+    """A statistic with its 95 % percentile interval.
 
-    There must be at least one drawn value.
+    ``drawn`` contains the statistic's value in each bootstrap resample, at least one value.
     """
     return Interval(value, *percentiles(drawn))
 
 
 def share_interval(hits: ArrayLike) -> Interval:
-    """The mean of values, such as zeros and ones, with its 95 % bootstrap percentile interval.
+    """The mean of numbers with its 95 % bootstrap percentile interval. ``hits`` are the numbers; if
+    they are 0 and 1, the mean is the share of ones.
 
     Raises:
         InputError: there is no value.

@@ -1,4 +1,5 @@
-"""Reliability curves and calibration errors, which show whether scores are probabilities."""
+"""Reliability curves and calibration errors. They show whether scores can be read as probabilities.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ from q2_metric.evaluation.statistics.values import Floats
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A bin [low, high) of a reliability curve.
+    """One bin of a reliability curve, for the scores in [low, high).
 
-    It holds the number of responses whose score is in the bin, their mean score, and the share of
-    them that people found consistent.
+    ``n`` responses have a score in the bin. ``score`` is their mean score, and ``consistent`` is
+    the share of them that people found consistent.
     """
 
     low: float
@@ -31,9 +32,10 @@ N_BINS = 10
 
 
 def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> list[Bin]:
-    """The bins that contain at least one response. The last bin includes the score 1.
+    """A reliability curve: the bins of equal width on [0, 1] that contain at least one response.
 
-    Scores outside [0, 1] are an error; :func:`min_max` maps them to [0, 1].
+    The last bin includes the score 1. Scores outside [0, 1] are an error; :func:`min_max` maps them
+    to [0, 1]. ``truth`` is true for each response that people found consistent.
     """
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(values) and (values.min() < 0 or values.max() > 1):
@@ -56,10 +58,11 @@ def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> l
 
 
 def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
-    """Expected calibration error, in [0, 1] (Naeini, Cooper and Hauskrecht, AAAI 2015).
+    """The expected calibration error, in [0, 1] (Naeini, Cooper and Hauskrecht, AAAI 2015).
 
-    For each bin of equal width, the error is |share consistent - mean score|. The result is the
-    mean of these errors, weighted by the number of responses in each bin.
+    The error of a bin is the distance between its responses' mean score and the share of them that
+    people found consistent (``truth``). The result is the mean error of the bins, weighted by the
+    number of responses in each bin.
     """
     filled = reliability(truth, scores, bins=bins)
     n = sum(bin_.n for bin_ in filled)
@@ -69,7 +72,8 @@ def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
 
 
 def min_max(scores: ArrayLike) -> Floats:
-    """The scores mapped linearly to [0, 1], as SCALE's authors do before computing the ECE.
+    """The scores mapped linearly to [0, 1]. SCALE's authors do so before they compute the expected
+    calibration error.
 
     If all scores are equal, each becomes 0.5.
     """

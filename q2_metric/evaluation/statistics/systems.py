@@ -1,4 +1,4 @@
-"""Simulates systems of known quality from labelled responses (Q², section 5)."""
+"""Simulates dialogue systems of known quality, from labelled responses (Q², section 5)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from q2_metric.metrics.bootstrap import SEED
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The settings of a simulation of systems.
+    """The settings of a simulation of dialogue systems.
 
     Attributes:
-        shares: share of inconsistent responses of each system, in [0, 1].
+        shares: for each system, the share of its responses that are inconsistent, in [0, 1].
         size: number of responses of a system.
-        repeats: how often all systems are drawn.
+        repeats: how often the responses of all systems are drawn.
     """
 
     shares: tuple[float, ...]
@@ -29,10 +29,10 @@ class Simulation:
 
 
 SYSTEMS = Simulation((0.05, 0.10, 0.15, 0.20, 0.25), size=350)
-"""The simulation for the correlation at system level (Q², section 5.1)."""
+"""The settings for the correlation at system level (Q², section 5.1)."""
 
 ROBUSTNESS = Simulation(tuple(i / 10 for i in range(11)), size=400)
-"""The simulation for the robustness curve (Q², section 5.4; the authors' code)."""
+"""The settings for the robustness curve (Q², section 5.4; the authors' code)."""
 
 
 def system_correlation(
@@ -42,14 +42,14 @@ def system_correlation(
 
     Each repeat follows the authors' code (sys_level.py). It draws ``size`` contexts with
     replacement, the same contexts for all systems. A system with the share c of inconsistent
-    responses has the inconsistent response in ``round(c * size)`` random contexts, and the
-    consistent response in the others. The score of a system is the mean over the system's
-    responses. If all systems of a repeat have equal scores, the correlation of the repeat counts as
-    0.
+    responses gives the inconsistent response in ``round(c * size)`` random contexts, and the
+    consistent response in the other contexts. The score of a system is the mean score of its
+    responses. If all systems of a repeat have equal scores, the repeat's correlation counts as 0.
 
     Args:
-        consistent, inconsistent: scores of the two responses of each context, in the same
-            order of contexts.
+        consistent, inconsistent: for each context, the scores of its consistent and of its
+            inconsistent response.
+        drawn: the settings of the simulation.
 
     Returns:
         The mean correlation over the repeats, with the 2.5th and 97.5th percentiles.
@@ -77,10 +77,14 @@ def system_correlation(
 def robustness(
     consistent: ArrayLike, inconsistent: ArrayLike, drawn: Simulation = ROBUSTNESS
 ) -> list[Interval]:
-    """Mean score of simulated systems, for each share of inconsistent responses.
+    """The mean score of simulated systems, for each share of inconsistent responses.
 
     A system has ``size`` responses, drawn with replacement. ``round(share * size)`` of the
     responses are inconsistent (Q², section 5.4; the authors' code).
+
+    Args:
+        consistent, inconsistent: the scores of all consistent and of all inconsistent responses.
+        drawn: the settings of the simulation.
     """
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if not len(good) or not len(bad):

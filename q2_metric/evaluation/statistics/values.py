@@ -1,4 +1,4 @@
-"""Converts labels and scores to arrays, and imports the libraries of the extra [meta]."""
+"""Converts labels and scores to arrays, and imports optional libraries (the extra ``meta``)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Places = NDArray[np.int64]
 
 
 def scipy_stats() -> Any:
-    """``scipy.stats``, which has no types."""
+    """Imports ``scipy.stats``, which has no type hints."""
     return optional("scipy.stats", "agreement with people", "scipy", "meta")
 
 
 def sklearn_metrics() -> Any:
-    """``sklearn.metrics``, which has no types."""
+    """Imports ``sklearn.metrics``, which has no type hints."""
     return optional("sklearn.metrics", "agreement with people", "scikit-learn", "meta")
 
 
 def checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
-    """Labels and scores as arrays.
+    """Converts labels (``truth``) and scores to arrays, and checks them.
 
     Raises:
-        InputError: there are more labels than scores or fewer, all labels are equal, or a score is
-            not finite.
+        InputError: the number of labels differs from the number of scores, all labels are equal, or
+            a score is not finite.
     """
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(labels) != len(values):

@@ -1,9 +1,9 @@
-"""Wizard of Wikipedia: the experiments of the Q² paper, for any metric.
+"""Evaluates metrics on Wizard of Wikipedia, with the experiments of the Q² paper.
 
 ::
 
     experiment.py   runs all experiments -> Report
     paper.py        the paper's tables: absolute scores, system level, robustness
-    controls.py     control experiments: knowledge of other turns, length
+    controls.py     control experiments: knowledge of other turns, length of responses
     responses.py    samples and pairs of the annotated responses
 """

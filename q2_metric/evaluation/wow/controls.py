@@ -1,7 +1,7 @@
 """Control experiments of the Q² paper (appendices C and D).
 
-One scores responses against the knowledge of another turn. The other asks how well the length of a
-response alone separates consistent from inconsistent responses.
+The first experiment scores responses against the knowledge of another turn. The second measures how
+well the length of a response alone separates consistent from inconsistent responses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ from q2_metric.types import Example
 def random_knowledge(
     columns: ScoreColumns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
 ) -> Table:
-    """Mean scores of consistent responses against the knowledge of other turns (Q², table 10)."""
+    """A table of the mean scores of consistent responses that are scored against the knowledge of
+    other turns (Q², table 10).
+
+    Args:
+        columns: the metrics.
+        annotated: all annotated responses, whose knowledge is used.
+        selected: the responses that the paper selected; only the consistent ones are scored.
+    """
     consistent = [row.example for row in selected if row.consistent]
     kinds = {
         "own": consistent,
@@ -68,15 +75,16 @@ def other_knowledge(
     same_dialogue: bool,
     seed: int = SEED,
 ) -> list[Example]:
-    """The examples, each with the knowledge of another turn in place of its own.
+    """Replaces the knowledge of each example by the knowledge of another, random turn.
 
-    An example without such a turn is left out.
+    An example is left out if there is no such turn.
 
     Args:
         examples: the examples.
-        annotated: the responses whose knowledge is drawn.
-        same_dialogue: whether the other turn is in the same dialogue or in another one.
-        seed: seed of the random draw.
+        annotated: the responses from whose turns the knowledge is taken.
+        same_dialogue: true if the other turn must be in the example's own dialogue, false if it
+            must be in another dialogue.
+        seed: seed of the random choice.
     """
     by_dialogue: dict[str, list[str]] = {}
     for row in annotated:
@@ -98,12 +106,17 @@ def other_knowledge(
 
 
 def _dialogue(example: Example) -> str:
-    """The episode of a dialogue, taken from an id of the form ``episode-round-system``."""
+    """The name of the dialogue to which a response belongs. It is the first part of the response's
+    id, which has the form ``episode-round-system``."""
     return (example.id or "").split("-")[0]
 
 
 def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table:
-    """Length of the responses, and the ROC-AUC of length alone (Q², table 11)."""
+    """A table of the mean length of responses by system and class (Q², table 11).
+
+    Its note has the ROC-AUC of length alone. ``annotated`` are all annotated responses, and
+    ``selected`` those that the paper selected.
+    """
     lines: list[tuple[Cell, ...]] = []
     for system in SYSTEMS:
         own = [row for row in selected if row.system == system]

@@ -1,8 +1,8 @@
-"""Wizard of Wikipedia: the experiments of the Q² paper, for any metric.
+"""Runs the experiments of the Q² paper on Wizard of Wikipedia, for any metric.
 
-People annotated 1,088 responses: in each of 544 contexts, one response of each of two systems. The
-paper selected 600 of the responses: 150 consistent and 150 inconsistent ones of each system. These
-experiments differ from the paper in two ways:
+People annotated 1,088 responses: in each of 544 contexts, one response by each of two systems. The
+paper selected 600 of them: 150 consistent and 150 inconsistent responses by each system. Our
+experiments differ from those of the paper in two ways:
 
 - The paper's random sample of responses is not published. Ours has 150 annotated responses of each
   system.
@@ -38,12 +38,12 @@ def rows() -> list[Labelled]:
 
 
 def experiment(columns: ScoreColumns, *, control: bool = True) -> Report:
-    """All tables of the paper on Wizard of Wikipedia.
+    """Computes all tables that the paper has on Wizard of Wikipedia.
 
     Args:
         columns: the metrics.
-        control: also score consistent responses against the knowledge of other turns, which needs
-            about 440 more scores. Metrics from a file do not have these scores.
+        control: if true, consistent responses are also scored against the knowledge of other turns.
+            This needs about 440 more scores, which scores from a file do not include.
 
     Raises:
         DataError: the data set is not on this machine.

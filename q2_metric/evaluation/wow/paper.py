@@ -1,4 +1,5 @@
-"""The paper's tables (absolute scores, system level, robustness), and which metrics beat which."""
+"""The tables of the Q² paper (absolute scores, system level, robustness), and a table that compares
+our metrics with baselines."""
 
 from __future__ import annotations
 
@@ -29,9 +30,13 @@ _MEASURES = (
 
 
 def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
-    """A table that says which baselines each of our metrics beats.
+    """A table that says which baselines (such as token F1) each of our metrics does not beat.
 
-    ``None`` without metrics or baselines. ``tables`` must include the tables of :data:`_MEASURES`.
+    ``None`` without metrics or baselines.
+
+    Args:
+        tables: tables with the results. They include the three tables that :data:`_MEASURES` names.
+        names: the names of all metrics in the tables.
     """
     by_name = {table.name: table for table in tables}
     # Our metrics have evidence, baselines have none. Metrics from a file are left out.
@@ -63,7 +68,12 @@ def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
 def absolute(
     annotated: Sequence[Labelled], by_text: Scores, selected: Sequence[Labelled], chosen: Scores
 ) -> Table:
-    """Mean scores by system and class (Q², table 2)."""
+    """A table of mean scores by system and by class of response (Q², table 2).
+
+    Args:
+        annotated, by_text: all annotated responses, and their scores.
+        selected, chosen: the responses that the paper selected, and their scores.
+    """
     lines: list[tuple[Cell, ...]] = []
     for system in SYSTEMS:
         for kind in ("inconsistent", "consistent", "random"):
@@ -100,8 +110,8 @@ def absolute(
 
 
 def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
-    """Rank correlation between the mean scores of simulated systems and their quality (Q², table
-    4)."""
+    """A table of each metric's rank correlation between the mean score of a simulated system and
+    the system's quality (Q², table 4). ``scores`` are those of the annotated responses."""
     good, bad = pairs(annotated)
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
@@ -123,8 +133,8 @@ def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
 
 
 def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
-    """Mean scores of simulated systems with growing shares of inconsistent responses (Q², figure
-    4)."""
+    """A table of the mean scores of simulated systems, by their share of inconsistent responses
+    (Q², figure 4). ``scores`` are those of the selected responses."""
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         lines.append((title(metric), *(point.value for point in falling(selected, column))))
@@ -140,7 +150,10 @@ def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
 
 
 def falling(selected: Sequence[Labelled], column: Sequence[ScoreSummary | None]) -> list[Interval]:
-    """The robustness curve of a metric: its mean score at each share of inconsistent responses."""
+    """The mean score of simulated systems by one metric, at each share of inconsistent responses.
+
+    ``column`` contains the metric's scores of the selected responses.
+    """
     numbers = values(column)
     good = [number for row, number in zip(selected, numbers, strict=True) if row.consistent]
     bad = [number for row, number in zip(selected, numbers, strict=True) if not row.consistent]

@@ -1,4 +1,4 @@
-"""Samples and pairs of the annotated responses, and statistics of groups of responses."""
+"""Draws samples and pairs from the annotated responses, and computes means and shares of them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell
 
 RANDOM_SAMPLE = 150
-"""Responses in a system's random sample: as many as are selected of each class."""
+"""Number of responses in the random sample of a system. The paper selected the same number of
+consistent and of inconsistent responses."""
 
 SYSTEM_NAMES = {"dodeca": "dodecaDialogue", "memnet": "MemNet"}
 
 
 def truths(rows: Sequence[Labelled]) -> list[bool]:
-    """For each row, whether people found it consistent."""
+    """The human label of each row: true if people found the response consistent."""
     return [row.consistent for row in rows]
 
 
 def sample(annotated: Sequence[Labelled], system: str, seed: int = SEED) -> list[int]:
-    """The random sample of a system, as sorted indexes of ``annotated``."""
+    """Draws a random sample of a system's responses, and returns their indices in ``annotated``."""
     own = [i for i, row in enumerate(annotated) if row.system == system]
     return sorted(Random(seed).sample(own, min(RANDOM_SAMPLE, len(own))))
 
 
 def pairs(annotated: Sequence[Labelled]) -> tuple[list[int], list[int]]:
-    """Indexes of the consistent and the inconsistent response of each context that has both."""
+    """Finds the contexts with one consistent and one inconsistent response.
+
+    The first list contains the index in ``annotated`` of each context's consistent response, the
+    second list that of its inconsistent response.
+    """
     good, bad = [], []
     for first in range(0, len(annotated), len(SYSTEMS)):
         one, other = first, first + 1
@@ -45,10 +50,11 @@ def mean(numbers: Sequence[float]) -> Cell:
 
 
 def asked(scores: Scores) -> tuple[Cell, Cell, Cell]:
-    """Number of questions, share of unanswerable questions, share of responses with a question.
+    """The number of questions, the share of them that the knowledge does not answer, and the share
+    of responses with a question.
 
-    The figures are those of the first metric that asks questions. They are ``None`` if no metric
-    does.
+    The numbers are those of the first metric that asks questions. They are ``None`` if no metric
+    asks questions.
     """
     for column in scores.values():
         known = [item for item in column if item is not None and item.questions is not None]
