@@ -1,4 +1,5 @@
-"""BM25 over a pool of snippets. It is a ranker, and the first stage of other rankers."""
+"""Ranks the snippets of a pool by BM25. The ranker can also be the first stage of another ranker.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked
 from q2_metric.text.alignment import FUNCTION_WORDS
 
 TURNS = 3
-"""Number of last turns of a dialogue that form the query, so that it contains question and subject.
-"""
+"""Number of turns at the end of a dialogue that form the query. The last turn alone often does not
+name the subject."""
 
 
 class Bm25Index:
@@ -37,7 +38,7 @@ class Bm25Index:
             self._index.index(terms, show_progress=False)
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """The BM25 score of each text for the query, at least 0."""
+        """The BM25 score (at least 0) of each indexed text for the query."""
         words = [word for word in stems(query) if word in self._vocabulary]
         if not words:
             return np.zeros(self._count, np.float32)
@@ -50,9 +51,9 @@ class Bm25Index:
 
 
 class Bm25:
-    """Ranks snippets by BM25; the query is the last turns of the dialogue.
+    """Ranks snippets by BM25. The query is the last turns of the dialogue.
 
-    The indexed text of a snippet is its domain, entity name, question and answer.
+    The indexed text of a snippet consists of its domain, entity name, question and answer.
     """
 
     name = "bm25"
@@ -70,8 +71,8 @@ class Bm25:
 
 
 def top(pool: Pool, scores: NDArray[np.float32], k: int) -> list[Ranked]:
-    """The ``k`` snippets of a pool with the highest scores. Snippets with equal scores keep the
-    pool's order."""
+    """The ``k`` snippets of a pool with the highest scores, best first. Snippets with equal scores
+    keep the pool's order. ``scores`` contains the score of each snippet of the pool."""
     order = np.argsort(-scores, kind="stable")[:k]
     return [Ranked(pool.snippets[i], float(scores[i])) for i in order]
 

@@ -1,11 +1,11 @@
-"""The ranker that comes with the package. It uses sentence vectors and the entities of the
-dialogue.
+"""The ranker that comes with the package. It uses sentence vectors and the entities that the
+dialogue mentions.
 
-A snippet's score is a sum of log-odds from the evidence that the paper's cross-encoder reads as one
-text: how near the user's question is to the snippet's question (q–Q) and to its answer (q–A), and
-whether and when the dialogue mentioned the snippet's entity. The weights were learned on dialogues
-made from snippets (:mod:`tools.training.selection`). The ranker needs no first stage, because one
-matrix product scores all snippets of a pool.
+A snippet's score is a weighted sum of three kinds of features: how similar the user's question is
+to the snippet's question (q–Q) and to its answer (q–A), whether and when the dialogue mentioned the
+snippet's entity, and whether the snippet's domain fits. The weights were learned on dialogues made
+from snippets (:mod:`tools.training.selection`). The ranker needs no first stage, because one matrix
+product scores all snippets of a pool.
 """
 
 from __future__ import annotations
@@ -36,25 +36,29 @@ MENTION_FEATURES = (
     "mentioned", "closeness", "share", "turns_ago", "latest", "second", "last_turn", "by_system",
     "place",
 )
-"""The features of a mention. :func:`mention_features` computes them."""
+"""The names of the features of an entity's mention. :func:`mention_features` computes them."""
 DOMAIN_FEATURES = ("domain_named", "domain_of_latest")
-"""The features of a domain: whether the last turn names the domain, and whether the entity
-mentioned last belongs to it."""
+"""The names of a domain's two features: whether the last turn names the domain, and whether the
+entity mentioned last belongs to the domain."""
 
 Compare = Literal["vectors", "words"]
 
 EGR_MARGIN = 0.5
-"""EGR may reorder only snippets whose log-odds are within this margin of the first snippet's. The
-value is the best of 0.5, 1, 2, 4 and no margin on held-out dialogues of the recipe. (The ranker
-itself weighs recency.)"""
+"""After this ranker, Entity Guided Reranking may move a snippet only if its score is at most this
+much below the best score. On held-out dialogues of the training recipe, 0.5 was better than 1, 2, 4
+and no margin. (The ranker itself already prefers entities that were mentioned recently.)"""
 PLACING = frozenset("in near around by from to of".split())
-"""If one of these words precedes a name, the name says where something is."""
+"""Prepositions of place. A name after one of them often says where something else is ("near the
+Yale Hotel")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of the evidence: ``text`` (for q–Q and q–A), and the ``mention`` and ``domain``
-    features."""
+    """The learned weights of the features.
+
+    ``text`` weighs the similarities with a snippet's question and with its answer. ``mention``
+    weighs :data:`MENTION_FEATURES`, and ``domain`` weighs :data:`DOMAIN_FEATURES`.
+    """
 
     text: Floats
     mention: Floats
@@ -62,17 +66,21 @@ class Weights:
 
 
 class Similar(Protocol):
-    """Compares texts with the questions and the answers of a pool."""
+    """A function that compares texts with the questions and answers of a pool's snippets."""
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """The mean similarity of the texts with each snippet's question and answer: (snippets, 2),
-        at most 1."""
+        """The similarity of the texts, on average, with each snippet's question and with its
+        answer. It is at most 1. The shape of the array is (snippets, 2)."""
         ...
 
 
 class SimilarVectors:
-    """Similarity by sentence vectors. ``questions`` and ``answers`` have the shape (snippets,
-    size)."""
+    """Similarity by sentence vectors.
+
+    Args:
+        asked, answered: the question and the answer of each snippet.
+        vectors: a function that turns texts into unit vectors.
+    """
 
     def __init__(self, asked: Sequence[str], answered: Sequence[str], vectors: Any) -> None:
         self.questions: Floats = vectors(asked)
@@ -87,7 +95,11 @@ class SimilarVectors:
 
 
 class SimilarWords:
-    """Similarity by BM25, divided by the best BM25 score in the pool."""
+    """Similarity by BM25 scores, divided by the highest score in the pool.
+
+    Args:
+        asked, answered: the question and the answer of each snippet.
+    """
 
     def __init__(self, asked: Sequence[str], answered: Sequence[str]) -> None:
         self._indices = (Bm25Index(asked), Bm25Index(answered))
@@ -101,13 +113,15 @@ class SimilarWords:
 
 
 class PoolIndex:
-    """A pool's texts prepared for comparison, with its entities and domains.
+    """The texts of a pool, prepared for comparison, with the pool's entities and domains.
 
-    ``entity`` holds an index into ``entities`` for each snippet, and ``domain`` an index into
-    ``domains``.
+    ``entities`` and ``domains`` list the entities and domains of the pool. ``entity`` contains, for
+    each snippet, the index of its entity, and ``domain`` the index of its domain.
 
     Args:
-        vectors: turns texts into unit vectors. With ``None``, texts are compared by BM25.
+        pool: the pool.
+        vectors: a function that turns texts into unit vectors. With ``None``, texts are compared by
+            BM25.
     """
 
     def __init__(self, pool: Pool, vectors: Any = None) -> None:
@@ -128,11 +142,12 @@ class PoolIndex:
 
 
 class BundledRanker:
-    """Scores every snippet of a pool, without a download and without torch.
+    """A ranker that scores every snippet of a pool. It needs neither a download nor torch.
 
     Args:
-        compare: how texts are compared: by "vectors", or by "words" (BM25) with the weights that
-            were learned for vectors. "words" gives an ensemble a different second ranker.
+        compare: how texts are compared: by sentence "vectors", or by "words" (BM25). Both use the
+            weights that were learned with vectors. In a vote of two rankers, "words" can be the
+            second one.
 
     Raises:
         InputError: ``compare`` is unknown.
@@ -155,13 +170,13 @@ class BundledRanker:
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ``k`` best snippets of the whole pool for each dialogue."""
+        """The ``k`` best snippets of the pool for each dialogue, best first."""
         index = self.index(pool)
         return [top(pool, scores(dialogue, index, self._weights), k) for dialogue in dialogues]
 
 
 def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
-    """The score of each snippet of the pool. A score can be any real number."""
+    """The score of each snippet of the pool for a dialogue. A score can be any real number."""
     mentions = index.finder.mentions(dialogue)
     similar = index.similar(last_words(dialogue, mentions))
     entity = np.zeros(len(index.entities), np.float32)
@@ -173,7 +188,7 @@ def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
 
 
 def bundled_weights() -> Weights:
-    """The weights of the evidence that the recipe learned with sentence vectors."""
+    """Loads the weights that come with the package. They were learned with sentence vectors."""
     from q2_metric.models.bundled.selection import learned
 
     arrays = learned()
@@ -181,7 +196,7 @@ def bundled_weights() -> Weights:
 
 
 def without(text: str, name: str | None) -> str:
-    """The words of a text, with a name removed if it occurs in the text.
+    """The words of a text, without a name that occurs in the text.
 
     >>> without("Is there parking at A and B Guest House?", "A AND B GUEST HOUSE")
     'is there parking at'
@@ -194,8 +209,8 @@ def without(text: str, name: str | None) -> str:
 
 
 def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]:
-    """The words of the last turn, once for each of its readings, without the names that it
-    mentions."""
+    """The words of the last turn without the names that it mentions. There is one text for each
+    transcription of the turn by a speech recogniser."""
     place = max(i for i, turn in enumerate(dialogue.turns) if turn is dialogue.last)
     inside = {i for m in mentions if m.turn == place for i in range(m.start, m.end)}
     texts = []
@@ -209,12 +224,11 @@ def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]
 def mention_features(
     dialogue: Dialogue, mentions: Sequence[NameMention]
 ) -> list[tuple[Entity, Floats]]:
-    """The mentioned entity and the features of each mention, in the order of
-    :data:`MENTION_FEATURES`.
+    """The entity and the features of each mention, in the order of :data:`MENTION_FEATURES`.
 
     ``turns_ago`` is log(1 + number of turns since the mention). ``latest`` is 1 for the last name
-    in the dialogue, and ``second`` for the last but one. ``place`` is 1 if the name follows "in" or
-    "near", and so says where something else is.
+    in the dialogue, and ``second`` is 1 for the last but one. ``place`` is 1 if a preposition such
+    as "near" precedes the name, so that the name may say where something else is.
     """
     last = len(dialogue.turns) - 1
     words = {i: spoken_words(dialogue.turns[i].text) for i in {m.turn for m in mentions}}
@@ -238,7 +252,7 @@ def mention_features(
 
 
 def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
-    """Whether the text ends with one of the words. An article after the word is ignored."""
+    """Whether the last word in ``before`` is one of ``words``. An article at the end is ignored."""
     said = [word for word in before[-2:] if word not in ("the", "a", "an")]
     return bool(said) and said[-1] in words
 
@@ -246,7 +260,8 @@ def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
 def by_entity(
     features: Iterable[tuple[Entity, Floats]], index: PoolIndex
 ) -> dict[int, list[Floats]]:
-    """The features of each entity's mentions, keyed by the entity's index."""
+    """Groups the features of mentions by entity. A key is the entity's index in
+    ``index.entities``."""
     places = {entity: i for i, entity in enumerate(index.entities)}
     grouped: dict[int, list[Floats]] = {}
     for entity, row in features:
@@ -257,7 +272,7 @@ def by_entity(
 def domain_features(
     dialogue: Dialogue, mentions: Sequence[NameMention], index: PoolIndex
 ) -> Floats:
-    """The :data:`DOMAIN_FEATURES` of each domain of the pool: an array (domains, 2)."""
+    """The :data:`DOMAIN_FEATURES` of each domain of the pool, in the shape (domains, 2)."""
     words = set(plain_words(dialogue.last.text))
     latest = max(mentions, key=lambda m: (m.turn, m.end), default=None)
     return np.array(

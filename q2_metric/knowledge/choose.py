@@ -18,11 +18,13 @@ def load_ranker(
     name: str = BUNDLED, *, first: str = BUNDLED, narrow: int | None = None,
     device: str = "auto", batch_size: int | None = None,
 ) -> Ranker:
-    """Loads a ranker: "bundled", "bundled-words", "bm25", or the folder of a trained RSS model.
+    """Loads a ranker by its name.
 
     Args:
-        first, narrow: the name of RSS's first stage, and the number of snippets that it keeps.
-        device, batch_size: device and batch size of RSS.
+        name: "bundled", "bundled-words", "bm25", or the folder of a trained RSS model.
+        first: for an RSS model, the name of the ranker that is its first stage.
+        narrow: number of snippets that the first stage keeps; ``None`` means the default.
+        device, batch_size: device and batch size of the RSS model.
 
     Raises:
         InputError: there is no such ranker or folder.
@@ -52,8 +54,14 @@ def load_ranker(
 def combined(
     rankers: Sequence[Ranker], egr: Matching | None = "exact", vote: Vote = "hard"
 ) -> Ranker:
-    """Makes one ranker of several. Each ranker is followed by EGR (unless ``egr`` is ``None``), and
-    several rankers vote."""
+    """Combines several rankers into one.
+
+    Args:
+        rankers: the rankers. Several rankers vote.
+        egr: how Entity Guided Reranking, which follows each ranker, finds names in the dialogue;
+            ``None`` for no reranking.
+        vote: how the rankers vote: "hard" (by ranks) or "soft" (by probabilities).
+    """
     guided: list[Ranker] = [EntityGuided(r, egr) for r in rankers] if egr else list(rankers)
     return guided[0] if len(guided) == 1 else Ensemble(guided, vote)
 
@@ -61,7 +69,12 @@ def combined(
 def load_detector(
     name: str, pool: Pool, *, device: str = "auto", batch_size: int | None = None
 ) -> Detector:
-    """Loads a detector: "bundled", which uses the pool, or the folder of a trained detector.
+    """Loads a detector, which finds the dialogues whose last turn needs knowledge.
+
+    Args:
+        name: "bundled", or the folder of a trained detector.
+        pool: the pool of snippets, with whose questions the bundled detector compares turns.
+        device, batch_size: device and batch size of a trained detector.
 
     Raises:
         InputError: there is no such detector or folder.

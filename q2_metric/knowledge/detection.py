@@ -1,5 +1,5 @@
-"""Detectors, which find the turns that need knowledge (DSTC9 track 1, subtask 1), and their
-evaluation."""
+"""Detects the dialogue turns that need knowledge (DSTC9 track 1, subtask 1), and evaluates
+detectors."""
 
 from __future__ import annotations
 
@@ -35,18 +35,20 @@ REQUESTS = (
     "do they have any in another area", "is there one that is moderately priced",
     "what is the name of it", "how about something else", "i need to leave after five",
 )
-"""Requests that a dialogue system answers from its database. They need no snippet."""
+"""User requests that a dialogue system answers from its database, so that they need no snippet."""
 
 
 class BundledDetector:
-    """Compares the last turn with the questions of the pool and with database requests.
+    """A detector that compares the last turn with the questions of a pool and with requests.
 
-    P(needs knowledge) is a logistic function of two similarities: with the nearest question and
-    with the nearest request. The bundled sentence vectors give the similarities. The weights come
-    from the recipe (:mod:`tools.training.selection`).
+    P(needs knowledge) is a logistic function of two similarities: with the most similar question of
+    the pool, and with the most similar request in :data:`REQUESTS`.
 
     Args:
-        pool: the pool whose questions are compared. Snippets without a question are left out.
+        pool: the pool of snippets. Snippets without a question are left out.
+        vectors: a function that turns texts into unit vectors; the default is the bundled one.
+        weights: the weights of the logistic function; the default is the bundled weights, which
+            :mod:`tools.training.selection` learned.
 
     Raises:
         InputError: no snippet of the pool has a question.
@@ -71,8 +73,8 @@ class BundledDetector:
         return [float(p) for p in 1 / (1 + np.exp(-logits))]
 
     def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """An array (texts, 3): similarity with the nearest question, with the nearest request, and
-        1."""
+        """For each text, the similarity with the most similar question, the similarity with the
+        most similar request, and the constant 1. The shape is (texts, 3)."""
         from q2_metric.knowledge.mentions import spoken_words
 
         read = self._vectors([" ".join(spoken_words(text)) for text in texts])
@@ -96,10 +98,11 @@ def _request_vectors(vectors: Any) -> NDArray[np.float32]:
 
 
 class EncoderDetector:
-    """A detector that reads the dialogue with a transformer with one head.
+    """A detector that reads the dialogue with a trained transformer encoder.
 
     Args:
         model: a folder that :func:`train_detector` wrote.
+        device, batch_size: device and batch size of the encoder.
 
     Raises:
         MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
@@ -118,7 +121,10 @@ class EncoderDetector:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Precision, recall and F1 of "needs knowledge", in [0, 1]. An undefined value is 0."""
+    """The quality of a detector: precision, recall and F1 of "needs knowledge", in [0, 1].
+
+    An undefined value is 0. Of ``n`` turns, ``positives`` need knowledge.
+    """
 
     n: int
     positives: int
@@ -130,7 +136,12 @@ class Detection:
 def evaluate_detection(
     probabilities: Sequence[float], targets: Sequence[bool]
 ) -> Detection:
-    """Precision, recall and F1. A probability above :data:`THRESHOLD` means "needs knowledge".
+    """Computes precision, recall and F1 of a detector.
+
+    Args:
+        probabilities: the detector's P(needs knowledge) of each turn. Above :data:`THRESHOLD`, the
+            turn counts as needing knowledge.
+        targets: the human label of each turn: true if it needs knowledge.
 
     Raises:
         InputError: there are no turns, or the lengths differ.
@@ -152,6 +163,17 @@ def train_detector(
     report: Report | None = None,
 ) -> Progress:
     """Trains a detector from an encoder and saves the model with the best dev F1 in ``folder``.
+
+    Args:
+        base: Hub name or folder of an encoder.
+        dialogues, targets: the dialogues of the training set, and for each whether its last turn
+            needs knowledge.
+        dev_dialogues, dev_targets: the same for the development set.
+        folder: folder of the trained model.
+        settings: settings of the training run.
+        length: maximum number of tokens of an input.
+        device: "auto", "cpu", "cuda", …
+        report: called after each evaluation (see :func:`~q2_metric.knowledge.training.train`).
 
     Raises:
         InputError: there are no turns, or a setting is wrong.

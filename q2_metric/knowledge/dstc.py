@@ -25,8 +25,9 @@ from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet, Turn
 class TurnLabel:
     """The human label of a dialogue's last turn.
 
-    ``knowledge`` has the keys of the snippets that the turn needs. ``response`` is the gold answer.
-    Both are empty if ``target`` is false.
+    ``target`` is true if the turn needs knowledge. ``knowledge`` then contains the keys of the
+    snippets that the turn needs, and ``response`` is the reference response. Otherwise, both are
+    empty.
     """
 
     target: bool
@@ -45,10 +46,12 @@ def read_knowledge(path: str | Path) -> Pool:
 
 
 def knowledge_of(value: object, path: str | Path) -> Pool:
-    """The snippets in the parsed content of a ``knowledge.json``; see :func:`read_knowledge`.
+    """Turns the parsed content of a ``knowledge.json`` into a pool of snippets.
+
+    ``path`` is the path of the file, for error messages.
 
     Raises:
-        InputError: as for :func:`read_knowledge`; the message names ``path``.
+        InputError: as for :func:`read_knowledge`.
     """
     if not isinstance(value, dict):
         raise InputError(f"{path}: is not an object of domains; is it a knowledge file?")
@@ -95,10 +98,11 @@ def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
     ``logs.json``.
 
     Args:
-        turn: the last turn to read, from 0; all turns if ``None``.
+        path: path of the file.
+        turn: the number, from 0, of the last turn to read; ``None`` reads all turns.
 
     Raises:
-        InputError: the file is malformed, or has no such turn.
+        InputError: the file is malformed, or has no turn with this number.
     """
     turns = read_json(path)
     if not isinstance(turns, list):
@@ -111,10 +115,12 @@ def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
 
 
 def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
-    """The dialogue up to and including the turn with this number.
+    """The dialogue up to and including the turn with this number, from 0.
+
+    ``where`` is the name of the file, for the error message.
 
     Raises:
-        InputError: there is no such turn.
+        InputError: there is no turn with this number.
     """
     count = len(dialogue.turns)
     if not 0 <= turn < count:
@@ -123,11 +129,12 @@ def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
 
 
 def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnLabel]:
-    """Reads labels, in the order of the dialogues in ``logs.json``.
+    """Reads a ``labels.json``: the labels of the dialogues in ``logs.json``, in order.
 
     Args:
-        dialogues: the expected number of labels, if the dialogues were read before; ``None`` skips
-            this check.
+        path: path of the file.
+        dialogues: number of dialogues, which must be the number of labels; ``None`` skips this
+            check.
 
     Raises:
         InputError: the file is malformed or has another number of labels; the message names the
@@ -142,7 +149,8 @@ def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnL
 
 
 def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
-    """Checks that every snippet named by a label is in the pool.
+    """Checks that every snippet that a label names is in the pool. ``where`` is the name of the
+    file with the labels, for the error message.
 
     Raises:
         InputError: a snippet is missing; the message names the label, domain, entity and doc.

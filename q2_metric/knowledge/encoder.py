@@ -1,8 +1,9 @@
-"""A transformer encoder with heads. It reads the end of a dialogue and a text, and each head
-returns a number.
+"""A transformer encoder with classification heads. It reads the end of a dialogue and a text, and
+each head returns a number.
 
-RSS uses the encoder with two heads, the detector with one. The base is any encoder of the Hub or a
-local folder. A trained model is a folder with the encoder, its tokenizer and ``heads.safetensors``.
+RSS uses an encoder with two heads, the detector an encoder with one head. Training starts from any
+encoder, from the Hub or a local folder. A trained model is a folder with the encoder, its tokenizer
+and ``heads.safetensors``.
 """
 
 from __future__ import annotations
@@ -22,25 +23,26 @@ HEADS_FILE = "heads.safetensors"
 ABOUT = "heads.json"
 
 LENGTH = 256
-"""Maximum tokens of an input. A longer dialogue loses its beginning."""
+"""Maximum number of tokens of an input. The beginning of a longer dialogue is cut off."""
 
 
 def written(dialogue: Dialogue) -> str:
-    """The dialogue as one text: ``user: … system: … user: …``."""
+    """The turns of a dialogue as one text: ``user: … system: … user: …``."""
     names = {SYSTEM: "system: "}
     said = (names.get(turn.speaker, "user: ") + turn.text.strip() for turn in dialogue.turns)
     return " ".join(said)
 
 
 class HeadedEncoder:
-    """An encoder with one logit for each head on its first token.
+    """An encoder whose first token's vector gives one logit for each head.
 
     Args:
         model: Hub name or folder of an encoder, or a folder that :meth:`save` wrote.
-        heads: names of the heads, in order. If ``model`` is a bare encoder, new heads are made.
+        heads: names of the heads, in order. If ``model`` has no heads, new ones are created.
         device: "auto", "cpu", "cuda", …
         trained: if true, ``model`` must already have heads.
-        length: maximum tokens of an input. A model with a shorter window limits it further.
+        length: maximum number of tokens of an input. A model that reads fewer tokens limits it
+            further.
 
     Raises:
         MissingExtra: torch is not installed.
@@ -70,7 +72,8 @@ class HeadedEncoder:
             self._load_heads(folder)
 
     def logits(self, pairs: Sequence[tuple[Dialogue, str]]) -> Tensor:
-        """The logits of one batch: (pairs, heads). They have gradients if gradients are enabled."""
+        """The logits of one batch of (dialogue, text) pairs, in the shape (pairs, heads). They have
+        gradients if torch computes gradients."""
         import torch
 
         from q2_metric.models.hub.batches import pad
@@ -84,7 +87,7 @@ class HeadedEncoder:
     def probabilities(
         self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int
     ) -> list[list[float]]:
-        """The probability of each head for each pair, in [0, 1]."""
+        """For each (dialogue, text) pair, the probability in [0, 1] that each head returns."""
         from q2_metric.models.hub.batches import Batches
 
         self.network.eval()
@@ -94,7 +97,7 @@ class HeadedEncoder:
         )
 
     def save(self, folder: Path) -> None:
-        """Writes the encoder, the tokenizer and the heads."""
+        """Writes the encoder, the tokenizer and the heads into a folder."""
         from safetensors.torch import save_file
 
         self.loaded.model.save_pretrained(folder)

@@ -1,6 +1,6 @@
-"""Majority votes over rankers (Bae et al., section 3.3): hard and soft.
+"""Combines several rankers by a vote (Bae et al., section 3.3).
 
-For EGR before the vote, wrap each ranker in ``egr.EntityGuided``.
+For Entity Guided Reranking before the vote, wrap each ranker in ``egr.EntityGuided``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ Vote = Literal["hard", "soft"]
 
 
 def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
-    """Orders snippets by the rankings' votes.
+    """Combines the rankings of several rankers for one dialogue, by a vote on ranks.
 
-    In each round, every ranking votes for its next snippet: first for its first snippet, then for
-    its second, and so on. Snippets are ordered by their number of votes after the first round. Ties
-    are broken by the number after the second round, and so on. The last tie-breaker is the order of
-    the rankings. A snippet's score is its share of first-round votes.
+    In each round, every ranking votes for its next snippet: for its best snippet in the first
+    round, for its second-best in the second round, and so on. Snippets are ordered by their number
+    of votes after the first round. Ties are broken by the number of votes after the second round,
+    and so on. Remaining ties are broken by the order of the rankings. The score of a snippet is its
+    share of the votes in the first round.
     """
     depth = max(len(ranking) for ranking in rankings)
     places: dict[Key, list[int]] = {}
@@ -40,11 +41,12 @@ def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 
 
 def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
-    """Orders snippets by the mean of the rankings' probabilities.
+    """Combines the rankings of several rankers for one dialogue, by the mean of probabilities.
 
-    The probabilities are a softmax over a ranking's scores. The highest probability goes to the
-    first snippet, also if EGR moved it there. All rankers should have scores on one scale, such as
-    log-odds. BM25's scores are large and would outvote RSS's.
+    The probabilities of a ranking's snippets are a softmax over the ranking's scores. The first
+    snippet gets the highest probability, also if reranking moved it to the front. All rankers
+    should have scores on the same scale, such as log-odds. BM25's scores are large and would
+    outvote those of RSS.
     """
     total: dict[Key, float] = {}
     items: dict[Key, Ranked] = {}
@@ -60,11 +62,11 @@ def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 
 
 class Ensemble:
-    """Rankers that vote.
+    """A ranker that combines several rankers by a vote.
 
     Args:
         rankers: at least one ranker.
-        vote: "hard" or "soft".
+        vote: "hard" (:func:`hard_vote`) or "soft" (:func:`soft_vote`).
 
     Raises:
         InputError: there is no ranker, or the vote is unknown.
@@ -80,7 +82,7 @@ class Ensemble:
         self.name = f"{vote}({','.join(ranker.name for ranker in rankers)})"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The snippets of each dialogue in the order of the vote, at most ``k``."""
+        """At most ``k`` snippets for each dialogue, in the order that the vote gives."""
         each = [ranker.rank(dialogues, pool, max(k, TOP)) for ranker in self.rankers]
         count = hard_vote if self.vote == "hard" else soft_vote
         return [count(rankings)[:k] for rankings in zip(*each, strict=True)]

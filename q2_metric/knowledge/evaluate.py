@@ -19,8 +19,9 @@ OVERALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The results for a set of turns. All values are shares in [0, 1].
+    """The results of a ranker on ``n`` dialogue turns. All other values are in [0, 1].
 
+    ``r1``, ``r5`` and ``mrr5`` are R@1, R@5 and MRR@5.
     ``domain_errors`` is the share of turns whose first snippet has the wrong domain.
     ``entity_errors`` is the share with the right domain but the wrong entity. ``document_errors``
     is the share with the right entity but the wrong document. These three shares and ``r1`` add up
@@ -39,11 +40,12 @@ class Selection:
 def evaluate(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]]
 ) -> dict[str, Selection]:
-    """The results for all turns (key :data:`OVERALL`), and for the turns of each gold domain.
+    """The results of a ranker on all turns (key :data:`OVERALL`), and on the turns of each domain.
 
     Args:
-        rankings: the snippets for each turn, best first. Only the first five are used.
-        gold: the right snippets for each turn, at least one.
+        rankings: the ranked snippets for each turn, best first. Only the first five are used.
+        gold: the keys of the right snippets for each turn, at least one. The first key determines
+            the domain of the turn.
 
     Raises:
         InputError: there are no turns, the lengths differ, or a turn has no gold snippet.
@@ -64,11 +66,11 @@ def evaluate(
 
 
 def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | None:
-    """The kind of error of the first snippet (Bae et al., section 4.4); ``None`` if that snippet is
-    right.
+    """What is wrong with the first snippet of a ranking (Bae et al., section 4.4).
 
-    An empty ranking counts as a domain error. With several gold snippets, the smallest error
-    counts.
+    It is ``None`` if the snippet is right, "domain" if its domain is wrong, "entity" if only its
+    entity is wrong, and "document" if only the document is wrong. With several right snippets in
+    ``gold``, the smallest error counts. An empty ranking counts as "domain".
     """
     if not ranking:
         return "domain"
@@ -117,7 +119,10 @@ def _mean(
 def first_stage_recall(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]], sizes: Sequence[int]
 ) -> dict[int, float]:
-    """For each size k, the share of turns with a gold snippet among the first k snippets."""
+    """For each number k in ``sizes``, the share of turns with a right snippet among the first k.
+
+    ``rankings`` contains the ranked snippets of each turn, and ``gold`` the keys of the right ones.
+    """
     places = [
         next((p for p, ranked in enumerate(ranking) if ranked.snippet.key in keys), None)
         for ranking, keys in zip(rankings, gold, strict=True)

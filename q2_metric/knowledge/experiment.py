@@ -1,4 +1,5 @@
-"""Compares rankers on labelled dialogues: each ranker alone, each with EGR, and their votes."""
+"""Compares rankers on labelled dialogues: each ranker alone, each ranker with Entity Guided
+Reranking (EGR), and votes of the rankers."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ from q2_metric.knowledge.rss import RssRanker
 from q2_metric.knowledge.types import TOP, Detector, Dialogue, Pool, Ranked, Ranker
 
 SIZES = (10, 20, 50, 100, 200, 500)
-"""Numbers of kept snippets for which the recall of a first stage is measured."""
+"""The recall of a first stage is measured for these numbers of snippets that it could keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledTurns:
-    """Dialogues with their labels."""
+    """Dialogues, and the human label of each dialogue's last turn."""
 
     dialogues: list[Dialogue]
     labels: list[TurnLabel]
@@ -54,8 +55,10 @@ def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledT
 
 @dataclass(frozen=True, slots=True)
 class RankerRow:
-    """The results of a ranker by domain, and its seconds per turn (``None`` if it reuses the
-    rankings of an earlier row)."""
+    """The results of a ranker (``figures``), by domain, and its time per turn in ``seconds``.
+
+    ``seconds`` is ``None`` if only the rankings of another ranker were reordered or combined.
+    """
 
     ranker: str
     figures: dict[str, Selection]
@@ -64,7 +67,15 @@ class RankerRow:
 
 @dataclass(slots=True)
 class ExperimentResult:
-    """The result of :func:`compare`."""
+    """The results of several rankers and detectors on the same dialogues.
+
+    Attributes:
+        turns: number of turns that need knowledge.
+        snippets: number of snippets in the pool.
+        rows: the results of each ranker and each combination of rankers.
+        recall: for each ranker, the recall of its best k snippets, by k.
+        detection: the results of each detector.
+    """
 
     turns: int
     snippets: int
@@ -74,10 +85,10 @@ class ExperimentResult:
 
 
 def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> ExperimentResult:
-    """Evaluates each ranker alone, with exact EGR and with fuzzy EGR, and the votes of several
-    rankers.
+    """Evaluates each ranker alone, each ranker with Entity Guided Reranking (EGR), and votes.
 
-    Turns that need no knowledge are left out. The time to index the pool is not measured.
+    EGR is evaluated with exact and with fuzzy matching of names. Turns that need no knowledge are
+    left out. The measured time does not include the indexing of the pool.
     """
     seeking = labelled.seeking()
     gold = [label.knowledge for label in seeking.labels]
@@ -120,7 +131,7 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
 
 
 def detect(detector: Detector, labelled: LabelledTurns) -> Detection:
-    """The precision, recall and F1 of a detector on all turns."""
+    """Evaluates a detector on all labelled turns: precision, recall and F1."""
     targets = [label.target for label in labelled.labels]
     return evaluate_detection(detector.detect(labelled.dialogues), targets)
 

@@ -1,5 +1,5 @@
-"""Finds where a dialogue mentions the entities of a pool, also if a speech recogniser misheard
-them."""
+"""Finds where a dialogue mentions the entities of a pool, also if a speech recogniser misheard the
+names."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ Entity = tuple[str, str]
 Matching = Literal["exact", "fuzzy"]
 
 CLOSE = 0.8
-"""Minimum similarity of a sequence of words with a name (rapidfuzz's ratio, ignoring blanks)."""
+"""Minimum similarity between a name and the words that mention it (rapidfuzz's ratio, without
+blanks)."""
 SURE_LENGTH = 5
-"""Names with at most this many letters must match exactly, because short words resemble many
-others."""
+"""Names with at most this many letters must match exactly, because short words resemble many other
+words."""
 READINGS = 3
-"""Number of hypotheses of a turn in which names are sought."""
+"""Number of transcriptions of a turn by a speech recogniser in which names are searched."""
 SLAB = 4096
 """Number of word sequences that are compared at a time, to limit memory."""
 COMMON = 0.04
-"""A word is common if it occurs in the names or texts of at least this share of the entities."""
+"""A word that occurs in the names or texts of more than this share of the entities is common. It
+does not distinguish entities."""
 
 _DIGITS = "zero one two three four five six seven eight nine".split()
 _TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
@@ -41,10 +43,11 @@ _TEENS = (
 
 @dataclass(frozen=True, slots=True)
 class NameMention:
-    """A name in a turn. It covers the words [start, end) of :func:`spoken_words`.
+    """A mention of an entity's name in a turn of a dialogue.
 
-    ``closeness`` is the similarity of these words with the name, in (0, 1]. ``share`` is the part
-    of the name that was said, in (0, 1].
+    ``turn`` is the index of the turn, whose words [start, end) mention the name. The words are
+    those of :func:`spoken_words`. ``closeness`` is the similarity between these words and the name,
+    in (0, 1]. ``share`` is the part of the name that was said, in (0, 1].
     """
 
     entity: Entity
@@ -67,7 +70,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def spoken_words(text: str) -> list[str]:
-    """Like :func:`plain_words`, but numbers become the words that are spoken.
+    """The words of a text as :func:`plain_words` returns them, with numbers as they are spoken.
 
     >>> spoken_words("Nineteen 06, 7D, 24 Hour")
     ['nineteen', 'zero', 'six', 'seven', 'd', 'twenty', 'four', 'hour']
@@ -89,7 +92,7 @@ def _said(digits: str) -> list[str]:
 
 
 def entities_of(pool: Pool) -> dict[Entity, str]:
-    """The name by which a dialogue calls each entity of the pool. Bare passages have no entity."""
+    """The name of each entity of the pool, as dialogues say it. Plain passages have no entity."""
     named = {(s.domain, s.entity_id): s.subject for s in pool}
     return {entity: name for entity, name in named.items() if name}
 
@@ -135,17 +138,16 @@ class MentionFinder:
 
     @staticmethod
     def cached(matching: Matching) -> Callable[[Pool], MentionFinder]:
-        """A function that returns the finder for a pool. The finders of the last few pools are
-        kept."""
+        """Returns a function from a pool to its finder. The finders of the last pools are kept."""
         return lru_cache(maxsize=4)(lambda pool: MentionFinder(pool, matching))
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:
-        """The mentioned entities; the one mentioned last comes first."""
+        """The entities that a dialogue mentions; the entity mentioned last comes first."""
         return latest_first(self.mentions(dialogue))
 
     def mentions(self, dialogue: Dialogue) -> list[NameMention]:
-        """The mentions in dialogue order. A name inside a longer name of the same turn is left out.
-        """
+        """All mentions of entities, in the order of the dialogue. A name that is only a part of a
+        longer name in the same turn is left out."""
         mentions: list[NameMention] = []
         for i, turn in enumerate(dialogue.turns):
             of_turn = self._exact_mentions(i, turn)
@@ -195,7 +197,8 @@ class MentionFinder:
         return list(best.values())
 
     def _near(self, heard: Sequence[str]) -> Iterator[tuple[str, str, float]]:
-        """The word sequences that resemble a name: (sequence, name, similarity)."""
+        """Finds the word sequences that resemble a name of an entity. Yields each pair as
+        (sequence, name, similarity). ``heard`` contains the sequences, without blanks."""
         for first in range(0, len(heard), SLAB):
             part = heard[first : first + SLAB]
             closeness = self._process.cdist(
@@ -210,7 +213,8 @@ def _strength(mention: NameMention) -> float:
 
 
 def _outermost(mentions: Sequence[NameMention]) -> list[NameMention]:
-    """Leaves out mentions that overlap a longer or closer mention of another name."""
+    """The mentions of one turn, without those that overlap a longer or closer mention of another
+    name."""
     order = sorted(
         mentions, key=lambda m: (-(m.end - m.start) * _strength(m) ** 8, m.start, m.end)
     )
@@ -227,8 +231,8 @@ def _outermost(mentions: Sequence[NameMention]) -> list[NameMention]:
 
 
 def _common_words(pool: Pool) -> frozenset[str]:
-    """The words that occur in the names or texts of many entities, so that they identify no entity.
-    """
+    """The words that do not distinguish entities: function words, and words that occur in the names
+    or texts of many entities."""
     texts: dict[Entity, set[str]] = defaultdict(set)
     for snippet in pool:
         texts[snippet.domain, snippet.entity_id].update(spoken_words(snippet.text))
@@ -240,10 +244,11 @@ def _common_words(pool: Pool) -> frozenset[str]:
 def _variants(
     named: dict[Entity, str], common: frozenset[str]
 ) -> tuple[dict[str, list[tuple[Entity, float]]], dict[str, str]]:
-    """The ways to say each name, without blanks. Each way has its entities and the share of the
-    name that is said.
+    """The full and the shortened form of each name, without blanks ("yalehotel", "yale").
 
-    The second result maps each way to the letters of its rare words.
+    The first result maps each form to the entities with this name and the share of the name that
+    the form contains. The second result maps each form to the letters of its words that are not
+    common. ``named`` maps each entity to its name, and ``common`` contains the common words.
     """
     variants: dict[str, list[tuple[Entity, float]]] = defaultdict(list)
     rare_of: dict[str, str] = {}

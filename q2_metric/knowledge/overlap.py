@@ -1,4 +1,4 @@
-"""BLEU, METEOR and ROUGE between generated responses and gold responses."""
+"""BLEU, METEOR and ROUGE between generated responses and reference responses."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from q2_metric.metrics.overlap import corpus_bleu
 
 @dataclass(frozen=True, slots=True)
 class ReferenceOverlap:
-    """Corpus BLEU, mean METEOR and mean ROUGE F1 of the responses, all in [0, 1].
+    """Corpus BLEU, mean METEOR and mean ROUGE F1 of ``n`` responses, all in [0, 1].
 
-    If METEOR cannot be computed, ``meteor`` is ``None`` and ``no_meteor`` says why.
+    If METEOR cannot be computed, ``meteor`` is ``None``, and ``no_meteor`` says why.
     """
 
     n: int
@@ -27,7 +27,7 @@ class ReferenceOverlap:
 
 
 def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> ReferenceOverlap:
-    """Compares each response with its one reference (by sacrebleu, rouge-score and nltk).
+    """Compares each response with its reference, by sacrebleu, rouge-score and nltk.
 
     Raises:
         InputError: there are no responses, or the lengths differ.
@@ -47,8 +47,10 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> R
 
 
 def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float | None, str]:
-    """METEOR, or ``None`` and the reason why it is missing. METEOR needs the synonyms of WordNet,
-    which is a separate download."""
+    """The mean METEOR and "", or ``None`` and the reason why METEOR cannot be computed.
+
+    METEOR needs the synonyms of WordNet, which is a separate download.
+    """
     try:
         score = import_module("nltk.translate.meteor_score").meteor_score
     except ImportError:

@@ -1,4 +1,4 @@
-"""Writes the result of an experiment with rankers as tables."""
+"""Turns the result of a comparison of rankers into a report with tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _SHARES_NOTE = (
 
 
 def report(result: ExperimentResult, **facts: str) -> Report:
-    """The result as a report. ``facts`` say when and by which command the result was made."""
+    """Turns the result of a comparison of rankers into a report. ``facts`` are facts about the run,
+    such as its date and its command."""
     tables = [_table(
         "selection", "How often the first snippet is right, and how it is wrong", "ranker",
         [*_columns(_SHARES.values()), Column("seconds per turn")],

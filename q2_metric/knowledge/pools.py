@@ -19,13 +19,15 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "entity_name": ("entity_name", "name", "topic"),
     "doc_id": ("doc_id", "id"),
 }
-"""Names that a field of a snippet can have in a list. The first name that occurs is used."""
+"""For each field of a snippet, the names that it can have in a file. The first name that occurs is
+used."""
 
 
 def passages(texts: Sequence[str], source: str = "the pool") -> Pool:
-    """Makes a pool of plain passages, such as the candidates of a Wizard of Wikipedia turn.
+    """Creates a pool from plain passages, such as the candidates of a Wizard of Wikipedia turn.
 
-    The doc id of a passage is its number, from 0.
+    The doc id of a passage is its number, from 0. ``source`` is the name of the pool in error
+    messages.
 
     Raises:
         InputError: there are no passages, or one is blank.
@@ -34,7 +36,7 @@ def passages(texts: Sequence[str], source: str = "the pool") -> Pool:
 
 
 def read_pool(path: str | Path) -> Pool:
-    """Reads the pool of a file.
+    """Reads a pool of snippets from a file.
 
     The file is a ``knowledge.json`` of DSTC9 or a list of passages. A list is a ``.json`` file, or
     a ``.jsonl`` file with one passage a line. A passage is a string, or an object with the fields
@@ -54,8 +56,8 @@ def read_pool(path: str | Path) -> Pool:
 
 
 def pool_of(items: object, source: str) -> Pool:
-    """Makes a pool of a list of passages. A passage is a string or an object, as in
-    :func:`read_pool`.
+    """Creates a pool from a list of passages. A passage is a string, or an object with fields as in
+    :func:`read_pool`. ``source`` is the name of the pool in error messages.
 
     Raises:
         InputError: as for :func:`read_pool`.

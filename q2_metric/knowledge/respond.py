@@ -1,7 +1,7 @@
 """Writes a response that is grounded in the chosen snippet (Bae et al., section 3.4).
 
-An encoder–decoder (by default BART) reads the snippet's question and answer, and the end of the
-dialogue. It writes the response by beam search with 5 beams.
+An encoder–decoder model (by default BART) reads the snippet's question and answer, and the end of
+the dialogue. It generates the response by beam search with 5 beams.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 MODEL = "facebook/bart-base"
 BEAM = 5
 LENGTH = 512
-"""Maximum tokens of an input. A longer dialogue loses its beginning."""
+"""Maximum number of tokens of an input. The beginning of a longer dialogue is cut off."""
 LONGEST_RESPONSE = 128
 
 
 @dataclass(frozen=True, slots=True)
 class GroundedTurn:
-    """A dialogue, the snippet from which to answer, and the gold response (``None`` if unknown)."""
+    """A dialogue, the snippet from which to answer, and the reference response ("" if unknown)."""
 
     dialogue: Dialogue
     snippet: Snippet
@@ -37,13 +37,14 @@ class GroundedTurn:
 
 
 class Responder:
-    """Writes a response to each dialogue from its snippet.
+    """Writes responses to dialogues, each from a snippet of knowledge.
 
     Args:
-        model: Hub name or folder of an encoder–decoder. Use a model that :func:`train_responder`
-            wrote: it was trained on this form of input.
+        model: Hub name or folder of an encoder–decoder model. Use a model that
+            :func:`train_responder` trained, because other models do not know this form of input.
         device, batch_size: device and batch size of the model.
-        beam: width of the beam search; 1 is greedy.
+        beam: width of the beam search; with 1, decoding is greedy.
+        length: maximum number of tokens of an input.
 
     Raises:
         InputError: the beam or batch size is below 1.
@@ -86,10 +87,10 @@ class Responder:
         return batches.run([self.row(item) for item in items], generate)
 
     def row(self, item: GroundedTurn) -> dict[str, list[int]]:
-        """The model's input: the snippet's question and answer, then as much of the dialogue's end
-        as fits.
+        """The tokens that the model reads: the snippet's question and answer, then as much of the
+        dialogue's end as fits.
 
-        Question and answer take at most three quarters of the input.
+        Question and answer are cut if they take more than three quarters of the input.
         """
         from q2_metric.models.hub.tokens import cut, raw_offsets
 
@@ -109,7 +110,8 @@ class Responder:
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
     def loss(self, items: Sequence[GroundedTurn]) -> Tensor:
-        """The mean negative log-likelihood of the tokens of the gold responses in one batch."""
+        """The training loss of one batch: the mean negative log-likelihood of the tokens of the
+        reference responses."""
         import torch
 
         from q2_metric.models.hub.batches import pad
@@ -126,7 +128,7 @@ class Responder:
         return loss
 
     def save(self, folder: Path) -> None:
-        """Writes the model and the tokenizer."""
+        """Writes the model and the tokenizer into a folder."""
         self.loaded.model.save_pretrained(folder)
         self.loaded.tokenizer.save_pretrained(folder)
 
@@ -136,11 +138,18 @@ def train_responder(
     settings: TrainSettings | None = None, *, device: str = "auto", length: int = LENGTH,
     report: Report | None = None,
 ) -> Progress:
-    """Trains an encoder–decoder on gold responses and saves the model with the best dev loss in
-    ``folder``.
+    """Trains a responder on reference responses and saves the model with the best dev loss.
 
-    A call with the same arguments resumes an interrupted run. ``report`` is called with the
-    negative dev loss.
+    A call with the same arguments resumes an interrupted run.
+
+    Args:
+        base: Hub name or folder of an encoder–decoder model.
+        items, dev: the turns of the training and of the development set.
+        folder: folder of the trained model.
+        settings: settings of the training run.
+        device: "auto", "cpu", "cuda", …
+        length: maximum number of tokens of an input.
+        report: called after each evaluation, with the progress and the negative dev loss.
 
     Raises:
         InputError: there are no items, an item has no response, or a setting is wrong.

@@ -1,8 +1,9 @@
 """RSS, the Relevance Similarity Scorer of Bae et al. (section 3.1): a cross-encoder.
 
-It computes two scores for a dialogue and a snippet. The relevance of the answer (q–A) comes from
-``[dialogue; domain, entity name, answer]``. The similarity of the question (q–Q) comes from
-``[dialogue; domain, entity name, question]``. Snippets are ranked by the sum of both scores.
+RSS computes two scores for a dialogue and a snippet. The first is the relevance of the snippet's
+answer (q–A), for which the encoder reads ``[dialogue; domain, entity name, answer]``. The second is
+the similarity of the snippet's question (q–Q), for which the encoder reads ``[dialogue; domain,
+entity name, question]``. Snippets are ranked by the sum of both scores.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ many snippets in 2.5 s on one core. The recall of first stages is in docs/result
 
 
 def relevance_text(snippet: Snippet) -> str:
-    """The text for the relevance score: domain, entity name and answer."""
+    """The text of a snippet from which its relevance is scored: domain, entity name and answer."""
     return " ".join(filter(None, (snippet.domain, snippet.entity_name, snippet.answer)))
 
 
 def similarity_text(snippet: Snippet) -> str:
-    """The text for the similarity score: domain, entity name and question. For a plain passage,
-    which has no question, the answer is used."""
+    """The text of a snippet from which its similarity is scored: domain, entity name and question.
+    A plain passage has no question, so its answer is used instead."""
     said = snippet.question or snippet.answer
     return " ".join(filter(None, (snippet.domain, snippet.entity_name, said)))
 
 
 class RssRanker:
-    """Ranks by RSS the snippets that a first stage keeps.
+    """A ranker that scores snippets by RSS. A faster ranker, the first stage, chooses which.
 
     Args:
         model: a folder that ``rss_training.train_rss`` wrote.
-        first: the first stage; the bundled ranker if ``None``.
-        narrow: number of snippets that the first stage keeps; ``None`` scores the whole pool
-            without a first stage.
+        first: the first stage; with ``None``, it is the bundled ranker.
+        narrow: number of snippets that the first stage keeps. With ``None``, there is no first
+            stage, and RSS scores the whole pool.
         device, batch_size: device and batch size of the encoder.
 
     Raises:
@@ -65,8 +66,8 @@ class RssRanker:
         self.name = f"rss:{self._encoder.name}"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ``k`` best of the snippets that the first stage kept. A score is the sum of two
-        probabilities, in [0, 2]."""
+        """For each dialogue, the ``k`` best of the snippets that the first stage kept. A snippet's
+        score is the sum of two probabilities, in [0, 2]."""
         if self._narrow is None or self._first is None:
             kept = [list(pool.snippets) for _ in dialogues]
         else:
@@ -79,8 +80,7 @@ def score(
     encoder: HeadedEncoder, dialogues: Sequence[Dialogue], kept: Sequence[Sequence[Snippet]],
     k: int, batch_size: int,
 ) -> list[list[Ranked]]:
-    """The ``k`` best snippets of each dialogue by the sum of both scores, of the snippets ``kept``.
-    """
+    """Scores the snippets ``kept`` for each dialogue by RSS, and returns the ``k`` best of them."""
     pairs = [
         (dialogue, text(snippet))
         for dialogue, snippets in zip(dialogues, kept, strict=True)

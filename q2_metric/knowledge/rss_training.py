@@ -1,4 +1,5 @@
-"""Trains RSS (Bae et al., section 4.2): each right snippet against sampled wrong snippets."""
+"""Trains RSS to score right snippets higher than sampled wrong snippets (Bae et al., section 4.2).
+"""
 
 from __future__ import annotations
 
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
 NEGATIVES = 4
 """Number of wrong snippets for each right one (Bae et al., section 4.2)."""
 DEV_CANDIDATES = 50
-"""Number of snippets among which dev R@1 is measured."""
+"""R@1 on the development set is measured among this number of snippets for each turn."""
 
 Sampling = Literal["mixed", "random"]
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Labelled turns: the dialogues, and for each the snippet that its last turn needs."""
+    """Labelled turns: dialogues, and the key of the snippet that each dialogue's last turn needs.
+    """
 
     dialogues: Sequence[Dialogue]
     gold: Sequence[Key]
@@ -45,10 +47,13 @@ class Turns:
 
 
 class Negatives:
-    """Samples wrong snippets for a right one.
+    """Samples wrong snippets, against which a model is trained to recognise the right snippet.
 
-    "random" draws from the whole pool. "mixed" draws in turn from the same entity, the same domain
-    and the whole pool. So the model learns to tell documents, entities and domains apart.
+    Args:
+        pool: the pool of all snippets.
+        sampling: "random" draws from the whole pool. "mixed" draws in turn from the snippets of the
+            same entity, of the same domain, and of the whole pool. So the model learns to
+            distinguish documents, entities and domains.
     """
 
     def __init__(self, pool: Pool, sampling: Sampling = "mixed") -> None:
@@ -65,7 +70,8 @@ class Negatives:
             self._domain[snippet.domain].append(snippet)
 
     def draw(self, gold: Snippet, count: int, rng: random.Random) -> list[Snippet]:
-        """``count`` snippets other than ``gold``; a snippet may be drawn twice."""
+        """Draws ``count`` snippets other than the right one, ``gold``. A snippet may be drawn
+        twice."""
         groups: list[Sequence[Snippet]] = [self._all]
         if self._mixed:
             groups = [
@@ -95,12 +101,17 @@ def train_rss(
 
     Args:
         base: Hub name or folder of an encoder.
-        turns, dev: ``turns`` is the training set. ``dev`` decides which model is best and when to
-            stop.
+        pool: the pool of all snippets.
+        turns: the training set.
+        dev: the development set. R@1 on this set decides which model is best and when to stop.
+        folder: folder of the trained model.
+        settings: settings of the training run.
         negatives: number of wrong snippets for each right one.
-        sampling: see :class:`Negatives`.
-        dev_candidates: number of snippets among which dev R@1 is measured, the right one included.
-        report: see :func:`~q2_metric.knowledge.training.train`.
+        sampling: how wrong snippets are drawn (see :class:`Negatives`).
+        length: maximum number of tokens of an input.
+        device: "auto", "cpu", "cuda", …
+        dev_candidates: number of snippets among which R@1 is measured, including the right one.
+        report: called after each evaluation (see :func:`~q2_metric.knowledge.training.train`).
 
     Raises:
         InputError: there are no turns, a snippet is not in the pool, or a setting is wrong.
@@ -137,7 +148,8 @@ def train_rss(
 def _choices(
     golds: Sequence[Snippet], sample: Negatives, count: int, rng: random.Random
 ) -> list[list[Snippet]]:
-    """The candidates of each turn for dev R@1: the right snippet and drawn wrong ones."""
+    """For each turn, ``count`` snippets in random order: the right one in ``golds`` and wrong ones.
+    R@1 on the development set is measured among these."""
     choices = [[gold, *sample.draw(gold, count - 1, rng)] for gold in golds]
     for some in choices:  # the right snippet must not come first among equal scores
         rng.shuffle(some)
@@ -145,8 +157,11 @@ def _choices(
 
 
 def _loss(encoder: HeadedEncoder, items: Sequence[tuple[Dialogue, Snippet, float]]) -> Tensor:
-    """Binary cross-entropy of both scores. An item is (dialogue, snippet, target); the target is 1
-    for the right snippet and 0 for a wrong one."""
+    """The training loss: the binary cross-entropies of both scores of RSS, added.
+
+    An item is (dialogue, snippet, target). The target is 1 for the right snippet and 0 for a wrong
+    one.
+    """
     import torch
     from torch.nn import functional as F
 

@@ -1,4 +1,5 @@
-"""Chooses the knowledge of each row, which is then scored (``q2 score --knowledge-pool``)."""
+"""Chooses the knowledge of each row from a pool, before the row is scored (the option
+``q2 score --knowledge-pool``)."""
 
 from __future__ import annotations
 
@@ -16,16 +17,18 @@ from q2_metric.text.given import is_blank
 from q2_metric.types import Example
 
 ROW = "row"
-"""Name of the pool choice in which each row has its own pool: the lines of its knowledge."""
+"""The value of ``--knowledge-pool`` with which each row has its own pool: the lines of its
+knowledge."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolChoice:
-    """Where the rows get their knowledge from: a pool, and the rankers that choose a snippet of it.
+    """The user's choice of a knowledge pool, and of the rankers that choose a snippet for each row.
 
     Attributes:
-        pool: the path of a file (:func:`~q2_metric.knowledge.pools.read_pool`), or :data:`ROW`.
-        rankers: names or folders of rankers; several rankers vote.
+        pool: the path of a file (:func:`~q2_metric.knowledge.pools.read_pool`), or "row" if each
+            row has its own pool.
+        rankers: names or folders of rankers. Several rankers vote.
     """
 
     pool: str
@@ -33,23 +36,23 @@ class PoolChoice:
 
     @property
     def words(self) -> str:
-        """A phrase for people that names the pool and the rankers."""
+        """A human-readable phrase with the names of the knowledge pool and the rankers."""
         return f"chosen from {self.pool} by {', '.join(self.rankers)}"
 
     @property
     def request(self) -> dict[str, Any]:
-        """The settings on which the chosen knowledge depends, by name."""
+        """The pool and the rankers as a dictionary. The chosen knowledge depends on these alone."""
         rankers = {f"ranker {i}": name for i, name in enumerate(self.rankers, start=1)}
         return {"pool": self.pool, **rankers}
 
     @property
     def paths(self) -> list[str]:
-        """The files and folders among these settings; names of built-in rankers are left out."""
+        """The paths of the pool and of trained rankers. Built-in rankers have no path."""
         pools = [] if self.pool == ROW else [self.pool]
         return pools + [name for name in self.rankers if name not in NAMES]
 
     def load(self) -> PoolSelector:
-        """Loads the selector for this choice.
+        """Loads the pool and the rankers.
 
         Raises:
             InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
@@ -59,17 +62,21 @@ class PoolChoice:
 
 @dataclass(frozen=True, slots=True)
 class SelectedExample(Example):
-    """An example whose knowledge was chosen. ``selected`` names the chosen snippet."""
+    """An example whose knowledge was chosen from a pool. ``selected`` describes the chosen snippet:
+    its ids, its text and its score."""
 
     selected: dict[str, Any] | None = field(default=None, compare=False)
 
 
 class PoolSelector:
-    """Chooses the knowledge of each row from a pool, by the row's history.
+    """Chooses the knowledge of each row from a pool. The row's history is the dialogue for which a
+    snippet is chosen.
 
     Args:
-        pool: a file (see :func:`~q2_metric.knowledge.pools.read_pool`), or :data:`ROW`.
-        rankers: names of rankers; several rankers vote, after EGR.
+        pool: the path of a file (see :func:`~q2_metric.knowledge.pools.read_pool`), or "row" if
+            each row has its own pool.
+        rankers: names or folders of rankers. Entity Guided Reranking follows each ranker. Then
+            several rankers vote.
 
     Raises:
         InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
@@ -83,17 +90,19 @@ class PoolSelector:
         self.name = self._ranker.name
 
     def sign(self, signature: str) -> str:
-        """The metric's signature with the rankers added that chose the knowledge."""
+        """Adds to a metric's signature the names of the rankers that chose the knowledge."""
         name, settings = parse(signature)
         return write_signature(name, {**settings, "knowledge": self.name})
 
     def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
-        """The rows with their chosen knowledge, in order. A row without history becomes a bad row.
-        With :data:`ROW`, a row whose knowledge has no lines is unchanged.
+        """Returns the rows, in order, with their chosen knowledge.
+
+        A row without history becomes a :class:`~q2_metric.rows.read.BadRow`. If each row has its
+        own pool, a row with blank knowledge is unchanged.
 
         Args:
-            rows: rows of the file.
-            file: name of the file, for errors.
+            rows: rows of a file.
+            file: name of the file, for error messages.
             first: index of the first of these rows in the file.
         """
         left = [isinstance(row, BadRow) or (self.own and is_blank(row.knowledge)) for row in rows]

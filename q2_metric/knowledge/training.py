@@ -1,8 +1,8 @@
 """Trains RSS, the detector and the responder with transformers' Trainer.
 
 This module adds three things to the Trainer: early stopping, a folder for the best model, and
-random choices that depend only on the seed and the step's number. So a run that was interrupted and
-resumed ends with the same weights as an uninterrupted run.
+random numbers that depend only on the seed and the number of the step. So a run that was
+interrupted and resumed ends with the same weights as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
 
 STATE = "training"
-"""Name of the subfolder with what an interrupted run needs to resume: the Trainer's checkpoint and
-the progress. After the end of the run, it contains only the progress."""
+"""Name of the subfolder from which an interrupted run resumes. It contains the Trainer's checkpoint
+and the progress. After the end of the run, it contains only the progress."""
 ABOUT = "progress.json"
 
 
@@ -32,9 +32,9 @@ class TrainSettings:
     """Settings of a training run. The defaults are those of Bae et al. (section 4.2) where the
     paper states them.
 
-    ``rate`` is Adam's learning rate. ``batch_size`` is a number of examples. Every
-    ``evaluate_every`` steps (``None``: every epoch), the model is evaluated and the state is saved.
-    Training ends after ``patience`` evaluations without an improvement.
+    ``rate`` is the learning rate of Adam. ``batch_size`` is the number of examples in a step. The
+    model is evaluated and the state is saved every ``evaluate_every`` steps, or after each epoch if
+    this is ``None``. Training ends after ``patience`` evaluations without an improvement.
     """
 
     rate: float = 1e-5
@@ -56,8 +56,15 @@ class TrainSettings:
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of a run: the steps done, the best evaluation, and the number of evaluations
-    since."""
+    """The progress of a training run.
+
+    Attributes:
+        step: number of steps done.
+        best: the highest value that an evaluation returned; ``None`` before the first evaluation.
+        best_step: the step after which the evaluation returned ``best``.
+        worse: number of evaluations after that one, which were not better.
+        done: true if the run has ended.
+    """
 
     step: int = 0
     best: float | None = None
@@ -71,16 +78,15 @@ Report = Callable[[Progress, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What :func:`train` needs to know about a model: its loss, its evaluation, and how to save it.
+    """A model to train, with functions that compute its loss, evaluate it and save it.
 
     Args:
         model: the model whose parameters are trained.
         count: number of training examples.
-        loss_of: computes the loss of the examples with these indices. It uses the given random
-            generator for all its random choices.
-        judge: evaluates the current model (in evaluation mode) and returns a number; higher is
-            better.
-        save: writes the model into a folder.
+        loss_of: a function that computes the loss of the examples with the given indices. It draws
+            its random numbers from the given generator.
+        judge: a function that evaluates the current model. It returns a number; higher is better.
+        save: a function that writes the model into a folder.
         device: the device of ``model``.
     """
 
@@ -102,8 +108,11 @@ def train(
     """Trains with Adam until the evaluation no longer improves, and saves the best model.
 
     Args:
-        folder: folder of the best model; an interrupted run resumes from its subfolder.
-        report: called at each evaluation with the progress and the evaluation's value.
+        task: the model, with its loss and its evaluation.
+        folder: folder of the best model. An interrupted run resumes from a subfolder.
+        settings: settings of the training run.
+        report: called after each evaluation, with the progress and the number that the evaluation
+            returned.
 
     Raises:
         InputError: there are no examples, the saved state belongs to other settings, or the device
@@ -127,7 +136,8 @@ def train(
 
 
 def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
-    """For each step, the indices of the examples in its batch."""
+    """For each training step, the indices of the examples in its batch. ``count`` is the number of
+    examples."""
     size, batches = settings.batch_size, []
     for epoch in range(settings.epochs):
         order = list(range(count))
@@ -137,7 +147,8 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
 
 
 def _trainer(task: Task, state: Path, settings: TrainSettings) -> Trainer:
-    """A Trainer whose data set contains the training steps, in order."""
+    """Creates a Trainer. Its data set contains one item for each training step, in order: the
+    indices of the step's examples."""
     import torch
     from torch.utils.data import SequentialSampler
     from transformers import Trainer
@@ -191,8 +202,8 @@ def _judged(
     task: Task, folder: Path, settings: TrainSettings, progress: Progress,
     report: Report | None,
 ) -> Any:
-    """The callback that evaluates the model, saves the best one, and decides when to save and to
-    stop."""
+    """Creates a callback of the Trainer. It evaluates the model at fixed steps, saves the best
+    model, and stops the training."""
     import torch
     from transformers import TrainerCallback
 
@@ -238,7 +249,9 @@ def _write(folder: Path, progress: Progress, settings: TrainSettings, count: int
 def _resumed(
     state: Path, settings: TrainSettings, count: int
 ) -> tuple[Path | None, Progress]:
-    """The last complete checkpoint of a run, and the run's progress. A new run has no checkpoint.
+    """The folder of a run's last complete checkpoint, and the run's progress.
+
+    The folder is ``None`` if there is no earlier run in ``state``.
     """
     saved = sorted(state.glob(f"**/{ABOUT}"), key=lambda path: path.stat().st_mtime_ns)
     if not saved:
@@ -257,7 +270,7 @@ def _resumed(
 
 
 def _identity(settings: TrainSettings, count: int) -> dict[str, Any]:
-    """The facts that must be equal for a run to resume. The numbers of epochs and of patience may
-    grow."""
+    """The settings that must be equal for a run to resume. Others, such as the number of epochs,
+    may change. ``count`` is the number of training examples."""
     kept = asdict(settings)
     return {"count": count, **{k: kept[k] for k in ("rate", "batch_size", "seed")}}

@@ -1,4 +1,5 @@
-"""Dialogues, snippets, and the protocols of rankers and detectors."""
+"""The data of knowledge selection (dialogues, snippets) and the protocols of rankers and detectors.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +15,15 @@ Key = tuple[str, str, str]
 """The key of a snippet: (domain, entity id, doc id)."""
 
 TOP = 5
-"""Number of snippets that a ranker returns (Bae et al., section 3.1). EGR reorders them."""
+"""Number of snippets that a ranker returns by default (Bae et al., section 3.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One speaker's words.
+    """One turn of a dialogue.
 
-    ``speaker`` is "U" (user), "S" (system) or "" (unknown). ``hypotheses`` are further readings of
-    the turn by a speech recogniser, best first. They do not include ``text``.
+    ``speaker`` is "U" (user), "S" (system) or "" (unknown). ``hypotheses`` are alternatives to
+    ``text`` by a speech recogniser, best first.
     """
 
     text: str
@@ -31,13 +32,13 @@ class Turn:
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """All readings of the turn: ``text``, then the further hypotheses."""
+        """All transcriptions of the turn: ``text``, then the speech recogniser's alternatives."""
         return (self.text, *self.hypotheses)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """At least one turn, oldest first. The last turn is the one to answer."""
+    """A dialogue of at least one turn, oldest first. The last turn is to be answered."""
 
     turns: tuple[Turn, ...]
     id: str | None = field(default=None, compare=False)
@@ -48,8 +49,8 @@ class Dialogue:
 
     @classmethod
     def of(cls, *texts: str, id: str | None = None) -> Dialogue:
-        """Makes a dialogue of written turns. Speakers alternate, and the last turn is the user's.
-        """
+        """Creates a dialogue from the texts of its turns. The speakers alternate, and the last turn
+        is the user's."""
         speakers = [USER if (len(texts) - i) % 2 else SYSTEM for i in range(len(texts))]
         turns = (Turn(text, who) for text, who in zip(texts, speakers, strict=True))
         return cls(tuple(turns), id)
@@ -65,8 +66,9 @@ class Dialogue:
 class Snippet:
     """One piece of knowledge: an answer, and the question that it answers.
 
-    ``question`` is "" for a plain passage. ``entity_name`` is ``None`` if the snippet is about a
-    whole domain (taxi, train). ``domain`` is "" if the pool has no domains.
+    The snippet is about an entity, such as a hotel, of a domain ("hotel"). ``question`` is "" for a
+    plain passage. ``entity_name`` is ``None`` if the snippet is about a whole domain ("taxi").
+    ``domain`` is "" if the pool has no domains.
     """
 
     domain: str
@@ -82,23 +84,25 @@ class Snippet:
 
     @property
     def text(self) -> str:
-        """Question and answer as one text, which models and metrics read."""
+        """Question and answer as one text. Models and metrics read this text."""
         return f"{self.question} {self.answer}".strip()
 
     @property
     def subject(self) -> str:
-        """The name by which a dialogue calls the snippet's entity: the entity's name or, for a
-        snippet about a whole domain, the domain's name (Algorithm 1)."""
+        """What the snippet is about, as dialogues say it: the entity's name or, for a snippet about
+        a whole domain, the domain's name."""
         return self.entity_name or self.domain
 
 
 class Pool:
-    """The snippets from which a ranker chooses, in order. Two pools are never equal, even with the
-    same snippets. So indexes of a pool can be cached by pool.
+    """The snippets from which a ranker chooses, in order.
+
+    Two pools are never equal, even if they have the same snippets. So an index can be cached for
+    each pool.
 
     Args:
         snippets: at least one snippet, with unique keys.
-        source: name of the pool in errors.
+        source: name of the pool in error messages.
 
     Raises:
         InputError: the pool is empty, a snippet has no answer, or a key occurs twice.
@@ -128,10 +132,10 @@ class Pool:
         return tuple(dict.fromkeys(snippet.domain for snippet in self.snippets))
 
     def find(self, key: Key, where: str = "") -> Snippet:
-        """The snippet with this key.
+        """The snippet with this key. ``where`` says in error messages who asked for the snippet.
 
         Raises:
-            InputError: the domain, entity or doc is unknown; the message names it.
+            InputError: there is no such domain, entity or document.
         """
         if key in self.by_key:
             return self.by_key[key]
@@ -149,7 +153,7 @@ class Pool:
         )
 
     def of_domain(self, domain: str) -> Pool:
-        """A pool of the snippets of one domain.
+        """A new pool with the snippets of one domain.
 
         Raises:
             InputError: the domain is unknown.
@@ -169,7 +173,8 @@ def _named(key: Key) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A snippet and its score. Higher is better. Scores can be compared within one ranking only."""
+    """A snippet and its score; higher is better. Only scores in the same ranking can be compared.
+    """
 
     snippet: Snippet
     score: float
@@ -177,20 +182,18 @@ class Ranked:
 
 @runtime_checkable
 class Ranker(Protocol):
-    """Orders the snippets of a pool for several dialogues. Results keep the order of the dialogues.
-    """
+    """Orders the snippets of a pool by how well they answer the last turn of a dialogue."""
 
     name: str
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """At most ``k`` snippets for each dialogue, best first; ``k`` is at least 1."""
+        """At most ``k`` snippets for each dialogue, best first. ``k`` must be at least 1."""
         ...
 
 
 @runtime_checkable
 class Detector(Protocol):
-    """Finds the dialogues that end in a question that needs knowledge (DSTC9 track 1, subtask 1).
-    """
+    """Finds the dialogues whose last turn needs knowledge (DSTC9 track 1, subtask 1)."""
 
     name: str
 
