@@ -1,1 +1,1 @@
-"""Evaluation sets: what exists, how to download it, how to read it."""
+"""The data sets for evaluation: a catalogue, downloads, and readers of their files."""

@@ -1,4 +1,5 @@
-"""The evaluation sets: files, addresses at pinned commits, checksums, licences."""
+"""The catalogue of data sets for evaluation, with their files, addresses, checksums and licences.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ _DSTC10 = (
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a data set: its name, its SHA-256 and the address that it is downloaded from."""
+    """A file of a data set: its name, its SHA-256, and the address from which it is downloaded.
+
+    ``url`` is ``None`` if the file is not published.
+    """
 
     name: str
     sha256: str
@@ -27,7 +31,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A data set. Its files are in ``folder``, either below ``Q2_DATA_DIR`` or in the cache."""
+    """A data set. Its files are in the subfolder ``folder`` of ``Q2_DATA_DIR`` or of the cache."""
 
     name: str
     folder: str
@@ -143,14 +147,15 @@ _SETS = (
 )
 
 CATALOGUE: Mapping[str, DataSet] = {item.name: item for item in _SETS}
-"""The data sets by name."""
+"""All data sets, by name."""
 
 
 def select(name: str) -> list[DataSet]:
-    """The data set ``name``, or all data sets of the group ``name`` (such as "true").
+    """The data set with this name ("true/q2"), or all data sets of the group with this name
+    ("true").
 
     Raises:
-        DataError: there is no such set; the message lists the names.
+        DataError: there is no such set or group; the message lists the names.
     """
     chosen = [item for item in _SETS if name in (item.name, item.folder)]
     if not chosen:

@@ -1,7 +1,8 @@
-"""The development sets: responses of real systems, with human labels.
+"""Reads the development sets: responses of real systems, with human labels.
 
-They are the files ``dev/NAME.jsonl.gz`` below ``Q2_DATA_DIR``. Each line is an object with
-``premise``, ``hypothesis`` and ``label``. "supported" is the only label that counts as supported.
+Each set is a file ``dev/NAME.jsonl.gz`` in the folder ``Q2_DATA_DIR``. Each line of the file is an
+object with ``premise`` (the knowledge), ``hypothesis`` (the response) and ``label``. Any label
+other than "supported" means unsupported.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ SUFFIX = ".jsonl.gz"
 
 
 def dev_files() -> dict[str, Path]:
-    """The files of the development sets, by name, in alphabetical order.
+    """The paths of the development sets' files, by name of the set, in alphabetical order.
 
     Raises:
-        DataError: there are no such files.
+        DataError: there are no development sets on this machine.
     """
     folder = Path(os.environ.get(ENVIRONMENT, "")) / "dev"
     paths = {path.name.removesuffix(SUFFIX): path for path in sorted(folder.glob(f"*{SUFFIX}"))}
@@ -37,12 +38,13 @@ def dev_files() -> dict[str, Path]:
 
 
 def read_dev(path: str | Path, limit: int | None = None) -> list[Labelled]:
-    """The responses of a development set, in order. Their ids are row numbers, from 0.
+    """Reads the labelled responses of a development set, in order. Their ids are row numbers, from
+    0.
 
     Args:
         path: path of the file.
-        limit: maximum number of rows. A longer file is sampled at random; the same path and limit
-            always give the same sample.
+        limit: maximum number of rows. From a longer file, rows are drawn at random, always the same
+            rows for the same file and limit. ``None`` reads all rows.
 
     Raises:
         DataError: the file is missing or malformed.

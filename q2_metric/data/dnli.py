@@ -1,4 +1,4 @@
-"""Dialogue NLI (Welleck et al., ACL 2019): does an utterance agree with a persona?
+"""Reads Dialogue NLI (Welleck et al., ACL 2019): does an utterance agree with a persona?
 
 A file is a JSON array of objects, although its name ends in ``.jsonl``. Each object has
 ``sentence1``, ``sentence2`` and ``label`` ("positive", "neutral", "negative").
@@ -25,20 +25,23 @@ LABELS: Mapping[str, Label] = {
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """A pair of sentences with its label."""
+    """A pair of sentences with its label.
+
+    The first sentence is the knowledge of ``example``, and the second sentence is the response.
+    """
 
     example: Example
     label: Label
 
     @property
     def consistent(self) -> bool:
-        """Whether the response follows from the knowledge. A neutral pair does not (Q², section
-        5.3)."""
+        """Whether the label is entailment. Neutral pairs are not consistent (Q², section 5.3)."""
         return self.label == "entailment"
 
 
 def read_dnli(path: str | Path) -> list[SentencePair]:
-    """The pairs of a file, in order. ``sentence1`` is the knowledge, ``sentence2`` the response.
+    """Reads the pairs of a file, in order. ``sentence1`` becomes the knowledge, and ``sentence2``
+    the response.
 
     Raises:
         DataError: the file is missing or malformed.

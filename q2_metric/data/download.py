@@ -18,7 +18,8 @@ ENVIRONMENT = "Q2_DATA_DIR"
 """The environment variable that names a folder with data sets."""
 
 State = Literal["here", "differs", "missing"]
-""""here": all files have their published checksums. "differs": a file has another checksum."""
+"""Whether all files of a data set have their published checksums ("here"), one of them has another
+checksum ("differs"), or one of them is "missing"."""
 
 
 def cache_folder() -> Path:
@@ -27,10 +28,10 @@ def cache_folder() -> Path:
 
 
 def folder(name: str) -> Path:
-    """The folder that contains all files of the data set ``name``. Nothing is downloaded.
+    """The folder that contains all files of the data set with this name. Nothing is downloaded.
 
     Raises:
-        DataError: there is no such set, or it is not on this machine.
+        DataError: there is no set with this name, or it is not on this machine.
     """
     chosen = select(name)
     if len(chosen) > 1:
@@ -43,16 +44,17 @@ def folder(name: str) -> Path:
 
 
 def download(name: str) -> list[Path]:
-    """Downloads a data set, or all data sets of a group (such as "true").
+    """Downloads a data set ("true/q2"), or all data sets of a group ("true").
 
-    A set that ``Q2_DATA_DIR`` contains is left unchanged. Other sets are downloaded to the cache,
-    and each file is checked against its checksum. Unpublished sets of a group are left out.
+    A set that is complete in ``Q2_DATA_DIR`` is not downloaded. Other sets are downloaded to the
+    cache, and each file is checked against its checksum. Sets of a group that are not published are
+    left out.
 
     Returns:
         The paths of the files.
 
     Raises:
-        DataError: there is no such set, or it has no public address.
+        DataError: there is no set or group with this name, or the set is not published.
         DownloadError: the download fails.
     """
     chosen = select(name)
@@ -62,16 +64,17 @@ def download(name: str) -> list[Path]:
 
 
 def files_here() -> list[Path]:
-    """The files of all data sets that are on this machine."""
+    """The paths of the files of all data sets that are complete on this machine."""
     places = ((dataset, _place(dataset)) for dataset in CATALOGUE.values())
     return [place / file.name for dataset, place in places if place for file in dataset.files]
 
 
 def state(dataset: DataSet) -> State:
-    """Compares the files of a data set on this machine with their checksums.
+    """Compares the files of a data set on this machine with their published checksums.
 
     Returns:
-        "here" if all files are the released ones, "differs" if a checksum differs, or "missing".
+        "here" if all checksums are right, "differs" if one is wrong, or "missing" if not all files
+            are on this machine.
     """
     place = _place(dataset)
     if place is None:
@@ -81,7 +84,8 @@ def state(dataset: DataSet) -> State:
 
 
 def _place(dataset: DataSet) -> Path | None:
-    """The first folder that contains all files of the set; ``None`` if there is no such folder."""
+    """The folder that contains all files of the set, in ``Q2_DATA_DIR`` or in the cache; ``None``
+    if there is no such folder."""
     own = _own_folder()
     roots = [cache_folder()] if own is None else [own, cache_folder()]
     places = (root / dataset.folder for root in roots)
@@ -105,7 +109,8 @@ def _download(dataset: DataSet) -> list[Path]:
 
 
 def _fetch(dataset: DataSet, file: DataFile) -> Path:
-    """Downloads a file into the cache, unless the cache contains it with the right checksum."""
+    """Downloads a file of a data set into the cache, and returns its path. A file that is in the
+    cache with the right checksum is not downloaded again."""
     if file.url is None:
         raise DataError(f"the data set {dataset.name!r} is not here; {_remedy(dataset)}")
     pooch = _pooch()
@@ -142,5 +147,6 @@ def _remedy(dataset: DataSet) -> str:
 
 
 def _pooch() -> Any:
-    """The library pooch, which has no types. It is imported late, because its import is slow."""
+    """Imports the library pooch, which has no type hints. It is imported here, because its import
+    is slow."""
     return import_module("pooch")

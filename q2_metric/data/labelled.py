@@ -1,4 +1,4 @@
-"""Responses with human judgements."""
+"""Responses with human labels."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from q2_metric.types import Example
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """An example with a human judgement.
+    """An example with a human label.
 
-    ``consistent`` is true if people found the response supported by the knowledge. ``system`` names
-    the model that wrote the response, if the set says so.
+    ``consistent`` is true if people found that the knowledge supports the response. ``system`` is
+    the name of the model that wrote the response, or ``None`` if the data set does not say.
     """
 
     example: Example
@@ -24,10 +24,10 @@ class Labelled:
 
 
 def contexts(items: Iterable[Labelled]) -> list[Example]:
-    """Each knowledge text once, in order, with its first response that people found consistent.
+    """One example for each distinct knowledge text, in order.
 
-    If people found no response consistent, the response is "". The id is the id of the first
-    response.
+    The response of the example is the first response to this knowledge that people found
+    consistent, or "" if there is none. The id is that of the first response to this knowledge.
     """
     by_knowledge: dict[str, Example] = {}
     for item in items:
@@ -39,15 +39,15 @@ def contexts(items: Iterable[Labelled]) -> list[Example]:
 
 
 def read_label(value: str, path: Path, number: int) -> bool:
-    """Reads a label: True for "1", False for "0".
+    """Converts the label "1" to True and "0" to False.
 
     Args:
-        value: the text of the label.
-        path: path of the file, for the error.
-        number: number of the row, from 1, for the error.
+        value: the label.
+        path: path of the file, for the error message.
+        number: number of the row, from 1, for the error message.
 
     Raises:
-        DataError: it is another value.
+        DataError: the label is neither "1" nor "0".
     """
     if value not in ("0", "1"):
         raise DataError(f"{path}, row {number}: the label is {value!r}, not 0 or 1")

@@ -1,14 +1,14 @@
-"""ScreenEval (Lattimer et al., EMNLP 2023): sentences about long dialogues.
+"""Reads ScreenEval (Lattimer et al., EMNLP 2023): sentences about long dialogues.
 
 A file is JSON with these columns:
 
 - ``convo``: a dialogue, as a list of utterances or as a text with one utterance per line;
 - ``inferred_summary``: a sentence about the dialogue;
 - ``agg_label``: whether the dialogue supports the sentence;
-- ``rel_utt``: the indexes of the utterances that support the sentence.
+- ``rel_utt``: the indices of the utterances that support the sentence.
 
-If the file has ``original_convo``, that column is read in place of ``convo``, and ``rel_utt`` holds
-indexes of its lines. https://github.com/asappresearch/scale-score
+If the file has a column ``original_convo``, this column is read instead of ``convo``. The indices
+in ``rel_utt`` are then those of its lines. https://github.com/asappresearch/scale-score
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from q2_metric.types import Example
 class Supported:
     """A sentence about a dialogue, with human labels.
 
-    The labels say whether the dialogue supports the sentence, and which utterances support it. The
-    knowledge is the dialogue, one utterance per line. ``relevant`` holds the line numbers of the
-    supporting utterances, from 0.
+    The sentence is the response of ``example``. The knowledge is the dialogue, one utterance per
+    line. ``consistent`` is true if the dialogue supports the sentence. ``relevant`` contains the
+    line numbers, from 0, of the utterances that support it.
     """
 
     example: Example
@@ -37,12 +37,12 @@ class Supported:
 
     @property
     def utterances(self) -> list[str]:
-        """The lines of the dialogue."""
+        """The utterances of the dialogue, in order."""
         return self.example.knowledge.split("\n")
 
 
 def read_screeneval(path: str | Path) -> list[Supported]:
-    """The sentences of a file, in order. Their ids are row numbers, from 0.
+    """Reads the labelled sentences of a file, in order. Their ids are row numbers, from 0.
 
     Raises:
         DataError: the file is missing or malformed.

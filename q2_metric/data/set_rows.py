@@ -1,4 +1,4 @@
-"""Reads the rows of a data set's file with the readers that ``q2 score`` uses."""
+"""Reads the rows of a data set's file. The readers are those of ``q2 score``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from q2_metric.rows.formats import read_fields
 def read_rows(
     path: Path, form: Literal["json", "csv"], needed: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The rows of a file. In csv, all values are texts.
+    """Reads the rows of a file as dictionaries from field names to values.
+
+    Args:
+        path: path of the file.
+        form: format of the file. In a csv file, all values are strings.
+        needed: names of the fields that each row must have.
 
     Raises:
-        DataError: the file is missing, is not in the form ``form``, or a row lacks a field of
-            ``needed``.
+        DataError: the file is missing, has another format, or a row does not have all fields.
     """
     try:
         rows = [dict(fields) for _, fields in read_fields(path, form)]
@@ -36,8 +40,8 @@ def text_of(row: dict[str, Any], name: str, path: Path, number: int) -> str:
     Args:
         row: the row.
         name: name of the field.
-        path: path of the file, for the error.
-        number: number of the row, from 1, for the error.
+        path: path of the file, for the error message.
+        number: number of the row, from 1, for the error message.
 
     Raises:
         DataError: the field is not a text.

@@ -1,7 +1,7 @@
-"""The TRUE benchmark (Honovich et al., NAACL 2022), in the form that SCALE's authors published.
+"""Reads the TRUE benchmark (Honovich et al., NAACL 2022), as SCALE's authors published it.
 
-The columns are ``grounding``, ``generated_text``, ``label`` (1 = consistent), and for some sets
-``model`` or ``id``.
+The columns are ``grounding`` (the knowledge), ``generated_text`` (the response), ``label``
+(1 = consistent), and for some sets ``model`` or ``id``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from q2_metric.types import Example
 
 
 def read_true(source: str | Path) -> list[Labelled]:
-    """The responses of a TRUE set, in order. Their ids are row numbers, from 0.
+    """Reads the labelled responses of a data set of TRUE, in order. Their ids are row numbers, from
+    0.
 
     Args:
-        source: the name of a set in the catalogue (SET for "true/SET"), or the path of a file in
-            this form. A source with a suffix or a slash is a path, so pipes are paths too.
+        source: the name of a set ("q2" for the set "true/q2"), or the path of a csv file with the
+            same columns. A source with a suffix or a slash is a path.
 
     Raises:
         DataError: there is no such set, or its file is missing, empty or malformed.

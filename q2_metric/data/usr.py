@@ -1,8 +1,8 @@
-"""Topical-Chat responses that people rated (USR: Mehri and Eskenazi, ACL 2020).
+"""Reads Topical-Chat responses that people rated (USR: Mehri and Eskenazi, ACL 2020).
 
-``tc_usr_data.json`` is an array of 60 dialogue contexts. Each context has ``context``, ``fact`` and
-six ``responses``. Each response has ``model`` and, for each quality, a list of ratings. The quality
-"Uses Knowledge" has ratings 0 and 1. http://shikib.com/usr
+``tc_usr_data.json`` is an array of 60 dialogue contexts. Each context has the fields ``context``,
+``fact`` and ``responses`` (six). Each response has the name of its ``model`` and, for each quality,
+a list of ratings. The ratings of the quality "Uses Knowledge" are 0 or 1. http://shikib.com/usr
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from q2_metric.types import Example
 QUALITY = "Uses Knowledge"
 
 NO_FACT = "_nofact"
-"""The fact of contexts without a fact: 8 of the 60."""
+"""The content of the field ``fact`` in contexts without a fact (8 of the 60 contexts)."""
 
 REFERENCE = "Original Ground Truth"
-"""The model name of the reference response. By default this response is left out, so 5 remain."""
+"""The name in the field ``model`` of the reference response, which is not a model's. It is left out
+by default, so that five responses remain in each context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A response with the mean of people's ratings."""
+    """A response with the mean of people's ratings, and the name of the model that wrote it."""
 
     example: Example
     rating: float
@@ -37,14 +38,15 @@ class Rated:
 def read_usr(
     path: str | Path, *, quality: str = QUALITY, leave_out: Sequence[str] = (REFERENCE,)
 ) -> list[Rated]:
-    """The rated responses to the contexts that have a fact, in order.
+    """Reads the rated responses to those contexts that have a fact, in order.
 
-    The knowledge is the fact. The history is the turns of the context. The id is
-    ``context-response``, both numbered from 0.
+    The knowledge of a response is the fact, and its history is the turns of the context. The id
+    "3-1" means the second response to the fourth context.
 
     Args:
+        path: path of the file.
         quality: the quality whose ratings are read.
-        leave_out: models whose responses are left out.
+        leave_out: names of the models whose responses are left out.
 
     Raises:
         DataError: the file is missing or malformed.

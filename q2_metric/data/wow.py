@@ -1,8 +1,8 @@
-"""Wizard of Wikipedia responses with human labels of consistency (Q², section 3).
+"""Reads Wizard of Wikipedia responses with human labels of consistency (Q², section 3).
 
-``cross_annotation.csv`` has 544 contexts, each with a response of dodecaDialogue and of MemNet. In
-this file, label 1 means **in**consistent. Four further files have 150 responses each; the responses
-of a file are either all consistent or all inconsistent.
+``cross_annotation.csv`` has 544 contexts, each with one response by dodecaDialogue and one by
+MemNet. In this file, the label 1 means **in**consistent. Four further files contain 150 responses
+each. The responses of a file are either all consistent or all inconsistent.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ _CONTEXT = ("episode_idx", "round", "message", "knowledge")
 
 
 def read_annotated(path: Path | None = None) -> list[Labelled]:
-    """The 1,088 annotated responses: for each context the dodeca response, then the memnet
-    response.
+    """Reads the 1,088 annotated responses: for each context, the response by dodecaDialogue, then
+    the response by MemNet.
 
-    Order and texts are those of ``true/q2``. The history is the message that the response answers;
-    it is empty if the response opens the dialogue. The id is ``episode-round-system``.
+    Order and texts are those of the data set ``true/q2``. The history is the message that the
+    response answers. It is empty if the response opens the dialogue. The id has the form
+    ``episode-round-system``.
 
     Args:
         path: path of ``cross_annotation.csv``; the default is the downloaded set.
@@ -45,9 +46,9 @@ def read_annotated(path: Path | None = None) -> list[Labelled]:
 
 
 def read_gold(path: Path | None = None) -> list[Example]:
-    """The 544 contexts, each with the response that the person in the dialogue gave.
+    """Reads the 544 contexts, each with the response that the human speaker gave.
 
-    The order is that of :func:`read_annotated`; the id is ``episode-round``.
+    The order is that of :func:`read_annotated`. The id has the form ``episode-round``.
 
     Args:
         path: path of ``cross_annotation.csv``; the default is the downloaded set.
@@ -60,7 +61,8 @@ def read_gold(path: Path | None = None) -> list[Example]:
 
 
 def read_selected(directory: Path | None = None) -> list[Labelled]:
-    """The 4 x 150 selected responses. For each system, the consistent responses come first.
+    """Reads the 600 responses that the Q² paper selected: for each of two systems, 150 consistent
+    responses, then 150 inconsistent ones.
 
     Args:
         directory: folder of ``dodeca_consistent.csv`` and the three other files; the default is the

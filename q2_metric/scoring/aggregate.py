@@ -1,6 +1,6 @@
-"""Computes the means of a system from the values of its responses, and signs them.
+"""Computes the mean scores of a system from the scores of its responses, and their signatures.
 
-Only this module computes and signs means::
+Only this module computes means and their signatures::
 
     aggregate = Aggregate(["q2", "scale"], no_claim="zero")
     aggregate.update(scores)           # scores of some rows, by metric; again for further rows
@@ -31,7 +31,8 @@ from q2_metric.types import Metric, Score, SystemScore
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean, kept as sum and number of values, so that the means of several parts can be added."""
+    """A mean, stored as the sum and the number of values. So the means of two parts of a data set
+    can be added to the mean of the whole."""
 
     total: float = 0.0
     n: int = 0
@@ -53,24 +54,25 @@ class Mean:
 
     @property
     def value(self) -> float | None:
-        """The mean; ``None`` without values."""
+        """The mean, or ``None`` if there are no values."""
         return self.total / self.n if self.n else None
 
     @property
     def number(self) -> float:
-        """The mean as a number, for frameworks that accept only numbers; NaN without values."""
+        """The mean, or NaN if there are no values. Some frameworks accept only numbers."""
         return self.total / self.n if self.n else math.nan
 
 
 class Aggregate:
-    """Adds up the scores of a system's responses. Call ``update`` for some rows, ``compute`` at the
-    end.
+    """Collects the scores of a system's responses and computes their means.
 
-    An aggregate keeps 8 bytes for each response and column.
+    Call ``update`` for each part of the rows, and ``compute`` at the end. An aggregate needs 8
+    bytes of memory for each response and column.
 
     Args:
         metrics: names of the metrics. Their columns exist even if no row was added.
-        no_claim: how responses that claim nothing count.
+        no_claim: how responses that claim nothing count in means: as 0 ("zero"), or not at all
+            ("exclude").
     """
 
     def __init__(self, metrics: Iterable[str] = (), no_claim: NoClaim = NO_CLAIM) -> None:
@@ -81,12 +83,12 @@ class Aggregate:
         self._questions = self._unanswered = 0
 
     def update(self, rows: Iterable[Mapping[str, Score]]) -> None:
-        """Adds rows, each with its scores by metric."""
+        """Adds rows. A row is given as its scores, by the metric's name."""
         for row in rows:
             self.add(of_scores(row))
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
-        """Adds one row, given as its outcome for each metric."""
+        """Adds one row. It is given as one outcome for each metric."""
         for name, value in merged(outcomes, self.no_claim).items():
             if name in SHARES:
                 share = self._shares.setdefault(name, Mean())
@@ -101,14 +103,15 @@ class Aggregate:
             self._unanswered += outcome.unanswered
 
     def mean(self, name: str) -> Mean:
-        """The mean of a column or share."""
+        """The mean of a metric's column ("q2") or of a share of responses ("no_claim")."""
         return self._shares[name] if name in SHARES else Mean.of(self._values[name])
 
     def compute(self) -> dict[str, float | None]:
-        """Means in [0, 1] by name; ``None`` without values.
+        """The means of all metrics in [0, 1], by name; ``None`` if no response has a value.
 
-        The keys are the metrics' columns and their shares. If a metric asks questions, there is
-        also ``no_answer_rate``. :class:`~q2_metric.types.SystemScore` describes them.
+        The names are those of the metrics' columns ("q2") and of shares of responses ("no_claim",
+        "coverage"). If a metric asks questions, there is also "no_answer_rate".
+        :class:`~q2_metric.types.SystemScore` describes these values.
         """
         values = {name: self.mean(name).value for name in (*self._values, *self._shares)}
         if "coverage" in self._shares:
@@ -118,10 +121,10 @@ class Aggregate:
     def systems(
         self, signatures: Mapping[str, str], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
     ) -> dict[str, SystemScore]:
-        """The system's score for each column, with its shares and interval.
+        """The system's score in each column, with shares of responses and confidence interval.
 
         Args:
-            signatures: signatures of the metrics, by column; "" if a signature is unknown.
+            signatures: signatures of the metrics, by column. A column without a signature gets "".
             n_bootstrap: number of resamples for the interval; 0 for no interval.
             seed: seed of the resampling.
         """
@@ -160,7 +163,7 @@ def system_score(
     n_bootstrap: int = N_BOOTSTRAP,
     seed: int = SEED,
 ) -> SystemScore:
-    """The mean of the responses' scores, with its shares and interval.
+    """The mean of the responses' scores, with shares of responses and confidence interval.
 
     ``n`` is the number of responses that count in the mean. ``coverage``, ``fallback`` and
     ``no_claim`` are shares of all responses. ``coverage``, ``fallback`` and ``no_answer_rate`` are
@@ -169,10 +172,11 @@ def system_score(
 
     Args:
         column: column of a metric, such as "q2" or "q2_no_nli".
-        scores: one for each response.
+        scores: the scores of all responses by this metric.
         signature: signature of the metric. The signature of the result also says how the mean was
             computed (:func:`sign`).
-        no_claim: how responses that claim nothing count in the mean.
+        no_claim: how responses that claim nothing count in the mean: as 0 ("zero"), or not at all
+            ("exclude").
         n_bootstrap: number of resamples for the interval; 0 for no interval.
         seed: seed of the resampling.
     """
@@ -188,10 +192,10 @@ def system_score(
 def sign(
     signature: str, no_claim: NoClaim, *, bootstrap: int = N_BOOTSTRAP, bootstrap_seed: int = SEED
 ) -> str:
-    """The signature of a metric's mean, built from the metric's signature.
+    """Makes the signature of a metric's mean from the metric's signature.
 
-    An empty signature stays "". If the interval was not drawn with the default settings, the
-    signature names these settings too.
+    It adds how responses that claim nothing count. It also adds the number of bootstrap resamples
+    and their seed, if they are not the defaults. From "" it makes "".
 
     >>> sign("q2|version:1", "zero")
     'q2|version:1|no_claim:zero'
@@ -207,10 +211,10 @@ def sign(
 
 
 def signatures(metrics: Iterable[Metric], no_claim: NoClaim) -> dict[str, str]:
-    """The signatures of the metrics' means, by metric."""
+    """The signature of each metric's mean, by the metric's name."""
     return {metric.name: sign(metric.signature, no_claim) for metric in metrics}
 
 
 def signature_lines(metrics: Iterable[Metric], no_claim: NoClaim) -> str:
-    """The signatures of the means as text, with one line for each metric."""
+    """The signatures of the metrics' means as one text, with a line for each metric."""
     return "\n".join(signatures(metrics, no_claim).values())

@@ -1,6 +1,6 @@
 """Writes a score as JSON and reads it back, for the cache and for other processes.
 
-Each item of ``evidence`` names its kind::
+Each item of ``evidence`` contains the name of its class::
 
     {"value": 0.5, …, "evidence": [{"kind": "comparison", "question": […], …}]}
 """
@@ -28,7 +28,7 @@ from q2_metric.types import (
 _KINDS: Mapping[str, Callable[..., Any]] = {
     kind.__name__.lower(): kind for kind in (Comparison, Judgement, Part)
 }
-"""The kinds of evidence, by name."""
+"""The classes of evidence, by their names in lower case."""
 
 
 def to_json(score: Score) -> dict[str, Any]:
@@ -65,10 +65,14 @@ def _fields(item: Score | Comparison | Dropped | Judgement | Part) -> dict[str, 
 
 
 def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
-    """The score that :func:`to_json` wrote, for an example with the same texts.
+    """Reads a score that :func:`to_json` wrote.
 
     The spans of its questions refer to ``example``. If pronouns were resolved before the questions
     were asked, the positions of the spans are those in the resolved text.
+
+    Args:
+        example: an example with the same texts as the example of the score.
+        fields: the JSON object.
 
     Raises:
         TypeError, KeyError, ValueError, AttributeError: ``fields`` is not an object that
@@ -99,8 +103,8 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
 
 
 def readable(value: Any) -> bool:
-    """Whether :func:`from_json` can read a value. A cache may contain values that other code
-    stored."""
+    """Whether :func:`from_json` can read a value. For example, a value in the cache may come from
+    another version of the package."""
     try:
         from_json(Example("", ""), value)
     except (TypeError, KeyError, ValueError, AttributeError):

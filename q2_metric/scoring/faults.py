@@ -1,4 +1,5 @@
-"""Finds rows that make a metric fail: a block that fails is halved until such a row is found."""
+"""Finds the rows on which a metric fails. Rows are scored in one block; a block that fails is
+halved until the rows are found."""
 
 from __future__ import annotations
 
@@ -10,28 +11,28 @@ from q2_metric.errors import ModelError, Q2Error
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
-"""If at least this many different responses were tried and all fail, the model is broken."""
+"""If a metric fails on all responses, and at least this many are different, the model is broken."""
 
 Scorer = Callable[[Sequence[Example]], Sequence[Score]]
 
 
 def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Score | str]:
-    """A score for each example, or a text that says why the example has no score.
+    """Scores examples. The result for an example is its score, or an error message.
 
     If scoring all examples raises an error, each half is scored separately, and so on. So a batch
-    that is too large succeeds in parts, and a row that fails alone is reported. A score that is not
-    a number is reported too.
+    that is too large for the memory succeeds in parts. An example that fails alone gets the error's
+    message. A score that is NaN or infinite also becomes a message.
 
     Args:
-        name: name of the metric, for messages.
-        score: scores examples, in order.
+        name: name of the metric, for error messages.
+        score: a function that scores a list of examples.
         examples: the examples.
 
     Raises:
-        Q2Error: an error that :attr:`~q2_metric.errors.Q2Error.fails_every_row`, such as a model
-            that cannot be opened.
-        ModelError: at least :data:`SYSTEMIC` different examples were tried and all failed, or the
-            device is lost. In these cases no row caused the error, so no row counts as finished.
+        Q2Error: an error that would occur for every row, such as a model that cannot be opened
+            (:attr:`~q2_metric.errors.Q2Error.fails_every_row`).
+        ModelError: all examples failed, and at least :data:`SYSTEMIC` of them are different; or the
+            GPU no longer works. No single example is the cause, so no results are returned.
     """
     results: list[Score | str] = []
     waiting = [examples] if examples else []
@@ -58,7 +59,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
 
 
 def _fault(error: Exception) -> str:
-    """Says in words why a row has no score. An error that would fail every row is raised."""
+    """The message about an error of a row. An error that would occur for every row is raised."""
     if isinstance(error, Q2Error) and error.fails_every_row:
         raise error
     words = _words(error)
@@ -80,7 +81,7 @@ def _words(error: Exception) -> str:
 
 
 def _device_lost(error: Exception) -> bool:
-    """Whether all further calls to the GPU will fail after this error."""
+    """Whether the GPU will fail in all further calls after this error."""
     memory = "out of memory" in str(error).lower()
     return not memory and (
         type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)

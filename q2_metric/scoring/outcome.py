@@ -1,5 +1,5 @@
-"""Says how a response counts in the means of one metric. All commands and integrations use this
-rule."""
+"""Determines how a response counts in the mean scores of a metric. All commands and integrations
+use these rules."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ NoClaim = Literal["zero", "exclude"]
 """How a response that claims nothing counts in a mean: as 0, or not at all."""
 
 NO_CLAIM: NoClaim = "zero"
-"""The default everywhere. With "zero", all systems are averaged over the same rows, and a
-system that says nothing does not win. With "exclude", a mean covers the responses that claim
-something."""
+"""The default in all commands and integrations. With "zero", all systems are averaged over the same
+rows, and a system cannot win by claiming nothing. With "exclude", a mean covers only the responses
+that claim something."""
 
 NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "fault"})
-"""Reasons that do not come from the response. Such a response counts in no mean and no share."""
+"""The reasons for no score that the response is not to blame for. A response with such a reason
+counts in no mean and no share."""
 
 CLAIMLESS: frozenset[Reason] = frozenset({"no_claim", "empty"})
-"""Reasons that mean that the response claims nothing."""
+"""The reasons for no score that mean that the response claims nothing."""
 
 SHARES = ("coverage", "fallback", "no_claim")
-"""Shares of responses: with a valid question, scored by end-to-end NLI instead, without a claim.
-Responses without knowledge, and responses on which a metric failed, are left out."""
+"""The shares of responses that are reported beside means: with a valid question ("coverage"),
+judged by end-to-end NLI instead ("fallback"), and without a claim ("no_claim"). Responses without
+knowledge, and responses on which a metric failed, are left out."""
 
 
 def check_no_claim(value: object) -> NoClaim:
@@ -49,9 +51,10 @@ def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> fl
     """The value with which a response counts in a mean; ``None`` if it does not count.
 
     Args:
-        value: the response's value.
-        reason: the reason why the response has no score, if it has none.
-        no_claim: how responses that claim nothing count. Blank responses claim nothing.
+        value: the response's score.
+        reason: why the response has no score; ``None`` if it has one.
+        no_claim: how responses that claim nothing count, including blank responses: as 0 ("zero"),
+            or not at all ("exclude").
     """
     if reason in CLAIMLESS:
         return 0.0 if no_claim == "zero" else None
@@ -60,15 +63,15 @@ def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> fl
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The parts of a response's score by one metric that the means need.
+    """What the means need to know about the score of one response by one metric.
 
     Attributes:
-        metric: entry of the metric.
-        values: values by column, before ``no_claim`` is applied.
-        reason: why there is no value; ``None`` if there is one.
-        fallback: whether the value is end-to-end NLI.
-        questions: number of Q²'s questions.
-        unanswered: number of questions that the knowledge does not answer.
+        metric: the registry's entry of the metric.
+        values: the score in each column of the metric, before ``no_claim`` is applied.
+        reason: why there is no score; ``None`` if there is one.
+        fallback: true if the score is end-to-end NLI's, because Q² had no question.
+        questions: number of Q²'s questions about the response.
+        unanswered: number of those questions that the knowledge does not answer.
     """
 
     metric: Entry
@@ -80,18 +83,19 @@ class Outcome:
 
     @classmethod
     def of(cls, score: Score, name: str) -> Outcome:
-        """The outcome of a score by the metric ``name``."""
+        """Extracts the outcome from a score. ``name`` is the name of the metric."""
         metric = entry(name)
         how = [item.how for item in score.evidence if isinstance(item, Comparison)]
         return cls(metric, {column.name: column.of(score) for column in metric.columns},
                    score.reason, score.fallback, len(how), how.count("no_answer"))
 
     def numbers(self, no_claim: NoClaim) -> dict[str, float | None]:
-        """The value that the response adds to each mean of the metric; ``None`` if it adds none.
+        """The value with which the response counts in each mean of the metric, by the mean's name.
 
-        The keys are the metric's columns, and its shares with the values 1 or 0. A metric that asks
-        questions has the shares ``coverage`` and ``fallback``; a metric that judges claims has
-        ``no_claim``.
+        The value is ``None`` if the response does not count. There is a mean for each column of the
+        metric, and for each share, in which the response counts as 1 or 0. A metric that asks
+        questions has the shares "coverage" and "fallback". A metric that judges claims has
+        "no_claim".
         """
         values = {name: counted(value, self.reason, no_claim)
                   for name, value in self.values.items()}
@@ -107,12 +111,13 @@ class Outcome:
 
 
 def of_scores(scores: Mapping[str, Score]) -> list[Outcome]:
-    """The outcome of each of a response's scores."""
+    """The outcomes of one response, from its scores by the metric's name."""
     return [Outcome.of(score, name) for name, score in scores.items()]
 
 
 def of_row(row: Mapping[str, Any]) -> list[Outcome]:
-    """The outcomes of a row of ``q2 score --out``, for each metric that has columns in the row."""
+    """The outcomes of one response, from a row that ``q2 score --out`` wrote. There is an outcome
+    for each metric that has columns in the row."""
     outcomes = []
     for metric in METRICS.values():
         values = {column.name: row[column.name] for column in metric.columns
@@ -131,10 +136,10 @@ def of_row(row: Mapping[str, Any]) -> list[Outcome]:
 
 
 def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | None]:
-    """The values that a response adds to the means of all its metrics (:meth:`Outcome.numbers`).
+    """The value with which one response counts in each mean of all metrics, by the mean's name.
 
-    If several metrics have the same share, the first metric that scored the response gives its
-    value.
+    ``outcomes`` are the response's outcomes by all metrics (:meth:`Outcome.numbers`). If several
+    metrics have the same share, its value comes from the first metric that scored the response.
     """
     first: dict[str, float | None] = {}
     for outcome in outcomes:
@@ -145,18 +150,19 @@ def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | 
 
 
 def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | None]:
-    """The values that a score by the metric ``name`` adds to means (:meth:`Outcome.numbers`)."""
+    """The value with which a score by the metric ``name`` counts in each of the metric's means
+    (:meth:`Outcome.numbers`)."""
     return Outcome.of(score, name).numbers(no_claim)
 
 
 def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
-    """The value that a response adds to each mean, from the scores of all its metrics
+    """The value with which one response counts in each mean, from its scores by the metric's name
     (:func:`merged`)."""
     return merged(of_scores(scores), no_claim)
 
 
 def share_names(names: Iterable[str]) -> list[str]:
-    """The names of the shares that :func:`row_numbers` returns for these metrics."""
+    """The names of the shares (such as "no_claim") that are reported for these metrics."""
     nothing = Score(Example("", ""), None)
     keys = (key for name in names for key in numbers(nothing, name, NO_CLAIM))
     return [key for key in dict.fromkeys(keys) if key in SHARES]

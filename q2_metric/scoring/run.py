@@ -1,4 +1,4 @@
-"""Runs metrics over rows: the means of the system, the values of each row, and the signatures."""
+"""Scores rows by several metrics, and gives the scores of each row, their means and signatures."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Metric, Score
 
 LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
-"""The values of a system for which lower is better. For all other values, higher is better."""
+"""The names of those values of a system for which lower is better. For others, higher is better."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredRows:
-    """The results of metrics over rows: the means of the system and the values of each row.
+    """The scores of several rows by several metrics, with the mean scores of the system.
 
     Args:
         metrics: the loaded metrics.
-        rows: one example for each response.
-        scores: scores by metric name, for each row.
-        no_claim: how responses that claim nothing count in means.
+        rows: the responses with their knowledge.
+        scores: for each row, its scores by the metric's name.
+        no_claim: how responses that claim nothing count in means: as 0 ("zero"), or not at all
+            ("exclude").
 
     Attributes:
-        aggregate: the aggregate of all rows.
+        aggregate: computes the means of all rows.
     """
 
     metrics: Sequence[Metric]
@@ -61,12 +62,12 @@ class ScoredRows:
         return cls(metrics, rows, scores, no_claim)
 
     def column(self, name: str) -> list[float | None]:
-        """The value of each row in the column ``name``; ``None`` if a row has no value."""
+        """The score of each row in the column ``name``; ``None`` if a row has no score."""
         metric, column = of_column(name)
         return [column.of(row[metric.name]) for row in self.scores]
 
     def columns(self) -> list[str]:
-        """The names that :meth:`column` accepts, in order."""
+        """The names of all columns of the metrics, which :meth:`column` accepts."""
         return list(columns(metric.name for metric in self.metrics))
 
     def n(self) -> int:
@@ -74,11 +75,12 @@ class ScoredRows:
         return self.aggregate.mean(self.metrics[0].name).n
 
     def system(self) -> dict[str, float | None]:
-        """The means of the metrics and their shares, in [0, 1] (:meth:`Aggregate.compute`)."""
+        """The mean scores of the system and the shares of its responses, in [0, 1], by name
+        (:meth:`Aggregate.compute`)."""
         return self.aggregate.compute()
 
     def signatures(self) -> dict[str, str]:
-        """Signatures of the means, by metric (:func:`q2_metric.scoring.sign`)."""
+        """The signature of each metric's mean, by the metric's name."""
         return signatures(self.metrics, self.no_claim)
 
     def claims(self) -> list[list[dict[str, Any]]]:
@@ -95,29 +97,30 @@ class ScoredRows:
 
 
 def claims(scored: Example, scores: Mapping[str, Score]) -> list[dict[str, Any]]:
-    """The judged claims of a response, in the form of ``claims`` of a row of ``q2 score --out``.
+    """The judged claims of a response, as ``q2 score --out`` writes them in the field ``claims``.
 
-    The list is empty if the response claims nothing, or if none of these metrics judges claims.
+    The list is empty if the response claims nothing, or if no metric in ``scores`` judges claims.
 
     Args:
         scored: the response with its knowledge.
-        scores: the scores of the response, by metric.
+        scores: the scores of the response, by the metric's name.
     """
     return output_row(0, scored, scores, list(scores)).get("claims") or []
 
 
 MOST = 0.5
-"""If a smaller share of the responses was judged, the mean must not choose a checkpoint."""
+"""The means of a system may choose a checkpoint only if at most this share of its responses claims
+nothing or had no question."""
 
 
 def hollow(numbers: Mapping[str, float | None]) -> str:
-    """Why the means of a system must not choose a checkpoint; "" if they may.
+    """Says why mean scores of a model must not decide which checkpoint is best; "" if they may.
 
-    They must not if most responses claim nothing, or were judged as a whole because Q² found no
-    valid question. Such means say little, and a model that writes gibberish can have high ones.
+    They must not decide if most responses claim nothing, or were judged as a whole because Q² found
+    no valid question. Then even a model that writes gibberish can have a high mean score.
 
     Args:
-        numbers: the values of :meth:`ScoredRows.system`, or of a framework's report.
+        numbers: means and shares by name, from :meth:`ScoredRows.system` or a framework's report.
 
     >>> hollow({"q2": 0.4, "fallback": 0.7, "no_claim": 0.2})
     '90% of the responses claim nothing (20%) or had no question to ask (70%)'
@@ -136,14 +139,14 @@ def _share(value: float | None) -> float:
 def against_gold(
     responses: Sequence[str], golds: Sequence[Sequence[str]]
 ) -> dict[str, float]:
-    """``f1`` and ``bleu`` of responses against reference responses, in [0, 1]. All responses count.
+    """Compares responses with reference responses: mean token F1 ("f1") and corpus BLEU ("bleu").
 
-    ``f1`` is the mean of token F1. ``bleu`` is sacrebleu over the whole corpus.
+    Both are in [0, 1]. All responses count, also those that claim nothing.
 
     Args:
-        responses: responses of the system, at least one.
-        golds: one or several references for each response. ``f1`` takes the best reference,
-            ``bleu`` all references.
+        responses: the responses of the system, at least one.
+        golds: one or several references for each response. Token F1 uses the most similar
+            reference, BLEU uses all of them.
     """
     best = [max(token_f1(said, gold) for gold in of_it)
             for said, of_it in zip(responses, golds, strict=True)]

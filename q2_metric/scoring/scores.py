@@ -1,7 +1,7 @@
 """Decides which responses a metric scores, and scores them, for every metric and integration.
 
-Authors of metrics need not decide this themselves. A response that is blank, has no knowledge or
-claims nothing is not passed to the metric. Its score has a reason instead of a value.
+A response that is blank, has no knowledge or claims nothing is not passed to the metric. Its score
+has a reason instead of a value. So authors of metrics need not handle such responses.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from q2_metric.text.given import kind
 from q2_metric.types import Example, Metric, Reason, Score
 
 OnFault = Callable[[int, str], None]
-"""Called with (index of the row, message) for a row that a metric fails on."""
+"""A function that is called with (index of the row, error message) if a metric fails on a row."""
 
 OnBreak = Callable[[str, Exception], None]
-"""Called with (name, error) for a metric that fails on all rows."""
+"""A function that is called with (name of the metric, error) if a metric fails on all rows."""
 
 
 @runtime_checkable
 class _Computed(Protocol):
-    """A metric that can be computed from the scores of other metrics.
+    """A metric that can be computed from the scores of other metrics, as groundedness can.
 
-    ``computed_from`` contains the signatures of these metrics.
+    ``computed_from`` contains the signatures of the other metrics. ``of`` computes the scores.
     """
 
     @property
@@ -46,13 +46,13 @@ class _Computed(Protocol):
 def load(
     names: Iterable[str] | str | None, settings: Mapping[str, Any], calibration: Any = None
 ) -> list[Metric]:
-    """Loads the metrics that the keywords of one call name.
+    """Loads metrics by their names, and applies calibrations to them.
 
     Args:
-        names: names in ``METRICS``, as a sequence or as "q2,scale"; ``None`` for the default.
+        names: names of metrics, as a sequence or as "q2,scale"; ``None`` for the default metrics.
         settings: ``preset``, and the keywords of :func:`q2_metric.metrics.load_metrics`.
-        calibration: one or several calibrations: files of ``q2 calibrate``, or ``Calibration``
-            objects.
+        calibration: one or several calibrations, each as the path of a file that ``q2 calibrate``
+            wrote, or as a ``Calibration``. With ``None``, scores are not calibrated.
 
     Raises:
         InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does
@@ -82,16 +82,19 @@ def score(
     on_fault: OnFault | None = None,
     on_break: OnBreak | None = None,
 ) -> list[dict[str, Score]]:
-    """A score of each row by each metric. Scores without a value have a ``reason``.
+    """Scores each row by each metric. For each row, returns its scores by the metric's name.
+
+    A score without a value has a ``reason``.
 
     Args:
-        loaded: the metrics; each of their stages runs in batches over all rows.
-        rows: responses with their knowledge; both may be blank.
-        evidence: if true, metrics that support it also return the sentence that decides each claim.
-        on_fault: called with (index in ``rows``, message) for a row that a metric fails on. Without
+        loaded: the metrics. Each of their models runs in batches over all rows.
+        rows: responses with their knowledge. Both texts may be blank.
+        evidence: if true, metrics that support it also return, for each claim, the sentence of the
+            knowledge that decided it.
+        on_fault: called with (index in ``rows``, error message) if a metric fails on a row. Without
             ``on_fault``, the first such error is raised.
-        on_break: called with (name, error) for a metric that fails on all rows; the rows then have
-            no score by this metric. Without ``on_break``, the error is raised.
+        on_break: called with (name, error) if a metric fails on all rows. The rows then have the
+            reason "fault" instead of a score. Without ``on_break``, the error is raised.
     """
     by_row = score_rows(loaded, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
     return [
@@ -104,20 +107,25 @@ def score(
 def score_with(
     metric: Metric, examples: Sequence[Example], *, evidence: bool = False
 ) -> list[Score]:
-    """The scores of examples by one metric.
+    """Scores examples by one metric. There is one score for each example, in order.
 
     Args:
         metric: the metric.
         examples: the examples.
-        evidence: if true and the metric supports it, also find the sentence that decides each
-            claim.
+        evidence: if true and the metric supports it, the scores also contain, for each claim, the
+            sentence of the knowledge that decided it.
     """
     keywords = {"evidence": True} if evidence and entry(metric.name).evidence else {}
     return as_scores(metric.name, metric.score(examples, **keywords), examples)
 
 
 def as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Score]:
-    """Checks the results of a metric, and converts their values to ``float``.
+    """Checks what a metric returned, and converts the values of the scores to ``float``.
+
+    Args:
+        name: name of the metric.
+        given: what the metric returned.
+        examples: the examples that the metric scored.
 
     Raises:
         ModelError: the metric did not return one score for each example.
@@ -148,17 +156,21 @@ def score_rows(
     on_fault: OnFault | None = None,
     on_break: OnBreak | None = None,
 ) -> list[dict[str, Score]]:
-    """The scores of each row by metric name. ``None`` rows keep their place and have no scores.
+    """Scores each row by each metric. For each row, returns its scores by the metric's name.
+
+    A row for which a metric failed has no score by this metric.
 
     Args:
         loaded: the metrics.
-        rows: the rows; ``None`` if there is nothing to score.
-        evidence: if true, metrics that support it also return the sentence that decides each claim.
-        on_fault: called with (index in ``rows``, message) for a row that a metric cannot score; the
-            other rows are scored (:func:`q2_metric.scoring.faults.score_each`). Without
+        rows: responses with their knowledge. A row that is ``None`` is not scored, and its result
+            is empty.
+        evidence: if true, metrics that support it also return, for each claim, the sentence of the
+            knowledge that decided it.
+        on_fault: called with (index in ``rows``, error message) if a metric fails on a row. The
+            other rows are still scored (:func:`q2_metric.scoring.faults.score_each`). Without
             ``on_fault``, the first error is raised.
-        on_break: called with (name, error) for a metric that fails on all rows; the other metrics
-            still score the rows. Without ``on_break``, the error is raised.
+        on_break: called with (name, error) if a metric fails on all rows. The other metrics still
+            score the rows. Without ``on_break``, the error is raised.
 
     Raises:
         InputError: a row is not an example, or one of its texts is not a string.
@@ -208,9 +220,9 @@ def _scores_chat(metric: Metric) -> bool:
 
 
 def _judges_silence(metric: Metric, row: Example) -> bool:
-    """Whether a metric scores a response that, without its question, claims nothing.
+    """Whether a metric scores a response that claims nothing by itself.
 
-    With its question, "Yes." claims what the question asks.
+    Some metrics read the row's question too. For "Is it open?", the response "Yes." makes a claim.
     """
     return _scores_chat(metric) or (getattr(metric, "reads_question", False) and is_verdict(row))
 
@@ -218,9 +230,15 @@ def _judges_silence(metric: Metric, row: Example) -> bool:
 def _computed(
     metric: Metric, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
 ) -> list[Score] | None:
-    """The metric's scores, computed from the scores of other metrics in ``loaded``.
+    """Computes the scores of a metric, such as groundedness, from the scores of other metrics.
 
-    ``None`` if one of these metrics is missing or has not scored every row.
+    The result is ``None`` if the metric cannot be computed in this way, or if one of the other
+    metrics is not in ``loaded`` or has not scored every row.
+
+    Args:
+        metric: the metric.
+        loaded: all metrics of the run.
+        scored: for each row, its existing scores by the metric's name.
     """
     if not isinstance(metric, _Computed):
         return None

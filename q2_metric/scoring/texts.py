@@ -1,9 +1,9 @@
-"""Turns a framework's texts into examples, with one rule for missing texts.
+"""Turns the texts of a framework's row into examples, with one rule for missing texts.
 
 ``None``, NaN (which pandas writes) and a list without a text are missing texts. A missing response
 or missing knowledge counts as a blank text, and a missing history has no turns. A row with a
-missing text keeps its position and gets a reason instead of a score. Any other value that is not
-text is an error.
+missing text keeps its position, and its score has a reason instead of a value. Any other value that
+is not a text is an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from q2_metric.types import Example
 
 
 def check_text(value: object, where: str) -> str:
-    """Returns the text if it is valid.
+    """Returns the value if it is a valid text. ``where`` is its name in error messages.
 
     Raises:
         InputError: the value is not a string, or not valid Unicode.
@@ -29,7 +29,9 @@ def check_text(value: object, where: str) -> str:
 
 
 def check_texts(value: object, where: str) -> list[str]:
-    """A text or a list of texts, as a list. Missing texts are left out.
+    """Converts a text or a list of texts to a list. Missing texts are left out.
+
+    ``where`` is the name of the value in error messages.
 
     Raises:
         InputError: the value is neither a text nor a list of texts.
@@ -43,7 +45,7 @@ def check_texts(value: object, where: str) -> list[str]:
 
 
 def check_response(value: object, where: str) -> str:
-    """Returns the response; "" if it is missing.
+    """Returns the response, or "" if it is missing. ``where`` is its name in error messages.
 
     Raises:
         InputError: the value is neither a text nor missing.
@@ -52,7 +54,9 @@ def check_response(value: object, where: str) -> str:
 
 
 def check_column(values: object, where: str) -> list[Any]:
-    """The values of a column as a list, one value for each row.
+    """Converts a column to a list with one value for each row.
+
+    ``where`` is the name of the column in error messages.
 
     Raises:
         InputError: ``values`` is a single text, has no order (a mapping, a set), or has several
@@ -74,9 +78,9 @@ def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()
 
     Args:
         response, history, question: as in :class:`~q2_metric.types.Example`.
-        knowledge: the passages.
-        listed: if true, citations and evidence number the passages as listed; if false, they number
-            the lines. By default, passages are numbered as listed if there are several.
+        knowledge: the passages of the knowledge.
+        listed: what the numbers in citations such as "[2]" count: the items of ``knowledge`` (true)
+            or the lines of the whole text (false). The default is true if there are several items.
     """
     text, places = joined([(passage, None) for passage in knowledge])
     listed = len(places) > 1 if listed is None else listed
@@ -86,17 +90,17 @@ def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()
 
 def given(response: object, knowledge: object, history: object, where: str,
           question: object = None) -> Example:
-    """The example of a framework's row. Its texts are checked.
+    """Checks the texts of a framework's row, and builds an example from them.
 
     Args:
-        response: a text.
+        response: the response.
         knowledge: a text, or a list of passages.
         history: the turns before the response, oldest first.
-        where: the name of the row in errors, such as "row 3".
+        where: the name of the row in error messages, such as "row 3".
         question: the question that the response answers, if it is known.
 
     Raises:
-        InputError: a value is neither text nor missing.
+        InputError: a value is neither a text nor missing.
     """
     return example(
         check_response(response, f"the response of {where}"),
@@ -110,11 +114,11 @@ def given(response: object, knowledge: object, history: object, where: str,
 def given_columns(
     responses: object, knowledge: object, histories: object = None, each: str = "row",
 ) -> list[Example]:
-    """The examples of columns. Each column is a sequence with one item for each row.
+    """Builds an example for each row from columns. A column has one item for each row.
 
     Args:
         responses, knowledge, histories: the columns.
-        each: the word for a row in errors.
+        each: what a row is called in error messages.
 
     Raises:
         InputError: a column is not a sequence, the lengths differ, or a value is not text.

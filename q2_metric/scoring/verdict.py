@@ -1,7 +1,5 @@
-"""The verdict on the responses of a file.
-
-It says how many responses have an unsupported claim, and which are the worst.
-"""
+"""Summarises the judged claims of all responses in a file: how many responses have an unsupported
+claim, and which claims have the least support."""
 
 from __future__ import annotations
 
@@ -15,21 +13,21 @@ from q2_metric.text.sentences import split_sentences
 SHOWN = 3
 """Maximum number of responses in :attr:`VerdictCounts.worst`."""
 UNSUPPORTED = ("contradicted", "not found")
-"""The verdicts of unsupported claims."""
+"""The verdicts with which a claim counts as unsupported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The least supported claim of a response.
+    """The claim of a response that has the least support from the knowledge.
 
     Attributes:
         id: id of the row.
         claim: text of the claim.
         verdict: "contradicted" or "not found".
-        support: in [0, 1].
-        source: the sentence of the knowledge that decides the claim, or the sentence whose words
-            are nearest to it; ``None`` if the knowledge is not known.
-        decides: whether the sentence ``source`` contradicts the claim.
+        support: how far the knowledge supports the claim, in [0, 1].
+        source: the sentence of the knowledge that decided the verdict. If it was not searched, the
+            sentence that shares most words with the claim; ``None`` if the knowledge is not known.
+        decides: true if the sentence ``source`` contradicts the claim.
     """
 
     id: str
@@ -42,16 +40,16 @@ class Worst:
 
 @dataclass(slots=True)
 class VerdictCounts:
-    """Counts the responses whose claims were judged.
+    """Counts responses and claims by their verdicts.
 
     Attributes:
         judged: number of responses with a judged claim.
         unsupported: number of responses with a claim that is contradicted or not found.
         contradicted: number of responses with a claim that is contradicted.
         cited: number of claims that cite a passage.
-        cited_rightly: number of claims with a cited passage that supports them.
-        worst: at most :data:`SHOWN` responses with an unsupported claim, the least supported claim
-            first.
+        cited_rightly: number of claims that are supported by a passage that they cite.
+        worst: the claims with the least support, one for a response, at most :data:`SHOWN`. The
+            claim with the least support comes first.
     """
 
     judged: int = 0
@@ -62,7 +60,7 @@ class VerdictCounts:
     worst: tuple[Worst, ...] = ()
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Adds an output row, with its texts if they are known."""
+        """Adds a row as ``q2 score --out`` writes it. The row may also contain its texts."""
         claims = row.get("claims") or ()
         self.judged += bool(claims)
         citations = [claim.get("citation") for claim in claims]
@@ -84,7 +82,8 @@ class VerdictCounts:
 
     @property
     def headline(self) -> str:
-        """The verdict in one line; "" if no claim was judged."""
+        """One line that says how many responses have an unsupported claim; "" if no claim was
+        judged."""
         if not self.judged:
             return ""
         if not self.unsupported:
@@ -97,27 +96,29 @@ class VerdictCounts:
 
     @property
     def citations(self) -> str:
-        """How many claims are cited rightly, in one line; "" if no claim cites a passage."""
+        """One line that says how many claims cite a passage that supports them; "" if no claim
+        cites a passage."""
         if not self.cited:
             return ""
         return (f"{self.cited_rightly:,} of {self.cited:,} claims with a citation cite a passage "
                 "that supports them")
 
     def as_json(self) -> dict[str, Any]:
-        """The counts, the share of claims that are cited rightly, and the worst claims."""
+        """The attributes as a JSON object. It also contains the share of the claims with a citation
+        that are supported by a passage that they cite."""
         share = self.cited_rightly / self.cited if self.cited else None
         return {**asdict(self), "cited_rightly_share": share}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> VerdictCounts:
-        """Reads the verdict that :meth:`as_json` wrote."""
+        """Reads the JSON object that :meth:`as_json` wrote."""
         counts = {name: fields[name] for name in
                   ("judged", "unsupported", "contradicted", "cited", "cited_rightly")}
         return cls(**counts, worst=tuple(Worst(**claim) for claim in fields["worst"]))
 
 
 def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The unsupported claims of an output row."""
+    """Of the claims of a row of ``q2 score --out``, those that are unsupported."""
     return [claim for claim in claims
             if claim.get("verdict") in UNSUPPORTED and claim["support"] is not None]
 
