@@ -84,8 +84,8 @@ def register() -> list[Path]:
             scripts.append(_written(name))
         else:
             taken.append(
-                f'evaluate.load("{name}") is another metric\'s ({other}) and stays so; use '
-                f'evaluate.load(q2_metric.path("{name}")), or remove that file'
+                f'evaluate.load("{name}") loads another metric ({other}); use '
+                f'evaluate.load(q2_metric.path("{name}")) for ours, or remove that file'
             )
     if taken:
         raise TakenError("; ".join(taken))

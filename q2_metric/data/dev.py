@@ -32,7 +32,8 @@ def dev_files() -> dict[str, Path]:
     paths = {path.name.removesuffix(SUFFIX): path for path in sorted(folder.glob(f"*{SUFFIX}"))}
     if not os.environ.get(ENVIRONMENT) or not paths:
         raise DataError(
-            f"no development set is here: put dev/NAME{SUFFIX} in a folder that {ENVIRONMENT} names"
+            "there is no development set on this machine; put files dev/NAME"
+            f"{SUFFIX} into the folder that {ENVIRONMENT} names"
         )
     return paths
 

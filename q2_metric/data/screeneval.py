@@ -59,7 +59,7 @@ def read_screeneval(path: str | Path) -> list[Supported]:
             isinstance(place, int) and 0 <= place < len(lines) for place in relevant
         ):
             raise DataError(
-                f"{path}, row {number}: 'rel_utt' is {relevant!r}, not places of the "
+                f"{path}, row {number}: 'rel_utt' is {relevant!r}, not a list of indices of the "
                 f"{len(lines)} utterances"
             )
         sentence = " ".join(text_of(row, "inferred_summary", path, number).split())

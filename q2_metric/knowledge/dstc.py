@@ -197,7 +197,7 @@ def _label(value: Any, where: str) -> TurnLabel:
         return TurnLabel(False)
     knowledge = value.get("knowledge")
     if not isinstance(knowledge, list) or not knowledge:
-        raise InputError(f"{where} needs knowledge but names none")
+        raise InputError(f"{where} needs knowledge but names no snippet")
     keys: list[Key] = []
     for item in knowledge:
         parts = [item.get(n) if isinstance(item, dict) else None

@@ -60,7 +60,8 @@ class Negatives:
         if sampling not in ("mixed", "random"):
             raise InputError(f"sampling must be 'mixed' or 'random', not {sampling!r}")
         if len(pool) < 2:
-            raise InputError(f"{pool.source}: a single snippet leaves no negatives to sample")
+            raise InputError(f"{pool.source}: has a single snippet; there is no wrong snippet to "
+                             "sample")
         self._all = pool.snippets
         self._mixed = sampling == "mixed"
         self._entity: dict[tuple[str, str], list[Snippet]] = defaultdict(list)

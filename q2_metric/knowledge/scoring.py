@@ -117,8 +117,8 @@ class PoolSelector:
                 with_knowledge.append(_selected(row, next(chosen)))
             else:
                 with_knowledge.append(BadRow(
-                    index, row.id, f"{file}, row {index + 1}: has no history, by which its "
-                    "knowledge could be chosen"
+                    index, row.id, f"{file}, row {index + 1}: has no history, which is needed to "
+                    "choose its knowledge"
                 ))
         return with_knowledge
 

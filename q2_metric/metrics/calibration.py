@@ -83,7 +83,7 @@ class Calibration:
             InputError: the score is not a finite number.
         """
         if not math.isfinite(value):
-            raise InputError(f"calibration {self.name!r}: {value} is not a score")
+            raise InputError(f"calibration {self.name!r}: the score {value} is not a finite number")
         if self.slope is not None and self.intercept is not None:
             return _logistic(self.slope * value + self.intercept)
         after = bisect_right(self.x, value)
@@ -126,8 +126,8 @@ class Calibration:
             if key != "version" and fitted.get(key) != settings.get(key):
                 raise InputError(
                     f"calibration {self.name!r} was fitted on {metric} with "
-                    f"{key}:{fitted.get(key)}, these scores have {key}:{settings.get(key)}; "
-                    "fit another with q2 calibrate"
+                    f"{key}:{fitted.get(key)}, but these scores have {key}:{settings.get(key)}; "
+                    "fit another calibration with q2 calibrate"
                 )
 
     def sign(self, scores: str) -> str:
@@ -238,11 +238,15 @@ def _logistic(value: float) -> float:
     return grown / (1 + grown)
 
 
+_FALLS = "its probability falls as the score rises"
+
+
 def _problem(fitted: Calibration) -> str | None:
+    """What is wrong with the fields of a calibration, as a phrase; ``None`` if nothing is wrong."""
     if not fitted.name or not fitted.metric:
         return "has no name or no metric"
     if fitted.kind not in ("isotonic", "platt"):
-        return f"is of kind {fitted.kind!r}; there are isotonic and platt"
+        return f"its kind is {fitted.kind!r}, not isotonic or platt"
     numbers = [fitted.threshold, *fitted.x, *fitted.y]
     numbers += [] if fitted.slope is None else [fitted.slope]
     numbers += [] if fitted.intercept is None else [fitted.intercept]
@@ -250,16 +254,17 @@ def _problem(fitted: Calibration) -> str | None:
         return "has a number that is not finite"
     if fitted.kind == "platt":
         if fitted.slope is None or fitted.intercept is None or fitted.x or fitted.y:
-            return "of kind platt needs slope and intercept, and no knots"
-        return "falls as the score rises" if fitted.slope < 0 else None
+            return "the kind platt needs slope and intercept, and neither x nor y"
+        return _FALLS if fitted.slope < 0 else None
     if fitted.slope is not None or fitted.intercept is not None:
-        return "of kind isotonic has no slope and intercept"
+        return "the kind isotonic needs neither slope nor intercept"
     if not fitted.x or len(fitted.x) != len(fitted.y):
-        return f"needs as many x as y, at least one; it has {len(fitted.x)} and {len(fitted.y)}"
+        return (f"x and y must have the same length, at least 1, not {len(fitted.x)} and "
+                f"{len(fitted.y)}")
     if any(b <= a for a, b in zip(fitted.x, fitted.x[1:], strict=False)):
-        return "has x that do not rise"
+        return "the scores in x do not rise"
     if any(b < a for a, b in zip(fitted.y, fitted.y[1:], strict=False)):
-        return "falls as the score rises"
+        return _FALLS
     return None if fitted.y[0] >= 0 and fitted.y[-1] <= 1 else "has a probability outside [0, 1]"
 
 

@@ -85,11 +85,11 @@ def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
     taken = {column.name for one in others.values() for column in one.columns}
     for column in entry.columns:
         if not _NAME.fullmatch(column.name):
-            raise InputError(f"its name is {column.name!r}; a name may contain only small "
-                             "letters, digits and _")
+            raise InputError(f"the name {column.name!r} of a metric or column is not valid; a name "
+                             "may contain only small letters, digits and _")
         if column.name in RESERVED or column.name in taken:
-            raise InputError(f"the name {column.name!r} is a column of outputs already; give it "
-                             "another name")
+            raise InputError(f"the name {column.name!r} already belongs to a column of outputs; "
+                             "give the metric another name")
 
 
 def installed(ours: Mapping[str, Entry]) -> dict[str, Entry]:

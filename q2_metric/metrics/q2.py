@@ -75,7 +75,7 @@ class Q2:
         self.scores_all = self.settings.recipe == "authors"
         self.stances = stances if self.settings.context == "check" else None
         if self.settings.context == "check" and stances is None:
-            raise InputError("context='check' needs stances, or Q2.from_preset, which has them")
+            raise InputError("context='check' needs stances; Q2.from_preset loads them")
         self.short_answers = short_answers if self.settings.context == "check" else None
         self.reads_question = self.short_answers is not None
         self._by_value = self.settings.values == "value"

@@ -196,13 +196,13 @@ def _registered(where: str) -> str:
 def no_such(name: str) -> str:
     """The error message about a metric name that does not exist. It suggests a similar name."""
     if name in AGAINST_GOLD:
-        return (f"{name!r} compares with people's responses; "
-                f"with the knowledge it is {AGAINST_GOLD[name]!r}")
+        return (f"{name!r} compares responses with reference responses; the metric that compares "
+                f"them with the knowledge is {AGAINST_GOLD[name]!r}")
     close = difflib.get_close_matches(name, METRICS, n=1)
     meant = MEANT.get(name.replace("-", "_").replace(" ", "_")) or (close[0] if close else "")
     hint = f"; did you mean {meant!r}?" if meant else ""
-    return f"there is no metric {name!r}{hint} There are {', '.join(METRICS)}" if hint else (
-        f"there is no metric {name!r}; there are {', '.join(METRICS)}")
+    return f"there is no metric {name!r}{hint} The metrics are {', '.join(METRICS)}" if hint else (
+        f"there is no metric {name!r}; the metrics are {', '.join(METRICS)}")
 
 
 MEANT = {

@@ -114,12 +114,12 @@ class Scale:
         if by_prompt and not isinstance(backbone, PromptBackbone):
             raise InputError(f"{backbone.name} has no prompt: use chunking='knowledge'")
         if self.settings.judged_chunks and chooser is None:
-            raise InputError("judged_chunks needs a chooser, or Scale.from_preset, which has one")
+            raise InputError("judged_chunks needs a chooser; Scale.from_preset loads one")
         if self.settings.unit == "claim" and claims is None:
-            raise InputError("unit='claim' needs claims, or Scale.from_preset, which finds them")
+            raise InputError("unit='claim' needs claims, a ClaimFinder; Scale.from_preset loads it")
         self.stances = stances if self.settings.context == "check" else None
         if self.settings.context == "check" and stances is None:
-            raise InputError("context='check' needs stances, or Scale.from_preset, which has them")
+            raise InputError("context='check' needs stances; Scale.from_preset loads them")
         self.signature = signature("scale", {
             "preset": preset,
             "backbone": backbone.name,

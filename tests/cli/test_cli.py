@@ -389,7 +389,7 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
     [
         (["score"], "Missing argument 'FILE...'"),
         (["score", "x.jsonl", "--metrics", "q2,rouge"],
-         "no metric 'rouge'; did you mean 'knowledge_f1'? There are grounded"),
+         "no metric 'rouge'; did you mean 'knowledge_f1'? The metrics are grounded"),
         (["score", "x.jsonl", "--metrics", ","], "no metric is named"),
         (["score", "x.jsonl", "--branches", "1"], "branches must be at least 2, not 1"),
         (["score", "x.jsonl", "--overlap", "1"], "overlap must be at least 0 and below 1"),

@@ -67,7 +67,7 @@ def test_names_of_other_tools(rows: str, name: str, meant: str) -> None:
     done = q2("score", rows, "-m", name)
     assert done.exit_code == 2
     words = " ".join(done.stderr.split())
-    assert f"there is no metric '{name}'; did you mean '{meant}'? There are grounded" in words
+    assert f"there is no metric '{name}'; did you mean '{meant}'? The metrics are grounded" in words
 
 
 def test_a_column_that_may_be_meant(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_the_threshold_itself_is_inconsistent() -> None:
 def test_what_is_no_number_is_refused(value: float) -> None:
     with pytest.raises(InputError) as caught:
         ISOTONIC.apply(value)
-    assert str(caught.value) == f"calibration 'wow': {value} is not a score"
+    assert str(caught.value) == f"calibration 'wow': the score {value} is not a finite number"
 
 
 @pytest.mark.parametrize("calibration", [ISOTONIC, PLATT], ids=["isotonic", "platt"])
@@ -64,17 +64,17 @@ def test_a_saved_one_is_the_same(calibration: Calibration, tmp_path: Path) -> No
     assert Calibration.load(tmp_path / "c.json") == calibration
 
 
-OF_KIND = "needs as many x as y, at least one; it has "
+OF_KIND = "x and y must have the same length, at least 1, not "
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"x": [0.0, 0.0, 1.0]}, "has x that do not rise"),
-        ({"x": [0.0, 2.0, 1.0]}, "has x that do not rise"),
-        ({"x": [2.0, 3.0, 1.0]}, "has x that do not rise"),
-        ({"y": [0.1, 0.3, 0.2]}, "falls as the score rises"),
-        ({"y": [0.4, 0.3, 0.5]}, "falls as the score rises"),
+        ({"x": [0.0, 0.0, 1.0]}, "the scores in x do not rise"),
+        ({"x": [0.0, 2.0, 1.0]}, "the scores in x do not rise"),
+        ({"x": [2.0, 3.0, 1.0]}, "the scores in x do not rise"),
+        ({"y": [0.1, 0.3, 0.2]}, "its probability falls as the score rises"),
+        ({"y": [0.4, 0.3, 0.5]}, "its probability falls as the score rises"),
         ({"y": [0.1, 0.3, 1.01]}, "has a probability outside [0, 1]"),
         ({"y": [-0.01, 0.3, 0.9]}, "has a probability outside [0, 1]"),
         ({"y": [0.1, 0.3]}, f"{OF_KIND}3 and 2"),
@@ -86,14 +86,14 @@ OF_KIND = "needs as many x as y, at least one; it has "
          "has a number that is not finite"),
         ({"kind": "platt", "x": [], "y": [], "slope": 1.0, "intercept": 1e999},
          "has a number that is not finite"),
-        ({"kind": "spline"}, "is of kind 'spline'; there are isotonic and platt"),
+        ({"kind": "spline"}, "its kind is 'spline', not isotonic or platt"),
         *(({"kind": "platt", "x": [], "y": [], "slope": 1.0, "intercept": 0.0, **changes},
-           "of kind platt needs slope and intercept, and no knots")
+           "the kind platt needs slope and intercept, and neither x nor y")
           for changes in ({"slope": None}, {"intercept": None}, {"x": [1.0]}, {"y": [1.0]})),
         ({"kind": "platt", "x": [], "y": [], "slope": -1.0, "intercept": 0.0},
-         "falls as the score rises"),
-        ({"slope": 1.0}, "of kind isotonic has no slope and intercept"),
-        ({"intercept": 0.0}, "of kind isotonic has no slope and intercept"),
+         "its probability falls as the score rises"),
+        ({"slope": 1.0}, "the kind isotonic needs neither slope nor intercept"),
+        ({"intercept": 0.0}, "the kind isotonic needs neither slope nor intercept"),
         ({"name": ""}, "has no name or no metric"),
         ({"metric": ""}, "has no name or no metric"),
     ],
@@ -178,7 +178,7 @@ def test_what_is_no_calibration(text: str, tmp_path: Path) -> None:
 
 
 FITTED = "calibration 'wow' was fitted on q2"
-AGAIN = "; fit another with q2 calibrate"
+AGAIN = "; fit another calibration with q2 calibrate"
 
 
 @pytest.mark.parametrize(
@@ -186,11 +186,11 @@ AGAIN = "; fit another with q2 calibrate"
     [
         ("scale|preset:bundled|reader:a|version:0.1.0", f"{FITTED}, not on scale"),
         ("q2|preset:bundled|reader:b|version:0.1.0",
-         f"{FITTED} with reader:a, these scores have reader:b{AGAIN}"),
+         f"{FITTED} with reader:a, but these scores have reader:b{AGAIN}"),
         ("q2|preset:bundled|version:0.1.0",
-         f"{FITTED} with reader:a, these scores have reader:None{AGAIN}"),
+         f"{FITTED} with reader:a, but these scores have reader:None{AGAIN}"),
         ("q2|preset:bundled|reader:a|nli:m|version:0.1.0",
-         f"{FITTED} with nli:None, these scores have nli:m{AGAIN}"),
+         f"{FITTED} with nli:None, but these scores have nli:m{AGAIN}"),
         ("q2|preset:bundled|reader:a|calibration:wow|version:0.1.0",
          "the scores of q2 are calibrated already ('wow')"),
     ],

@@ -82,11 +82,11 @@ def run(*arguments: object) -> Result:
 
 
 def test_no_sets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "no development set is here" in run().stderr
+    assert "there is no development set on this machine" in run().stderr
     monkeypatch.delenv("Q2_DATA_DIR")
     found = run()
     assert found.exit_code == 2
-    assert "no development set is here" in found.stderr
+    assert "there is no development set on this machine" in found.stderr
 
 
 def test_the_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -389,7 +389,7 @@ def test_read_screeneval_takes_the_lines_that_are_numbered(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("rel_utt", [3], "row 1: 'rel_utt' is .3., not places of the 3 utterances"),
+        ("rel_utt", [3], "row 1: 'rel_utt' is .3., not a list of indices of the 3 utterances"),
         ("agg_label", "yes", "'agg_label' is not true or false"),
         ("convo", 7, "'convo' is not a dialogue"),
         ("inferred_summary", None, "has no 'inferred_summary'"),

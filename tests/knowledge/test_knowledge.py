@@ -326,7 +326,7 @@ def test_bad_logs(tmp_path: Path, logs: object, message: str) -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([{"target": True}], "label 0 needs knowledge but names none"),
+        ([{"target": True}], "label 0 needs knowledge but names no snippet"),
         ([{"target": "yes"}], "label 0 has no 'target'"),
         ([{"target": True, "knowledge": [{"domain": "hotel"}]}], "label 0 names a snippet without"),
     ],

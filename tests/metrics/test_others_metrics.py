@@ -118,7 +118,7 @@ def test_a_class_of_the_current_folder(own: Path) -> None:
     ("letters_of_a_user:number", "is not a class with a name, a signature and a method score"),
     ("letters_of_a_user:Taken", "has the name 'q2', which belongs to the metric "
                                 "q2_metric.metrics.q2:Q2"),
-    ("letters_of_a_user:Reserved", "the name 'error' is a column of outputs already"),
+    ("letters_of_a_user:Reserved", "the name 'error' already belongs to a column of outputs"),
     ("letters_of_a_user:Capital", "a name may contain only small letters, digits and _"),
     ("nobody.knows:This", "nobody.knows cannot be imported: ModuleNotFoundError: No module named"),
     ("broken_of_a_user:This", "No module named 'a_package_that_is_not_there'"),

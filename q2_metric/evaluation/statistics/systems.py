@@ -56,8 +56,8 @@ def system_correlation(
     """
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if len(good) != len(bad) or not len(good):
-        raise InputError(f"{len(good)} consistent and {len(bad)} inconsistent responses make no "
-                         "pairs")
+        raise InputError(f"there are {len(good)} consistent and {len(bad)} inconsistent responses; "
+                         "each context needs one of both")
     rng = np.random.default_rng(SEED)
     quality = -np.asarray(drawn.shares)
     correlations = np.empty(drawn.repeats)
