@@ -37,7 +37,7 @@ class InputError(Q2Error, ValueError):
 
 
 class BadRowError(InputError):
-    """A row that cannot be scored, raised only with ``--strict``."""
+    """A row cannot be scored. This error is raised only with the option ``q2 score --strict``."""
 
 
 class WriteError(InputError):

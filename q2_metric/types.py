@@ -93,7 +93,7 @@ class Dropped:
     """A question that Q² rejected before reading the knowledge. Its span has no valid question.
 
     ``reason`` is "personal" if the question is about the speakers. It is "round_trip" if the reader
-    found another answer than the span in the response: ``answer``, or none (``None``).
+    did not find the span in the response, but ``answer`` (``None``: no answer).
     """
 
     question: Question
@@ -379,7 +379,7 @@ class Stances(Protocol):
 
 @runtime_checkable
 class CoreferenceResolver(Protocol):
-    """Replaces each mention by the first mention of the same entity (Q² v1, appendix A)."""
+    """Replaces pronouns by the first mention of what they refer to (Q² v1, appendix A)."""
 
     name: str
 

@@ -1,7 +1,7 @@
 """Writes reports as files and reads them back.
 
 A ``.json`` file contains everything and can be read back. A ``.csv`` file has one line for each
-figure. An ``.md`` file is a page.
+number. An ``.md`` file is a markdown page for readers.
 """
 
 from __future__ import annotations

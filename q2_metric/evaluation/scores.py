@@ -169,10 +169,13 @@ def values(column: Sequence[ScoreSummary | None]) -> list[float]:
 
 
 class MetricSource(CachedMetric):
-    """Scores by one of our metrics. The metric is loaded only if the cache lacks a score."""
+    """Gives the scores of responses by one of our metrics, from the cache or by computing them.
+
+    The metric is loaded only if a score is not in the cache.
+    """
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """The scores of all examples; each example is scored once."""
+        """One score for each example, in order. Equal examples are scored only once."""
         return [scored(self.name, score) for score in self.score(examples, progress=progress)]
 
 

@@ -1,4 +1,4 @@
-"""Loads rankers and detectors by name, for the command line and ``q2 score``."""
+"""Loads rankers and detectors for knowledge selection by their names."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 ``knowledge.json`` maps domain -> entity id -> ``name`` and ``docs``, and ``docs`` maps doc id ->
 ``title`` (the question) and ``body`` (the answer). ``logs.json`` is a list of dialogues. A dialogue
-is a list of turns with ``speaker`` ("U" or "S"), ``text`` and, for spoken turns, ``nbest``
-(``hyp``). ``labels.json`` says for each dialogue whether its last turn needs knowledge
-(``target``), which snippets it needs, and the ``response``.
+is a list of turns with ``speaker`` ("U" or "S"), ``text`` and, for spoken turns, ``nbest``: the
+speech recogniser's alternatives (``hyp``). ``labels.json`` says for each dialogue whether its last
+turn needs knowledge (``target``), which snippets it needs, and the reference ``response``.
 https://github.com/alexa/alexa-with-dstc9-track1-dataset,
 https://github.com/alexa/alexa-with-dstc10-track2-dataset
 """

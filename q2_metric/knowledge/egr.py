@@ -18,7 +18,7 @@ from q2_metric.knowledge.mentions import Matching, MentionFinder
 from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Ranker
 
 Entity = tuple[str, str]
-"""(domain, entity id)."""
+"""An entity, as the name of its domain and its id in this domain."""
 
 
 def rerank(

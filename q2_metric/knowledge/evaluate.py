@@ -1,7 +1,7 @@
-"""Evaluates rankings: R@1, R@5, MRR@5 and the kinds of error, overall and by domain.
+"""Evaluates rankings of snippets: R@1, R@5, MRR@5 and the kinds of error, overall and by domain.
 
-The metrics come from ``ir_measures``. If a turn has several gold snippets, R@k is the share of
-turns with at least one gold snippet among the first k, as in DSTC9's evaluation (success at k).
+The metrics are computed with ``ir_measures``. R@k is the share of turns with at least one right
+snippet among the first k, as in DSTC9's evaluation (success at k).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from q2_metric.knowledge.types import Dialogue, Pool, Turn
 from q2_metric.text.alignment import FUNCTION_WORDS
 
 Entity = tuple[str, str]
-"""(domain, entity id)."""
+"""An entity, as the name of its domain and its id in this domain."""
 
 Matching = Literal["exact", "fuzzy"]
 

@@ -48,7 +48,7 @@ def default_names(preset: str = "bundled") -> tuple[str, ...]:
     """The names of the metrics that are computed with a preset if the caller names no metric.
 
     Raises:
-        InputError: there is no such preset.
+        InputError: there is no preset with this name.
     """
     from q2_metric.metrics.registry import DEFAULT, PAPERS
     from q2_metric.models import presets

@@ -2,7 +2,7 @@
 
 In this module, a claim is a sentence of the response. Q²'s reader can find the right answer in a
 sentence that does not support the claim. It finds "Bluetooth" in "it does not support Bluetooth".
-For a question that says "24 km", it finds the trail in "the trail is 42 km long". So a question's
+Asked "What is 24 km long?", it answers "the trail" from "the trail is 42 km long". So a question's
 score is lowered if NLI finds its claim contradicted. The score is 0 if the knowledge's sentence
 with the answer denies the claim. A claim without an answered question is judged by NLI and counts
 like one question. If rules on values or arithmetic decide a claim

@@ -41,8 +41,9 @@ MOST_SURE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The logistic regression: P = 1 / (1 + exp(-(intercept + Σ weight · (value - mean) /
-    deviation))).
+    """The coefficients of a logistic regression that computes P(supported) from several numbers.
+
+    P = 1 / (1 + exp(-(intercept + Σ weight · (value - mean) / deviation))).
 
     Attributes:
         name: name of this set of coefficients in signatures.
@@ -86,7 +87,7 @@ class Head:
         return self.intercept + math.fsum(part.contribution for part in parts)
 
     def probability(self, parts: Sequence[Part]) -> float:
-        """P(supported) in (0, 1)."""
+        """P(supported) in (0, 1), computed from the contributions of all parts."""
         return _logistic(self.logit(parts))
 
 

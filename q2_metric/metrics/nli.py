@@ -1,4 +1,7 @@
-"""End-to-end NLI, the baseline of Q² and SCALE (Q², section 4; TRUE, section 3)."""
+"""End-to-end NLI: an NLI model judges the whole response against the whole knowledge.
+
+It is a baseline in the papers (Q², section 4; TRUE, section 3).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from q2_metric.types import Entailment, Example, Score
 
 @dataclass(frozen=True, slots=True)
 class NliSettings:
-    """The baseline's settings.
+    """Settings of end-to-end NLI.
 
     Attributes:
         nli_labels: the classes of ``nli_model`` in the order of its outputs, such as

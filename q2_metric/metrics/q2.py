@@ -163,9 +163,9 @@ class Q2:
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """A score for each example, in order.
 
-        Each stage runs once over all examples, and repeated inputs are processed once. Values are
-        in [0, 1]. A response without a valid question is scored by end-to-end NLI, and its score
-        has ``fallback=True``. With the setting ``fallback=False``, its value is ``None``.
+        Values are in [0, 1]. If a response has no valid question, NLI judges it as a whole, and its
+        score has ``fallback=True``. With the setting ``fallback=False``, its value is ``None``.
+        Each model runs once over all examples.
         """
         resolved = self._resolve(examples)
         # Answers yes or no whose question no rule could turn into a statement.

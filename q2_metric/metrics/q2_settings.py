@@ -99,7 +99,8 @@ class Q2Settings:
 
 _NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip": "exact",
                "values": "text", "context": "off", "top_passages": 0}
-"""The values that ``recipe="authors"`` requires for settings that its own rules replace."""
+"""With ``recipe="authors"``, these settings must have these values, because the rules of the
+authors' program replace them."""
 
 FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "reading": "response",
             "round_trip": "exact", "markup": "keep", "recipe": "paper", "values": "text",

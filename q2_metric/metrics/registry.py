@@ -92,7 +92,8 @@ fitted, and in integrations that are named after the papers."""
 
 
 def entry(name: str) -> Entry:
-    """The entry of the metric with this name. An unregistered name gets a minimal entry."""
+    """The entry of the metric with this name. For a name that is not registered, the entry contains
+    only the name."""
     return METRICS.get(name) or Entry(name, name, "")
 
 

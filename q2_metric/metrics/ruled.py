@@ -1,9 +1,9 @@
-"""Judges claims by rules on values, arithmetic and denials. A rule that decides overrules the
-network.
+"""Judges claims by rules on values, arithmetic and denials. The verdict of a rule replaces the
+network's verdict.
 
 A network of this size takes "23:10" and "11:10 pm" for different times, and cannot tell "Ann taught
 Ben" from "Ben taught Ann". If a rule confirms a claim, the claim's support is at least
-:data:`HELD`. If values refute it, its support is at most :data:`REFUTED`. If no rule decides, the
+:data:`HELD`. If values refute it, its support is at most :data:`REFUTED`. If no rule applies, the
 network's support is kept.
 """
 
@@ -56,7 +56,8 @@ _NOT = re.compile(r"\b(is|are|was|were|does|do|did|has|have|had|can|ca|could|wil
 _NOT_SO_PLAIN = re.compile(
     r"\b(?:only|just|until|till|because|but|all|every|each|any|than|least|most|if|that|who|which"
     r"|merely|necessarily|and|or|yet|least|think|believe|know|say|says|said)\b", re.IGNORECASE)
-"""If a claim contains one of these words, its "not" may deny more or less than the verb."""
+"""If a claim contains one of these words, its "not" may deny more or less than the verb, as in "not
+only" and "not all"."""
 _HOW = stems(
     "together total combined altogether sum average mean last lasted lasting exist existed "
     "ran run took take old age cost costs price pay most least than more fewer largest smallest "

@@ -1,4 +1,4 @@
-"""SCALE: whether large chunks of the knowledge imply each claim of the response.
+"""SCALE: judges whether large chunks of the knowledge imply each claim of the response.
 
 Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Documents", EMNLP
 2023 (arXiv 2310.13189).

@@ -28,7 +28,7 @@ class Bin:
 
 
 N_BINS = 10
-"""Number of bins of equal width on [0, 1] (code of SCALE's authors)."""
+"""Default number of bins of equal width on [0, 1], as in the code of SCALE's authors."""
 
 
 def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> list[Bin]:

@@ -33,7 +33,7 @@ from q2_metric.types import Example
 
 
 def rows() -> list[Labelled]:
-    """The 1,088 annotated responses, which include the selected ones."""
+    """Reads the 1,088 annotated responses. They include the 600 that the paper selected."""
     return read_annotated()
 
 
