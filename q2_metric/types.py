@@ -93,7 +93,7 @@ class Dropped:
     """A question that Q² rejected before reading the knowledge. Its span has no valid question.
 
     ``reason`` is "personal" if the question is about the speakers. It is "round_trip" if the reader
-    did not find the span in the response, but ``answer`` (``None``: no answer).
+    answered it from the response with ``answer`` (``None``: no answer) instead of the span.
     """
 
     question: Question
@@ -128,7 +128,7 @@ class Verdict:
 
     @property
     def label(self) -> Label:
-        """The most probable class. Of equally probable classes, the class with the first field."""
+        """The most probable class. In a tie, the order is entailment, neutral, contradiction."""
         best = max(self.entailment, self.neutral, self.contradiction)
         if self.entailment == best:
             return "entailment"
@@ -212,7 +212,7 @@ class Part:
     """One of the input numbers from which a combined score is computed.
 
     ``contribution`` says how much this number raised (or, if negative, lowered) the logit of the
-    score, compared with an average number.
+    score, compared with the number's average value.
     """
 
     name: str
@@ -328,7 +328,7 @@ class Backbone(Entailment, Protocol):
 
 @runtime_checkable
 class PromptBackbone(Backbone, Protocol):
-    """A backbone that can also cut a document into chunks so that each prompt has one length."""
+    """A backbone that can also cut a document into chunks itself, by the length of its prompts."""
 
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float

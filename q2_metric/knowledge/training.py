@@ -62,7 +62,7 @@ class Progress:
         step: number of steps done.
         best: the highest value that an evaluation returned; ``None`` before the first evaluation.
         best_step: the step after which the evaluation returned ``best``.
-        worse: number of evaluations after that one, which were not better.
+        worse: number of evaluations since then. None of them was better.
         done: true if the run has ended.
     """
 
@@ -116,7 +116,7 @@ def train(
 
     Raises:
         InputError: there are no examples, the saved state belongs to other settings, or the device
-            has a number other than 0.
+            is a GPU other than the first.
         MissingExtra: accelerate is not installed.
     """
     if task.count < 1:

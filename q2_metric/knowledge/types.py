@@ -38,7 +38,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A dialogue of at least one turn, oldest first. The last turn is to be answered."""
+    """The turns of a dialogue, at least one, oldest first. The last turn is to be answered."""
 
     turns: tuple[Turn, ...]
     id: str | None = field(default=None, compare=False)

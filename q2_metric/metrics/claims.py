@@ -134,10 +134,10 @@ def is_verdict(example: Example) -> bool:
 
 
 def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Example, list[Claim]]:
-    """The claims of the responses that are short answers, such as "In 1903.", by example.
+    """The claims of those examples whose response is a short answer, such as "In 1903.".
 
-    ``finder`` reads each answer together with the example's question. The list is empty if the
-    answer is "yes" or "no" and no rule can turn the question into a statement.
+    ``finder`` reads each answer together with the example's question. The list of an example is
+    empty if the answer is "yes" or "no" and no rule can turn the question into a statement.
     """
     asked = [example for example in examples if example.question and is_short(example.response)]
     claimed = finder.find(asked) if asked else []

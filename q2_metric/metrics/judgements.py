@@ -98,10 +98,11 @@ def deciding(
 
 
 def as_written(score: Score, example: Example, known: Excerpt | None = None) -> Score:
-    """The score, as a score of the original ``example``. Passages are quoted from its knowledge.
+    """Replaces the rewritten example of a score by the original ``example``.
 
-    ``known`` is the text that the metric read instead of the original knowledge: without markup,
-    and with tables as sentences. ``None`` means that the metric read the original.
+    Passages in the judgements are then quoted from the original knowledge. ``known`` is the text
+    that the metric read instead: without markup, and with tables as sentences. ``None`` means that
+    the metric read the original.
     """
     evidence = tuple(_written(item, example.knowledge, known) if known else item
                      for item in score.evidence if isinstance(item, Judgement))

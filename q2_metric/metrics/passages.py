@@ -12,7 +12,8 @@ from q2_metric.text.search import UnitRange, search_each, tree_search
 from q2_metric.types import Judgement, Verdict
 
 SEARCHED = 5
-"""Maximum number of sentences that are judged for each claim. They share most words with it."""
+"""Maximum number of sentences that are judged for each claim. The sentences that share most words
+with the claim are chosen."""
 
 Pair = tuple[str, str]
 Place = tuple[int, int]
@@ -44,7 +45,7 @@ class TreeDivision:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Searches the sentence of the knowledge that decided the verdict on each claim.
+    """Searches for the sentence of the knowledge that decided the verdict on each claim.
 
     There is one search for each claim. So all attributes have one item for each claim.
 

@@ -44,7 +44,8 @@ FALLBACK_SCORE = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
 
 
 class Q2:
-    """Scores a response by asking questions about it, whose answers the knowledge must also give.
+    """Scores a response by asking questions about it. Answers from the response are compared with
+    answers from the knowledge.
 
     >>> Q2.from_preset("bundled").score([Example("...", "...")])  # doctest: +SKIP
     """

@@ -163,7 +163,7 @@ class Scale:
         """Creates the metric with a preset's backbone, or with ``scale_model`` instead.
 
         Args:
-            preset: as for :meth:`Q2.from_preset`.
+            preset: name of a preset, as for :meth:`Q2.from_preset`.
             scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model or any NLI
                 cross-encoder.
             keywords: fields of :class:`~q2_metric.runtime_config.RuntimeConfig` and of

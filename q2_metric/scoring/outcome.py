@@ -22,11 +22,11 @@ rows, and a system cannot win by claiming nothing. With "exclude", a mean covers
 that claim something."""
 
 NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "fault"})
-"""The reasons for no score that the response is not to blame for. A response with such a reason
-counts in no mean and no share."""
+"""Reasons for a missing score whose cause is not the response: blank knowledge, or an error of the
+metric. A response with such a reason counts in no mean and no share."""
 
 CLAIMLESS: frozenset[Reason] = frozenset({"no_claim", "empty"})
-"""The reasons for no score that mean that the response claims nothing."""
+"""Reasons for a missing score whose cause is that the response claims nothing."""
 
 SHARES = ("coverage", "fallback", "no_claim")
 """The shares of responses that are reported beside means: with a valid question ("coverage"),
