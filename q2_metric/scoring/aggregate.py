@@ -88,7 +88,7 @@ class Aggregate:
             self.add(of_scores(row))
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
-        """Adds one row. It is given as one outcome for each metric."""
+        """Adds one row, given as its scores (or the reasons why there is none) by all metrics."""
         for name, value in merged(outcomes, self.no_claim).items():
             if name in SHARES:
                 share = self._shares.setdefault(name, Mean())
