@@ -267,7 +267,7 @@ class SystemScore:
     no_claim: float | None = None
 
 
-# --- verbs: batch in, batch out, order kept ------------------------------------------
+# --- protocols of models: a batch in, a batch out, in the same order ------------------
 
 
 @runtime_checkable

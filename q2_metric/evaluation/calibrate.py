@@ -96,7 +96,7 @@ def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
     return {"slope": slope, "intercept": intercept}
 
 
-# --- how well it does -------------------------------------------------------------------
+# --- evaluation of a calibration --------------------------------------------------------
 
 
 def experiment(

@@ -50,7 +50,7 @@ def to_json(report: Report) -> str:
     The numbers in curves are rounded to 5 digits, and all curves are on one line.
     """
     fields = {"format": FORMAT, **asdict(report)}
-    # rounds all numbers
+    # Numbers are rounded while the JSON text is parsed.
     curves = json.loads(
         json.dumps(fields.pop("curves"), allow_nan=False),
         parse_float=lambda digits: round(float(digits), 5),
@@ -113,4 +113,4 @@ def _cell(value: Any) -> Cell:
         return Interval(**value)
     if value is None or isinstance(value, (str, int, float)):
         return value
-    raise ValueError(f"{value!r} is no cell")
+    raise ValueError(f"{value!r} cannot be in a cell")

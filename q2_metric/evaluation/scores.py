@@ -189,7 +189,7 @@ def scored(name: str, score: Score) -> ScoreSummary:
     return ScoreSummary(value, score.no_nli, score.fallback, len(questions), unanswered)
 
 
-# --- scores of others -------------------------------------------------------------------
+# --- scores from a file -----------------------------------------------------------------
 
 
 class FileSource:

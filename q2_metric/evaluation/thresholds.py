@@ -39,7 +39,8 @@ def best_threshold(
         raise InputError(f"the precision must be above 0 and at most 1, not {precision}")
     labels, values = checked(truth, scores)
     positive, negative = labels.sum(), (~labels).sum()
-    # Point i finds the responses that score at least order[i]; the first point finds none.
+    # At point i, responses that score at least order[i] count as consistent. The first point, at
+    # which no response does, is left out.
     false, recall, order = (
         axis[1:] for axis in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False)
     )

@@ -110,7 +110,7 @@ def check_examples(examples: Any) -> None:
         if not isinstance(turns, tuple) or not all_text(turns):
             what = kind(list(turns) if isinstance(turns, tuple) else turns)
             raise InputError(f"the history of examples[{i}] is {what}, not a tuple of strings, "
-                             "one a turn")
+                             "one for each turn")
 
 
 def _kind(value: object) -> str:

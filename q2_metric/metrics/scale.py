@@ -261,7 +261,7 @@ class Scale:
     def _read(self, verdict: Verdict) -> float:
         """Computes the support of a claim, in [0, 1], from the model's verdict on it."""
         e, n, c = verdict.entailment, verdict.neutral, verdict.contradiction
-        if self.settings.support == "attributable" or c == 0:  # a Yes/No model: "No" is neither
+        if self.settings.support == "attributable" or c == 0:  # c is 0 for Yes/No models
             return e
         return e / (e + c + NEUTRAL_WEIGHT * n)
 

@@ -203,7 +203,7 @@ def score_rows(
             if on_break is None:
                 raise
             on_break(metric.name, error)
-            for by_name in scores:  # reasons alone give no mean
+            for by_name in scores:  # a metric without any value has no mean
                 by_name.pop(metric.name, None)
             continue
         for place, given in zip(asked, results, strict=True):
