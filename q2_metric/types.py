@@ -333,7 +333,7 @@ class PromptBackbone(Backbone, Protocol):
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
     ) -> list[Verdict]:
-        """A verdict for each (document, sentence), from the chunk that supports it best."""
+        """For each (document, sentence), the verdict of the chunk with the highest support."""
         ...
 
 

@@ -36,8 +36,8 @@ WOW_MEANS: Mapping[tuple[str, str], tuple[float, float | None, float | None]] = 
     ("memnet", "inconsistent"): (0.135, None, 0.6204),
     ("memnet", "random"): (0.448, None, None),
 }
-"""For each system and class of its responses: the mean scores by Q² and by Q² without NLI, and the
-share of unanswerable questions (Q2, table 2)."""
+"""For each system, and for its consistent, inconsistent or randomly chosen responses: the mean
+scores by Q² and by Q² without NLI, and the share of unanswerable questions (Q2, table 2)."""
 
 WOW_RANDOM_KNOWLEDGE: Mapping[str, tuple[float, float]] = {
     "same dialogue": (0.02, 0.9102),

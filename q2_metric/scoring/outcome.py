@@ -90,12 +90,12 @@ class Outcome:
                    score.reason, score.fallback, len(how), how.count("no_answer"))
 
     def numbers(self, no_claim: NoClaim) -> dict[str, float | None]:
-        """The value with which the response counts in each mean of the metric, by the mean's name.
+        """The value with which the response counts in each mean of the metric, such as
+        ``{"q2": 0.5, "q2_no_nli": 0.4, "coverage": 1.0, "fallback": 0.0, "no_claim": 0.0}``.
 
-        The value is ``None`` if the response does not count. There is a mean for each column of the
-        metric, and for each share, in which the response counts as 1 or 0. A metric that asks
-        questions has the shares "coverage" and "fallback". A metric that judges claims has
-        "no_claim".
+        The value is ``None`` if the response does not count. In the share of responses with a
+        property, such as "no_claim", a response counts as 1 or 0. Metrics that ask questions have
+        the shares "coverage" and "fallback". Metrics that judge claims have "no_claim".
         """
         values = {name: counted(value, self.reason, no_claim)
                   for name, value in self.values.items()}

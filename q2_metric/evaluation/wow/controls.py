@@ -112,7 +112,8 @@ def _dialogue(example: Example) -> str:
 
 
 def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table:
-    """A table of the mean length of responses by system and class (Q², table 11).
+    """A table of the mean length of each system's consistent, inconsistent and randomly chosen
+    responses (Q², table 11).
 
     Its note has the ROC-AUC of length alone. ``annotated`` are all annotated responses, and
     ``selected`` those that the paper selected.

@@ -68,7 +68,8 @@ def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
 def absolute(
     annotated: Sequence[Labelled], by_text: Scores, selected: Sequence[Labelled], chosen: Scores
 ) -> Table:
-    """A table of mean scores by system and by class of response (Q², table 2).
+    """A table of each system's mean scores on its consistent, inconsistent and randomly chosen
+    responses (Q², table 2).
 
     Args:
         annotated, by_text: all annotated responses, and their scores.
