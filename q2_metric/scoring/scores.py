@@ -158,19 +158,15 @@ def score_rows(
 ) -> list[dict[str, Score]]:
     """Scores each row by each metric. For each row, returns its scores by the metric's name.
 
-    A row for which a metric failed has no score by this metric.
-
     Args:
-        loaded: the metrics.
-        rows: responses with their knowledge. A row that is ``None`` is not scored, and its result
-            is empty.
+        loaded: the metrics. A row on which a metric failed has no score by this metric.
+        rows: responses with their knowledge. A row that is ``None`` has no scores.
         evidence: if true, metrics that support it also return, for each claim, the sentence of the
             knowledge that decided it.
-        on_fault: called with (index in ``rows``, error message) if a metric fails on a row. The
-            other rows are still scored (:func:`q2_metric.scoring.faults.score_each`). Without
-            ``on_fault``, the first error is raised.
-        on_break: called with (name, error) if a metric fails on all rows. The other metrics still
-            score the rows. Without ``on_break``, the error is raised.
+        on_fault: called with (index in ``rows``, error message) if a metric fails on a row. Other
+            rows are still scored. With ``None``, the first error is raised.
+        on_break: called with (name, error) if a metric fails on all rows. Other metrics still score
+            the rows. With ``None``, the error is raised.
 
     Raises:
         InputError: a row is not an example, or one of its texts is not a string.
