@@ -34,8 +34,7 @@ def detection_table(
 
     Args:
         name, heading: the table's name for programs, and its title for readers.
-        truth: for each response, true if people found it consistent.
-        scores: the scores of each metric.
+        truth, scores: for each response, whether people found it consistent, and its scores.
         threshold: a response with a score above this number counts as consistent.
         accuracy, auc: published results by metric, which get columns of their own.
     """
