@@ -227,9 +227,9 @@ class Score:
     ``value`` is in [0, 1]. It is ``None`` if the metric does not apply or failed; ``reason`` says
     why. ``evidence`` holds Q²'s questions, SCALE's judged claims, or the parts and claims of a
     combined score. ``fallback`` is true if Q² had no question, so that NLI judged the response as a
-    whole; ``verdict`` is then NLI's. ``no_nli`` is "Q² without NLI" (token F1 only). ``consistent``
-    is true if the score is above a calibration's threshold. Both are ``None`` where they do not
-    apply. ``dropped`` holds Q²'s rejected questions, at most one for each span.
+    whole; ``verdict`` is then NLI's. ``no_nli`` is "Q² without NLI" (token F1 only; ``None`` for
+    other metrics). ``consistent`` is true if the score is above a calibration's threshold (``None``
+    without one). ``dropped`` holds Q²'s rejected questions, at most one for each span.
     """
 
     example: Example

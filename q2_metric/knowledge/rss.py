@@ -35,7 +35,9 @@ def similarity_text(snippet: Snippet) -> str:
 
 
 class RssRanker:
-    """A ranker that scores snippets by RSS. A faster ranker, the first stage, chooses which.
+    """A ranker that scores snippets by RSS.
+
+    RSS is slow, so a faster ranker (the first stage) chooses the snippets that RSS scores.
 
     Args:
         model: a folder that ``rss_training.train_rss`` wrote.

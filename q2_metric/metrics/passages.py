@@ -93,10 +93,10 @@ class Search:
         return [None if index is None else self.units[n][index] for n, index in enumerate(best)]
 
     def pairs(self, places: Sequence[Place | None]) -> list[Pair | None]:
-        """The (sentence, claim) pair of each search.
+        """The (sentence, claim) pair of each search, as the model reads it.
 
-        ``places`` contains the character range of each search's sentence. If it is ``None``, the
-        pair is ``None`` too.
+        ``places`` contains the character range of each search's sentence. A search without a
+        sentence (``None``) has the pair ``None``.
         """
         return [place and self._pair(n, *place) for n, place in enumerate(places)]
 
