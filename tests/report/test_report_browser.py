@@ -505,7 +505,7 @@ def test_how_sure_a_finding_is(tab: Tab, tmp_path: Path) -> None:
     write_page(path, [SystemRun("ours", 1, 0, tuple(signed))], [FIRST])
     page = tab.page
     page.goto(path.as_uri())
-    assert "n %: how many" in page.locator("#legend").inner_text()
+    assert "people judged n % supported" in page.locator("#legend").inner_text()
     unfold(page.locator("#list > li").first)
     share, shown = shipped().findings, page.locator(".questions .chance")
     kinds = ["equal", "contradiction, 0.60 to 0.80", "no answer"]
