@@ -16,8 +16,9 @@ from q2_metric.errors import InputError
 from q2_metric.files import CHOOSE, check_place, replacing
 
 if TYPE_CHECKING:
+    from q2_metric.knowledge.dstc import LabelledTurns
     from q2_metric.knowledge.training import Progress, TrainSettings
-    from q2_metric.knowledge.types import Ranked, Ranker
+    from q2_metric.knowledge.types import Pool, Ranked, Ranker
 
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = Written(dir_okay=False, path_type=Path)
@@ -94,6 +95,17 @@ def ranked_row(ranked: Ranked) -> dict[str, Any]:
         "answer": snippet.answer,
         "score": ranked.score,
     }
+
+
+def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, LabelledTurns]:
+    """The pool, and the labelled dialogues for training and for development, that
+    :data:`LABELLED_OPTIONS` and :data:`DEV_OPTIONS` name."""
+    from q2_metric.knowledge.dstc import read_labelled
+    from q2_metric.knowledge.pools import read_pool
+
+    pool = read_pool(options["pool_file"])
+    return (pool, read_labelled(options["logs"], options["labels"], pool),
+            read_labelled(options["dev_logs"], options["dev_labels"], pool))
 
 
 def settings_of(options: dict[str, Any]) -> TrainSettings:

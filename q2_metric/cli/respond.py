@@ -93,18 +93,16 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 @shared.LABELLED_OPTIONS
 @shared.DEV_OPTIONS
 @shared.TRAIN_OPTIONS
-def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path, base: str,
-          folder: Path, device: str, **options: Any) -> None:
+def train(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train an encoder-decoder model on gold snippets and gold responses."""
-    from q2_metric.knowledge.pools import read_pool
     from q2_metric.knowledge.respond import train_responder
 
-    pool = read_pool(pool_file)
-    parts: list[list[GroundedTurn]] = []
-    for some in ((logs, labels), (dev_logs, dev_labels)):
-        dialogues, gold = _dialogues(*some, pool)
-        parts.append(_grounded(dialogues, _gold_snippets(gold or [], pool), gold))
-    done = train_responder(base, parts[0], parts[1], folder, shared.settings_of(options),
+    pool, *parts = shared.training_turns(options)
+    turns, dev = (
+        _grounded(some.dialogues, _gold_snippets(some.labels, pool), some.labels)
+        for some in (part.seeking() for part in parts)
+    )
+    done = train_responder(base, turns, dev, folder, shared.settings_of(options),
                            device=device, report=shared.reporter("dev log-likelihood"))
     shared.finished(done, folder)
 
@@ -112,8 +110,7 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
 def _dialogues(
     logs: Path, labels: Path | None, pool: Pool
 ) -> tuple[list[Dialogue], list[TurnLabel] | None]:
-    from q2_metric.knowledge.dstc import read_logs
-    from q2_metric.knowledge.experiment import read_labelled
+    from q2_metric.knowledge.dstc import read_labelled, read_logs
 
     if labels is None:
         return read_logs(logs), None

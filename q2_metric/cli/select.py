@@ -28,6 +28,7 @@ from q2_metric.cli.knowledge import (
     ranked_row,
     reporter,
     settings_of,
+    training_turns,
     writing,
 )
 from q2_metric.errors import InputError
@@ -144,6 +145,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     from q2_metric.files import check_place
     from q2_metric.knowledge import experiment
     from q2_metric.knowledge.choose import load_detector
+    from q2_metric.knowledge.dstc import read_labelled
     from q2_metric.knowledge.page import report
     from q2_metric.knowledge.pools import read_pool
 
@@ -158,7 +160,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     if pool_file is None or logs is None or labels is None:
         raise InputError("give --pool, --logs and --labels together, or none of them")
     pool = read_pool(pool_file)
-    labelled = experiment.read_labelled(logs, labels, pool)
+    labelled = read_labelled(logs, labels, pool)
     result = experiment.compare(load_rankers(options), pool, labelled)
     if detector:
         asked = load_detector(detector, pool, device=options["device"],
@@ -181,19 +183,13 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
               show_default=True,
               help="mixed: draw wrong snippets from the same entity, the same domain and the whole "
               "pool. random: draw them from the whole pool.")
-def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path, base: str,
-          folder: Path, negatives: int, sampling: Any, device: str, **options: Any) -> None:
+def train(base: str, folder: Path, negatives: int, sampling: Any, device: str,
+          **options: Any) -> None:
     """Train the ranker RSS, starting from an encoder."""
-    from q2_metric.knowledge.experiment import read_labelled
-    from q2_metric.knowledge.pools import read_pool
-    from q2_metric.knowledge.rss_training import Turns, train_rss
+    from q2_metric.knowledge.rss_training import train_rss
 
-    pool = read_pool(pool_file)
-    parts = []
-    for some in ((logs, labels), (dev_logs, dev_labels)):
-        seeking = read_labelled(*some, pool).seeking()
-        parts.append(Turns(seeking.dialogues, [label.knowledge[0] for label in seeking.labels]))
-    done = train_rss(base, pool, parts[0], parts[1], folder, settings_of(options),
+    pool, turns, dev = training_turns(options)
+    done = train_rss(base, pool, turns.seeking(), dev.seeking(), folder, settings_of(options),
                      negatives=negatives, sampling=sampling, device=device,
                      report=reporter("dev R@1"))
     finished(done, folder)
@@ -203,18 +199,11 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
 @LABELLED_OPTIONS
 @DEV_OPTIONS
 @TRAIN_OPTIONS
-def train_detector(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path,
-                   base: str, folder: Path, device: str, **options: Any) -> None:
+def train_detector(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train the detector of turns that need knowledge, starting from an encoder."""
     from q2_metric.knowledge.detection import train_detector as train_it
-    from q2_metric.knowledge.experiment import read_labelled
-    from q2_metric.knowledge.pools import read_pool
 
-    pool = read_pool(pool_file)
-    now, dev = read_labelled(logs, labels, pool), read_labelled(dev_logs, dev_labels, pool)
-    done = train_it(
-        base, now.dialogues, [label.target for label in now.labels], dev.dialogues,
-        [label.target for label in dev.labels], folder, settings_of(options), device=device,
-        report=reporter("dev F1"),
-    )
+    _, turns, dev = training_turns(options)
+    done = train_it(base, turns, dev, folder, settings_of(options), device=device,
+                    report=reporter("dev F1"))
     finished(done, folder)

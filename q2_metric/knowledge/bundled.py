@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,15 +65,6 @@ class Weights:
     domain: Floats
 
 
-class Similar(Protocol):
-    """A function that compares texts with the questions and answers of a pool's snippets."""
-
-    def __call__(self, texts: Sequence[str]) -> Floats:
-        """The similarity of the texts, on average, with each snippet's question and with its
-        answer. It is at most 1. The shape of the array is (snippets, 2)."""
-        ...
-
-
 class SimilarVectors:
     """Similarity by sentence vectors.
 
@@ -88,6 +79,8 @@ class SimilarVectors:
         self._vectors = vectors
 
     def __call__(self, texts: Sequence[str]) -> Floats:
+        """The mean similarity of the texts with each snippet's question and answer: (snippets, 2),
+        at most 1."""
         query = self._vectors(texts).mean(0)
         query = query / max(float(np.linalg.norm(query)), 1e-6)
         similarities: Floats = np.stack([self.questions @ query, self.answers @ query], axis=1)
@@ -130,7 +123,7 @@ class PoolIndex:
         # A bare passage has no question, so its text is used as question and as answer.
         asked = [without(s.question or s.answer, s.entity_name) for s in pool]
         answered = [without(s.answer, s.entity_name) for s in pool]
-        self.similar: Similar = (
+        self.similar: SimilarWords | SimilarVectors = (
             SimilarWords(asked, answered) if vectors is None
             else SimilarVectors(asked, answered, vectors)
         )

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.errors import InputError
-from q2_metric.knowledge.encoder import LENGTH, HeadedEncoder, check_batch_size
+from q2_metric.knowledge.dstc import LabelledTurns
+from q2_metric.knowledge.encoder import HeadedEncoder, check_batch_size
 from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Pool
 
@@ -157,10 +158,8 @@ def evaluate_detection(
 
 
 def train_detector(
-    base: str, dialogues: Sequence[Dialogue], targets: Sequence[bool],
-    dev_dialogues: Sequence[Dialogue], dev_targets: Sequence[bool], folder: str | Path,
-    settings: TrainSettings | None = None, *, length: int = LENGTH, device: str = "auto",
-    report: Report | None = None,
+    base: str, turns: LabelledTurns, dev: LabelledTurns, folder: str | Path,
+    settings: TrainSettings | None = None, *, device: str = "auto", report: Report | None = None,
 ) -> Progress:
     """Trains a detector from an encoder and saves the model with the best dev F1 in ``folder``.
 
@@ -182,22 +181,24 @@ def train_detector(
     import torch
     from torch.nn import functional as F
 
-    if not dialogues or not dev_dialogues:
+    if not turns.dialogues or not dev.dialogues:
         raise InputError("the detector needs labelled turns for training and for development")
     settings = settings or TrainSettings()
-    encoder = HeadedEncoder(base, ("detection",), device=device, trained=False, length=length)
+    encoder = HeadedEncoder(base, ("detection",), device=device, trained=False)
 
     def loss_of(places: Sequence[int], rng: random.Random) -> torch.Tensor:
-        logits = encoder.logits([(dialogues[i], "") for i in places])[:, 0]
-        wanted = torch.tensor([float(targets[i]) for i in places], device=logits.device)
+        logits = encoder.logits([(turns.dialogues[i], "") for i in places])[:, 0]
+        targets = [float(turns.labels[i].target) for i in places]
+        wanted = torch.tensor(targets, device=logits.device)
         loss: torch.Tensor = F.binary_cross_entropy_with_logits(logits, wanted)
         return loss
 
     def judge() -> float:
-        pairs = [(dialogue, "") for dialogue in dev_dialogues]
+        pairs = [(dialogue, "") for dialogue in dev.dialogues]
         probabilities = encoder.probabilities(pairs, 2 * settings.batch_size)
-        return evaluate_detection([row[0] for row in probabilities], dev_targets).f1
+        targets = [label.target for label in dev.labels]
+        return evaluate_detection([row[0] for row in probabilities], targets).f1
 
-    task = Task(
-        encoder.network, len(dialogues), loss_of, judge, encoder.save, encoder.loaded.device)
+    task = Task(encoder.network, len(turns.dialogues), loss_of, judge, encoder.save,
+                encoder.loaded.device)
     return train(task, folder, settings, report=report)

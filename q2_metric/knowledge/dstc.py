@@ -160,6 +160,37 @@ def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
             pool.find(key, f"{where}: label {i}")
 
 
+@dataclass(frozen=True, slots=True)
+class LabelledTurns:
+    """Dialogues, and the human label of each dialogue's last turn."""
+
+    dialogues: list[Dialogue]
+    labels: list[TurnLabel]
+
+    def seeking(self) -> LabelledTurns:
+        """The dialogues whose last turn needs knowledge, with their labels.
+
+        Raises:
+            InputError: no dialogue needs knowledge.
+        """
+        kept = [i for i, label in enumerate(self.labels) if label.target]
+        if not kept:
+            raise InputError("no labelled turn needs knowledge")
+        return LabelledTurns([self.dialogues[i] for i in kept], [self.labels[i] for i in kept])
+
+
+def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledTurns:
+    """Reads dialogues and their labels. Every snippet that a label names must be in the pool.
+
+    Raises:
+        InputError: a file is malformed; the message says which file, and where.
+    """
+    dialogues = read_logs(logs)
+    read = read_labels(labels, dialogues=len(dialogues))
+    check_labels(read, pool, str(labels))
+    return LabelledTurns(dialogues, read)
+
+
 def _dialogue(value: Any, where: str, id_: str | None) -> Dialogue:
     if not isinstance(value, list) or not value:
         raise InputError(f"{where} has no turns")

@@ -14,11 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from q2_metric.knowledge.mentions import Matching, MentionFinder
+from q2_metric.knowledge.mentions import Entity, Matching, MentionFinder
 from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Ranker
-
-Entity = tuple[str, str]
-"""An entity, as the name of its domain and its id in this domain."""
 
 
 def rerank(

@@ -41,8 +41,6 @@ class HeadedEncoder:
         heads: names of the heads, in order. If ``model`` has no heads, new ones are created.
         device: "auto", "cpu", "cuda", …
         trained: if true, ``model`` must already have heads.
-        length: maximum number of tokens of an input. A model that reads fewer tokens limits it
-            further.
 
     Raises:
         MissingExtra: torch is not installed.
@@ -51,7 +49,6 @@ class HeadedEncoder:
 
     def __init__(
         self, model: str, heads: Sequence[str], *, device: str = "auto", trained: bool = True,
-        length: int = LENGTH,
     ) -> None:
         from q2_metric.models.hub.loading import load_pretrained
         from q2_metric.models.hub.tokens import window_size
@@ -66,7 +63,7 @@ class HeadedEncoder:
         self.heads = tuple(heads)
         self.loaded = load_pretrained("AutoModel", model, device)
         self.name = Path(model).name if folder.is_dir() else model
-        self.length = min(length, window_size(self.loaded))
+        self.length = min(LENGTH, window_size(self.loaded))
         self.network = _network(self.loaded.model, len(self.heads)).to(self.loaded.device)
         if has_heads:
             self._load_heads(folder)

@@ -6,51 +6,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import get_args
 
-from q2_metric.errors import InputError
 from q2_metric.knowledge.detection import Detection, evaluate_detection
-from q2_metric.knowledge.dstc import TurnLabel, check_labels, read_labels, read_logs
+from q2_metric.knowledge.dstc import LabelledTurns
 from q2_metric.knowledge.egr import margin_of, rerank
 from q2_metric.knowledge.ensemble import hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import Selection, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import Matching, MentionFinder
 from q2_metric.knowledge.rss import RssRanker
-from q2_metric.knowledge.types import TOP, Detector, Dialogue, Pool, Ranked, Ranker
+from q2_metric.knowledge.types import TOP, Detector, Pool, Ranked, Ranker
 
 SIZES = (10, 20, 50, 100, 200, 500)
 """The recall of a first stage is measured for these numbers of snippets that it could keep."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledTurns:
-    """Dialogues, and the human label of each dialogue's last turn."""
-
-    dialogues: list[Dialogue]
-    labels: list[TurnLabel]
-
-    def seeking(self) -> LabelledTurns:
-        """The dialogues whose last turn needs knowledge, with their labels.
-
-        Raises:
-            InputError: no dialogue needs knowledge.
-        """
-        kept = [i for i, label in enumerate(self.labels) if label.target]
-        if not kept:
-            raise InputError("no labelled turn needs knowledge")
-        return LabelledTurns([self.dialogues[i] for i in kept], [self.labels[i] for i in kept])
-
-
-def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledTurns:
-    """Reads dialogues and their labels. Every snippet that a label names must be in the pool.
-
-    Raises:
-        InputError: a file is malformed; the message says which file, and where.
-    """
-    dialogues = read_logs(logs)
-    read = read_labels(labels, dialogues=len(dialogues))
-    check_labels(read, pool, str(labels))
-    return LabelledTurns(dialogues, read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +63,7 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
     result = ExperimentResult(len(gold), len(pool))
     mentioned = {
         matching: [MentionFinder.cached(matching)(pool).entities(d) for d in seeking.dialogues]
-        for matching in _matchings()
+        for matching in get_args(Matching)
     }
     guided: dict[Matching, list[list[list[Ranked]]]] = {matching: [] for matching in mentioned}
     for ranker in rankers:
@@ -113,7 +81,8 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
                 rerank(r, e, margin=margin) for r, e in zip(rankings, entities, strict=True)
             ]
             guided[matching].append(moved)
-            title = f"{ranker.name} + EGR ({matching}{_margin(margin)})"
+            within = "" if margin is None else f", margin {margin:g}"
+            title = f"{ranker.name} + EGR ({matching}{within})"
             result.rows.append(RankerRow(title, evaluate(moved, gold)))
             if margin is not None:
                 moved = [rerank(r, e) for r, e in zip(rankings, entities, strict=True)]
@@ -134,11 +103,3 @@ def detect(detector: Detector, labelled: LabelledTurns) -> Detection:
     """Evaluates a detector on all labelled turns: precision, recall and F1."""
     targets = [label.target for label in labelled.labels]
     return evaluate_detection(detector.detect(labelled.dialogues), targets)
-
-
-def _margin(margin: float | None) -> str:
-    return "" if margin is None else f", margin {margin:g}"
-
-
-def _matchings() -> list[Matching]:
-    return ["exact", "fuzzy"]

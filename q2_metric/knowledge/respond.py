@@ -54,7 +54,6 @@ class Responder:
 
     def __init__(
         self, model: str = MODEL, *, device: str = "auto", batch_size: int = 8, beam: int = BEAM,
-        length: int = LENGTH,
     ) -> None:
         from q2_metric.models.hub.loading import load_pretrained
         from q2_metric.models.hub.tokens import window_size
@@ -64,7 +63,7 @@ class Responder:
         self.loaded = load_pretrained("AutoModelForSeq2SeqLM", model, device)
         self.beam = beam
         self.batch_size = check_batch_size(batch_size)
-        self.length = min(length, window_size(self.loaded))
+        self.length = min(LENGTH, window_size(self.loaded))
         self.name = model
 
     def respond(self, items: Sequence[GroundedTurn]) -> list[str]:
@@ -135,8 +134,7 @@ class Responder:
 
 def train_responder(
     base: str, items: Sequence[GroundedTurn], dev: Sequence[GroundedTurn], folder: str | Path,
-    settings: TrainSettings | None = None, *, device: str = "auto", length: int = LENGTH,
-    report: Report | None = None,
+    settings: TrainSettings | None = None, *, device: str = "auto", report: Report | None = None,
 ) -> Progress:
     """Trains a responder on reference responses and saves the model with the best dev loss.
 
@@ -162,7 +160,7 @@ def train_responder(
             if not item.response.strip():
                 raise InputError(f"{name} {i} has no response to learn from")
     settings = settings or TrainSettings()
-    responder = Responder(base, device=device, length=length)
+    responder = Responder(base, device=device)
 
     def loss_of(places: Sequence[int], _rng: random.Random) -> Tensor:
         return responder.loss([items[i] for i in places])

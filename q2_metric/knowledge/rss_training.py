@@ -6,12 +6,12 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from q2_metric.errors import InputError
-from q2_metric.knowledge.encoder import LENGTH, HeadedEncoder
+from q2_metric.knowledge.dstc import LabelledTurns
+from q2_metric.knowledge.encoder import HeadedEncoder
 from q2_metric.knowledge.rss import (
     HEADS,
     RELEVANCE,
@@ -21,7 +21,7 @@ from q2_metric.knowledge.rss import (
     similarity_text,
 )
 from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
-from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet
+from q2_metric.knowledge.types import Dialogue, Pool, Snippet
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,18 +32,6 @@ DEV_CANDIDATES = 50
 """R@1 on the development set is measured among this number of snippets for each turn."""
 
 Sampling = Literal["mixed", "random"]
-
-
-@dataclass(frozen=True, slots=True)
-class Turns:
-    """Labelled turns: dialogues, and the key of the snippet that each dialogue's last turn needs.
-    """
-
-    dialogues: Sequence[Dialogue]
-    gold: Sequence[Key]
-
-    def __len__(self) -> int:
-        return len(self.dialogues)
 
 
 class Negatives:
@@ -89,10 +77,9 @@ class Negatives:
 
 
 def train_rss(
-    base: str, pool: Pool, turns: Turns, dev: Turns, folder: str | Path,
+    base: str, pool: Pool, turns: LabelledTurns, dev: LabelledTurns, folder: str | Path,
     settings: TrainSettings | None = None, *, negatives: int = NEGATIVES,
-    sampling: Sampling = "mixed", length: int = LENGTH, device: str = "auto",
-    dev_candidates: int = DEV_CANDIDATES,
+    sampling: Sampling = "mixed", device: str = "auto", dev_candidates: int = DEV_CANDIDATES,
     report: Report | None = None,
 ) -> Progress:
     """Trains RSS from an encoder and saves the model with the best dev R@1 in ``folder``.
@@ -103,7 +90,7 @@ def train_rss(
     Args:
         base: Hub name or folder of an encoder.
         pool: the pool of all snippets.
-        turns: the training set.
+        turns: the training set: turns that need knowledge (:meth:`LabelledTurns.seeking`).
         dev: the development set. R@1 on this set decides which model is best and when to stop.
         folder: folder of the trained model.
         settings: settings of the training run.
@@ -120,14 +107,14 @@ def train_rss(
     """
     if negatives < 1:
         raise InputError(f"negatives must be at least 1, not {negatives}")
-    if not len(turns) or not len(dev):
+    if not turns.dialogues or not dev.dialogues:
         raise InputError("RSS needs labelled turns for training and for development")
     settings = settings or TrainSettings()
-    golds = [pool.find(key, f"turn {i}") for i, key in enumerate(turns.gold)]
-    held = [pool.find(key, f"dev turn {i}") for i, key in enumerate(dev.gold)]
+    golds = [pool.find(label.knowledge[0], f"turn {i}") for i, label in enumerate(turns.labels)]
+    held = [pool.find(label.knowledge[0], f"dev turn {i}") for i, label in enumerate(dev.labels)]
     sample = Negatives(pool, sampling)
     choices = _choices(held, sample, dev_candidates, random.Random(settings.seed))
-    encoder = HeadedEncoder(base, HEADS, device=device, trained=False, length=length)
+    encoder = HeadedEncoder(base, HEADS, device=device, trained=False)
 
     def loss_of(places: Sequence[int], rng: random.Random) -> Tensor:
         return _loss(encoder, [
@@ -142,7 +129,7 @@ def train_rss(
         return sum(hits) / len(hits)
 
     task = Task(
-        encoder.network, len(turns), loss_of, judge, encoder.save, encoder.loaded.device)
+        encoder.network, len(golds), loss_of, judge, encoder.save, encoder.loaded.device)
     return train(task, folder, settings, report=report)
 
 

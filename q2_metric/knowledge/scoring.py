@@ -9,7 +9,7 @@ from typing import Any
 
 from q2_metric.knowledge.choose import BUNDLED, NAMES, combined, load_ranker
 from q2_metric.knowledge.pools import passages, read_pool
-from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker
+from q2_metric.knowledge.types import Dialogue, Ranked, Ranker
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.signature import signature as write_signature
 from q2_metric.rows.read import BadRow, Row
@@ -126,14 +126,10 @@ class PoolSelector:
         dialogues = [Dialogue.of(*example.history, id=example.id) for example in examples]
         if self._pool is not None:
             return [ranking[0] for ranking in self._ranker.rank(dialogues, self._pool, 1)]
-        return [
-            self._ranker.rank([dialogue], _own_pool(example), 1)[0][0]
-            for dialogue, example in zip(dialogues, examples, strict=True)
-        ]
-
-
-def _own_pool(example: Example) -> Pool:
-    return passages([line for line in example.knowledge.splitlines() if line.strip()])
+        pools = [passages([line for line in example.knowledge.splitlines() if line.strip()])
+                 for example in examples]
+        return [self._ranker.rank([dialogue], pool, 1)[0][0]
+                for dialogue, pool in zip(dialogues, pools, strict=True)]
 
 
 def _selected(example: Example, ranked: Ranked) -> SelectedExample:

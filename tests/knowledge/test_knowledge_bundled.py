@@ -132,7 +132,7 @@ def test_floor_on_dstc10() -> None:
     folder = Path(os.environ.get("Q2_DATA_DIR", "")) / "dstc10"
     if "Q2_DATA_DIR" not in os.environ or not folder.is_dir():
         pytest.skip("the folder dstc10 is not in Q2_DATA_DIR")
-    from q2_metric.knowledge.experiment import read_labelled
+    from q2_metric.knowledge.dstc import read_labelled
     from q2_metric.knowledge.pools import read_pool
 
     pool = read_pool(folder / "knowledge.json")

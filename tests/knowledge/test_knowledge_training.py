@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from q2_metric.errors import InputError, ModelError
 from q2_metric.knowledge.bm25 import Bm25
 from q2_metric.knowledge.detection import EncoderDetector, train_detector
+from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel
 from q2_metric.knowledge.encoder import HeadedEncoder, written
 from q2_metric.knowledge.overlap import evaluate_responses
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
@@ -22,9 +24,9 @@ from q2_metric.knowledge.rss import (
     relevance_text,
     similarity_text,
 )
-from q2_metric.knowledge.rss_training import Negatives, Turns, train_rss
+from q2_metric.knowledge.rss_training import Negatives, train_rss
 from q2_metric.knowledge.training import ABOUT, STATE, Progress, Report, TrainSettings
-from q2_metric.knowledge.types import Dialogue, Pool, Snippet
+from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet
 
 pytest.importorskip("torch")
 
@@ -38,7 +40,13 @@ POOL = Pool(
         for doc in QUESTIONS
     ]
 )
-TURNS = Turns(
+
+
+def turns(dialogues: Sequence[Dialogue], gold: Sequence[Key]) -> LabelledTurns:
+    return LabelledTurns(list(dialogues), [TurnLabel(True, (key,)) for key in gold])
+
+
+TURNS = turns(
     [Dialogue.of(f"the {s.entity_name}", "yes", f"{s.doc_id} of the {s.entity_name} ?")
      for s in POOL],
     [s.key for s in POOL],
@@ -101,7 +109,7 @@ def test_negatives() -> None:
 
 def test_rss_learns(base: str, tmp_path: Path) -> None:
     # What a model of this size can learn: all dialogues want the same snippet.
-    wanted = Turns(TURNS.dialogues, [TURNS.gold[0]] * len(TURNS))
+    wanted = turns(TURNS.dialogues, [POOL.snippets[0].key] * len(TURNS.dialogues))
     settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40, patience=40)
     judged: list[float] = []
     done = train_rss(base, POOL, wanted, wanted, tmp_path, settings, dev_candidates=8,
@@ -111,7 +119,7 @@ def test_rss_learns(base: str, tmp_path: Path) -> None:
     rankings = ranker.rank(TURNS.dialogues, POOL, 3)
     assert all(len(ranking) == 3 for ranking in rankings)
     assert all(0 <= ranked.score <= 2 for ranking in rankings for ranked in ranking)
-    assert [ranking[0].snippet.key for ranking in rankings] == wanted.gold
+    assert {ranking[0].snippet.key for ranking in rankings} == {POOL.snippets[0].key}
     # A first stage hands on what it keeps, and nothing else.
     first = Bm25()
     narrowed = RssRanker(str(tmp_path), first, narrow=2, device="cpu")
@@ -179,8 +187,8 @@ def test_bad_settings(base: str, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             TrainSettings(**change)
     with pytest.raises(InputError, match="needs labelled turns"):
-        train_rss(base, POOL, Turns([], []), TURNS, tmp_path)
-    strange = Turns(TURNS.dialogues[:1], [("spa", "1", "1")])
+        train_rss(base, POOL, turns([], []), TURNS, tmp_path)
+    strange = turns(TURNS.dialogues[:1], [("spa", "1", "1")])
     with pytest.raises(InputError, match="turn 0: unknown domain 'spa'"):
         train_rss(base, POOL, strange, TURNS, tmp_path)
 
@@ -189,8 +197,8 @@ def test_detector_learns(base: str, tmp_path: Path) -> None:
     dialogues = [Dialogue.of(f"{a} the {b}") for a in ("where is", "yes") for b in SUBJECTS]
     targets = [True] * 4 + [False] * 4
     settings = TrainSettings(rate=3e-3, batch_size=4, epochs=20, patience=20)
-    done = train_detector(base, dialogues, targets, dialogues, targets, tmp_path, settings,
-                          device="cpu")
+    labelled = LabelledTurns(dialogues, list(map(TurnLabel, targets)))
+    done = train_detector(base, labelled, labelled, tmp_path, settings, device="cpu")
     assert done.best == 1.0
     found = EncoderDetector(str(tmp_path), device="cpu").detect(dialogues)
     assert [p > 0.5 for p in found] == targets
@@ -200,7 +208,7 @@ def test_detector_learns(base: str, tmp_path: Path) -> None:
 
 ITEMS = [
     GroundedTurn(dialogue, POOL.find(key), f"the {key[1]} is in the {key[2]}")
-    for dialogue, key in zip(TURNS.dialogues, TURNS.gold, strict=True)
+    for dialogue, key in zip(TURNS.dialogues, POOL.by_key, strict=True)
 ]
 
 
@@ -233,7 +241,8 @@ def test_responder_batches_do_not_matter(bart: str) -> None:
 
 
 def test_responder_input_keeps_knowledge_and_the_last_turn(bart: str) -> None:
-    responder = Responder(bart, device="cpu", length=60)
+    responder = Responder(bart, device="cpu")
+    responder.length = 60
     long = Dialogue.of("the king sleeps . " * 40 + "where is the river ?")
     row = responder.row(GroundedTurn(long, POOL.snippets[0]))
     assert len(row["input_ids"]) <= 60
