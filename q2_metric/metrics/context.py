@@ -21,7 +21,7 @@ from q2_metric.text.claims import has_claim
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.normalise import token_f1
 from q2_metric.text.sentences import split_sentences
-from q2_metric.text.values import contradicted_values, in_notation_of
+from q2_metric.text.values import has_wrong_value, in_notation_of
 from q2_metric.types import (
     Comparison,
     Entailment,
@@ -121,7 +121,7 @@ def _checked(
     checked = []
     for item, pair in zip(comparisons, pairs, strict=True):
         verdict = verdicts.get(_claim_of(item))
-        if pair is not None and (opposed[pair] or contradicted_values(
+        if pair is not None and (opposed[pair] or has_wrong_value(
             *pair, item.question.span.example.knowledge)):
             item = replace(item, how="contradicted", score=0.0)
         elif verdict is not None:

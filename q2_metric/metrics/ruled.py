@@ -23,8 +23,8 @@ from q2_metric.text.values import (
     changed,
     combines,
     compare_values,
-    contradicted_values,
     follows,
+    has_wrong_value,
     may_be_meant,
     mispaired,
     of_another,
@@ -182,7 +182,7 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
         return None
     if worked is not None or combines(claim) or not _is_about(near[0], claim, ABOUT_VALUES):
         return worked
-    return False if contradicted_values(claim, near[0], knowledge) else None
+    return False if has_wrong_value(claim, near[0], knowledge) else None
 
 
 def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | None:

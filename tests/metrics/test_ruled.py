@@ -14,6 +14,15 @@ from q2_metric.types import Example
 TABLE = ("<table><tr><th>Seat</th><th>Price</th></tr><tr><td>Stalls</td><td>&pound;40</td></tr>"
          "<tr><td>Circle</td><td>&pound;25</td></tr></table>")
 SHOP = "A cabin costs 120 euros and a bunk costs 45 euros."
+TWO = "The inn has 12 rooms. The hotel next door has 80 rooms and allows no pets."
+MIRRORS = ("The Hale telescope was completed in 1948. The Keck telescope has a mirror of 10 m. "
+           "The Hale telescope has a mirror of 5.1 m.")
+OWNERS = "Brill and Penguin own 25 % and 75 % of the house, respectively."
+YEARS = "It drew 20,000 people in 2019 and 30,000 in 2020."
+AGES = "Ana, Ben and Cleo are 31, 34 and 29 years old, respectively."
+SALES = "Sales were 8.4 million, up from 7.9 million. Protection fell to 41 percent in May."
+RATES = "Prices rose by 5 % in May and fell by 3 % in June."
+JOBS = "It will cut 250 of its 5,000 jobs."
 
 
 @pytest.mark.parametrize(("claim", "knowledge", "held"), [
@@ -48,20 +57,7 @@ SHOP = "A cabin costs 120 euros and a bunk costs 45 euros."
     ("The museum is open on Wednesday.", "The museum is open Monday to Friday.", True),
     ("The museum is closed on Sunday.", "The museum is open Monday to Friday.", None),
     ("He resigned on Tuesday.", "He resigned on Monday.", False),
-])
-def test_values_decide_about_a_claim(claim: str, knowledge: str, held: bool | None) -> None:
-    assert by_values(claim, knowledge, knowledge) is held
-
-
-TWO = "The inn has 12 rooms. The hotel next door has 80 rooms and allows no pets."
-MIRRORS = ("The Hale telescope was completed in 1948. The Keck telescope has a mirror of 10 m. "
-           "The Hale telescope has a mirror of 5.1 m.")
-OWNERS = "Brill and Penguin own 25 % and 75 % of the house, respectively."
-YEARS = "It drew 20,000 people in 2019 and 30,000 in 2020."
-AGES = "Ana, Ben and Cleo are 31, 34 and 29 years old, respectively."
-
-
-@pytest.mark.parametrize(("claim", "knowledge", "held"), [
+    # A value belongs to one thing.
     ("The inn has 12 rooms.", TWO, True), ("The inn has 80 rooms.", TWO, False),
     ("The hotel has 12 rooms.", TWO, False),
     ("The hotel has 12 rooms.", "It has 12 rooms. The hotel has 80 rooms.", None),
@@ -81,26 +77,7 @@ AGES = "Ana, Ben and Cleo are 31, 34 and 29 years old, respectively."
     ("Ruiz has 5 dogs.", "She has 5 dogs. Ana Ruiz lives in Bonn.", None),
     ("It drew 30,000 people in 2019.", YEARS, False), ("It drew 20,000 in 2019.", YEARS, True),
     ("It drew 30,000 people in 2021.", YEARS, None),
-])
-def test_a_value_belongs_to_one_thing(claim: str, knowledge: str, held: bool | None) -> None:
-    assert by_values(claim, knowledge, knowledge) is held
-
-
-@pytest.mark.parametrize(("claim", "held"), [
-    ("A seat in the circle costs £25.", True), ("A seat in the circle costs £40.", False),
-    ("A seat in the gallery costs £40.", None),
-])
-def test_a_value_of_another_row_is_none_of_this_one(claim: str, held: bool | None) -> None:
-    known = with_tables(unmarked(laid_out(TABLE))).text
-    assert by_values(claim, known, known) is held
-
-
-SALES = "Sales were 8.4 million, up from 7.9 million. Protection fell to 41 percent in May."
-RATES = "Prices rose by 5 % in May and fell by 3 % in June."
-JOBS = "It will cut 250 of its 5,000 jobs."
-
-
-@pytest.mark.parametrize(("claim", "knowledge", "held"), [
+    # Changes and shares.
     ("Sales fell to 8.4 million.", SALES, False), ("Sales rose to 8.4 million.", SALES, None),
     ("Protection dropped by 41 percent in May.", SALES, False),
     ("Protection dropped to 41 percent in May.", SALES, None),
@@ -114,37 +91,41 @@ JOBS = "It will cut 250 of its 5,000 jobs."
     ("It will cut 5 percent of its jobs.", JOBS, True),
     ("It will cut a quarter of its jobs.", JOBS, False),
     ("It will cut a quarter of its shops.", JOBS, None),
+    # Arithmetic supports no claim about something else.
+    ("The rival will cut 5 percent of its jobs.", JOBS, None),
+    ("Together the thieves stole 20 lamps.", "One shop sold 12 lamps. The other sold 8 lamps.",
+     None),
+    ("The war lasted for 20 years.", "The festival began in 1990 and ended in 2010.", None),
+    ("Aldo kills the most people.", "The People of Aldo is 5.\nThe People of Brena is 3.", None),
+    ("The thief of Aldo stole 5 euros.", "The Price of Aldo is 5.\nThe Price of Brena is 3.", None),
+    ("It was 120 euros for the murder.", "A cabin costs 120 euros.", None),
 ])
-def test_changes_and_shares(claim: str, knowledge: str, held: bool | None) -> None:
+def test_values_decide_about_a_claim(claim: str, knowledge: str, held: bool | None) -> None:
     assert by_values(claim, knowledge, knowledge) is held
-
-
-@pytest.mark.parametrize(("claim", "knowledge"), [
-    ("The rival will cut 5 percent of its jobs.", JOBS),
-    ("Together the thieves stole 20 lamps.", "One shop sold 12 lamps. The other sold 8 lamps."),
-    ("The war lasted for 20 years.", "The festival began in 1990 and ended in 2010."),
-    ("Aldo kills the most people.", "The People of Aldo is 5.\nThe People of Brena is 3."),
-    ("The thief of Aldo stole 5 euros.", "The Price of Aldo is 5.\nThe Price of Brena is 3."),
-    ("It was 120 euros for the murder.", "A cabin costs 120 euros."),
-])
-def test_arithmetic_supports_no_claim_about_something_else(claim: str, knowledge: str) -> None:
-    assert by_values(claim, knowledge, knowledge) is None
 
 
 SHOPS = ("| Shop | People | Rent in € |\n|---|---|---|\n| Aldo | 52 | 900 |\n"
          "| Brena | 18 | 1,200 |\n| Cortis | 7 | 700 |")
 
 
-@pytest.mark.parametrize(("claim", "held"), [
-    ("Aldo has the most people of the three.", True), ("Brena has the most people.", False),
-    ("Cortis pays the lowest rent.", True), ("Aldo pays the lowest rent.", False),
-    ("Aldo is the oldest shop.", None), ("Aldo has the most people and rent.", None),
-    ("Dorle has the most people.", None), ("Aldo has 52 people.", True),
-    ("Aldo's rent is 52 euros.", None), ("Brena's rent is 1,200 euros.", True),
-    ("Brena's rent is 700 euros.", False),
+@pytest.mark.parametrize(("table", "claim", "held"), [
+    (TABLE, "A seat in the circle costs £25.", True),
+    (TABLE, "A seat in the circle costs £40.", False),
+    (TABLE, "A seat in the gallery costs £40.", None),
+    (SHOPS, "Aldo has the most people of the three.", True),
+    (SHOPS, "Brena has the most people.", False),
+    (SHOPS, "Cortis pays the lowest rent.", True),
+    (SHOPS, "Aldo pays the lowest rent.", False),
+    (SHOPS, "Aldo is the oldest shop.", None),
+    (SHOPS, "Aldo has the most people and rent.", None),
+    (SHOPS, "Dorle has the most people.", None),
+    (SHOPS, "Aldo has 52 people.", True),
+    (SHOPS, "Aldo's rent is 52 euros.", None),
+    (SHOPS, "Brena's rent is 1,200 euros.", True),
+    (SHOPS, "Brena's rent is 700 euros.", False),
 ])
-def test_columns_of_a_table(claim: str, held: bool | None) -> None:
-    known = with_tables(SHOPS).text
+def test_a_value_belongs_to_its_row_and_column(table: str, claim: str, held: bool | None) -> None:
+    known = with_tables(unmarked(laid_out(table))).text
     assert by_values(claim, known, known) is held
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from q2_metric.text.values import (
-    Disagreement,
     compare_answers,
-    contradicted_values,
+    has_wrong_value,
     in_notation_of,
     values_in,
 )
@@ -45,19 +44,17 @@ def test_values_do_not_overlap_and_keep_their_places() -> None:
         "3 km", "€2.5 million", "half", "8 pm", "4 May 2021", "10.0.0.7", "2nd", "5"]
 
 
-@pytest.mark.parametrize(("claim", "passage", "found"), [
-    ("The trail is 24 km long.", "The trail is 41.9 km long.", [("24 km", "41.9 km")]),
-    ("The trail is 42 km long.", "The trail is 41.9 km long.", []),
-    ("It carries 214 passengers.", "It carries 412 passengers and 60 cars.", [("214", "412")]),
-    ("It carries 60 passengers.", "It carries 412 passengers and 60 cars.", [("60", "412")]),
-    ("It has 3 decks.", "It carries 412 passengers.", []),
-    ("It opened in 1975.", "It was built in 1957 and closed in 1970.", []),
-    ("It opened in 1975.", "It was built in 1957.", [("1975", "1957")]),
+@pytest.mark.parametrize(("claim", "passage", "wrong"), [
+    ("The trail is 24 km long.", "The trail is 41.9 km long.", True),
+    ("The trail is 42 km long.", "The trail is 41.9 km long.", False),
+    ("It carries 214 passengers.", "It carries 412 passengers and 60 cars.", True),
+    ("It carries 60 passengers.", "It carries 412 passengers and 60 cars.", True),
+    ("It has 3 decks.", "It carries 412 passengers.", False),
+    ("It opened in 1975.", "It was built in 1957 and closed in 1970.", False),
+    ("It opened in 1975.", "It was built in 1957.", True),
 ])
-def test_a_claim_against_a_passage(
-    claim: str, passage: str, found: list[tuple[str, str]]
-) -> None:
-    assert contradicted_values(claim, passage) == [Disagreement(*pair) for pair in found]
+def test_a_claim_against_a_passage(claim: str, passage: str, wrong: bool) -> None:
+    assert has_wrong_value(claim, passage) is wrong
 
 
 @pytest.mark.parametrize(("claim", "knowledge", "judged"), [

@@ -3,7 +3,7 @@
 One value has many notations ("25", "twenty-five"; "3 km", "3,000 metres"; "4 May 2021",
 "2021-05-04"). :func:`values_in` finds the values of a text. :func:`compare_values` says whether two
 values agree. :func:`compare_answers` compares two answers to one question.
-:func:`contradicted_values` compares a claim with a passage. :func:`follows`, :func:`by_row`,
+:func:`has_wrong_value` compares a claim with a passage. :func:`follows`, :func:`by_row`,
 :func:`ranks`, :func:`of_another`, :func:`respectively`, :func:`mispaired`, :func:`changed`,
 :func:`share_of` and :func:`worked_out` each decide by a rule about values whether the knowledge
 supports a claim.
@@ -11,10 +11,9 @@ supports a claim.
 
 from q2_metric.text.values.arithmetic import changed, combines, share_of, worked_out
 from q2_metric.text.values.compare import (
-    Disagreement,
     compare_answers,
     compare_values,
-    contradicted_values,
+    has_wrong_value,
     in_notation_of,
     may_be_meant,
     stated,
@@ -24,7 +23,7 @@ from q2_metric.text.values.follows import by_row, follows, ranks
 from q2_metric.text.values.owner import REFERRING, mispaired, of_another, respectively
 from q2_metric.text.values.value import Value
 
-__all__ = ["REFERRING", "Disagreement", "Value", "by_row", "changed", "combines",
-           "compare_answers", "compare_values", "contradicted_values", "follows", "in_notation_of",
-           "may_be_meant", "mispaired", "of_another", "ranks", "respectively", "share_of", "stated",
-           "values_in", "without_values", "worked_out"]
+__all__ = ["REFERRING", "Value", "by_row", "changed", "combines", "compare_answers",
+           "compare_values", "follows", "has_wrong_value", "in_notation_of", "may_be_meant",
+           "mispaired", "of_another", "ranks", "respectively", "share_of", "stated", "values_in",
+           "without_values", "worked_out"]

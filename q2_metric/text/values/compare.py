@@ -6,7 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from q2_metric.text.alignment import stem
 from q2_metric.text.overlap import content_words, stems
@@ -25,14 +25,6 @@ _HEDGES = frozenset(
     "us american people".split())
 """Words that may stand beside a value and do not say what the value measures or counts."""
 _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A value as written in a claim, and the different value of the same thing in a passage."""
-
-    claimed: str
-    known: str
 
 
 def compare_values(claimed: Value, known: Value) -> bool | None:
@@ -252,20 +244,19 @@ def _one_of_days(value: Value, other: Value) -> bool:
     return value.kind == other.kind == "weekday" and compare_values(value, other) is True
 
 
-def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[Disagreement]:
-    """The values of a claim that a passage on the same subject contradicts.
+def has_wrong_value(claim: str, passage: str, knowledge: str = "") -> bool:
+    """Whether a passage on the same subject contradicts a value of a claim.
 
-    A value is returned only if it is clear which value of the passage it must agree with. Claim and
+    A value counts only if it is clear which value of the passage it must agree with. Claim and
     passage must each have one value of this kind for the same counted thing, and the two must
     disagree. In addition, the claimed value must not occur anywhere in the passage or in the
     ``knowledge`` that contains the passage.
 
-    >>> contradicted_values("The trail is 24 km long.", "The trail is 41.9 km long.")
-    [Disagreement(claimed='24 km', known='41.9 km')]
+    >>> has_wrong_value("The trail is 24 km long.", "The trail is 41.9 km long.")
+    True
     """
     own, known = ([value for value in values_in(text) if value.kind != "ordinal"]
                   for text in (claim, passage))
-    found = []
     for value in own:
         others = [other for other in known if may_be_meant(value, other)
                   and of_one_thing(claim, value, passage, other)]
@@ -275,10 +266,8 @@ def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[D
             continue  # "open Monday to Friday" does not contradict "closed on Sunday"
         if compare_values(value, others[0]) is False and not _elsewhere(
             claim, value, passage) and not _elsewhere(claim, value, knowledge):
-            found.append(Disagreement(
-                claim[value.start : value.end].strip(),
-                passage[others[0].start : others[0].end].strip()))
-    return found
+            return True
+    return False
 
 
 def _elsewhere(claim: str, value: Value, text: str) -> bool:

@@ -55,7 +55,6 @@ _BELOW = re.compile(r"almost|nearly|under|less|close", re.IGNORECASE)
 _ABOVE = re.compile(r"just over|little over|slightly (?:over|more)", re.IGNORECASE)
 _OR_MORE = re.compile(r" or (more|over|above|less|fewer|under|below)\b|\+(?!\w)", re.IGNORECASE)
 _SIGN = re.compile(r"(?:((?<![\w\d])[-−–]|\b(?:minus|negative)[ ])|\bplus[ ])$", re.IGNORECASE)
-_BELOW_ZERO = re.compile(r" below (?:zero|freezing)\b", re.IGNORECASE)
 _TO = re.compile(r"[ ]?(?:-|–|—|to|until|till|through|and)[ ]?", re.IGNORECASE)
 ALLOWED = 0.1
 """The tolerance of "about", as a share of the number: "about 300" allows 270 to 330."""
