@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
@@ -47,14 +47,11 @@ from q2_metric.rows.writers import SUFFIXES
 from q2_metric.scoring import NO_CLAIM, NoClaim
 
 if TYPE_CHECKING:
+    from q2_metric.engine.cached import Progress
     from q2_metric.engine.connection import Cluster
     from q2_metric.engine.job import Job
     from q2_metric.engine.result import FileResult
     from q2_metric.engine.run import OpenPage
-
-Progress = Callable[[int], None]
-"""A function that is called with the number of rows that were just finished."""
-
 
 def _beside(out: str) -> Iterable[str | PathLike[str]]:
     """The paths that a run writes beside the output: its manifest, and the folder of its parts."""

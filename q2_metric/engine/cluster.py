@@ -131,12 +131,14 @@ def fill(
     done = parts.done()
     looked_up = Counter[int]()
     here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
+    # All actors together use each processor once.
+    threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
     attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
     data = ray.data.read_datasource(
         _source(ray, job, done), num_cpus=0, label_selector=here, override_num_blocks=1
     ).map_batches(
         _Actor,
-        fn_constructor_args=(job, attempts, os.getcwd(), _threads(ray, cluster)),
+        fn_constructor_args=(job, attempts, os.getcwd(), threads),
         batch_size=1,
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(size=cluster.actors),
@@ -198,12 +200,6 @@ def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
             return [ray.data.ReadTask(read, unknown)]
 
     return Blocks()
-
-
-def _threads(ray: Any, cluster: Cluster) -> int:
-    """The number of threads for each actor: the cluster's processors, shared out among all
-    actors."""
-    return max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
 
 
 def missing(job: Job, done: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, list[Row]]]:

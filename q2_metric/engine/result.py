@@ -10,7 +10,7 @@ from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FileResult:
     """The result of scoring one file.
 
@@ -32,14 +32,14 @@ class FileResult:
     """
 
     file: str
-    rows: int
-    failed: int
-    seconds: float
-    systems: tuple[SystemScore, ...]
-    columns: Mapping[str, str | None]
+    rows: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    systems: tuple[SystemScore, ...] = ()
+    columns: Mapping[str, str | None] = field(default_factory=dict)
     resumed: int = 0
     resumed_failed: int = 0
-    blocks: tuple[int, ...] = ()
+    blocks: list[int] = field(default_factory=list)
     looked_up: int = 0
     no_knowledge: int = 0
     verdict: VerdictCounts = field(default_factory=VerdictCounts)

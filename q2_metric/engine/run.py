@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from q2_metric.engine.cached import Progress
 from q2_metric.engine.groups import Groups
@@ -38,12 +38,13 @@ from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.registry import signatures
 from q2_metric.rows.fields import REASON, OutputRow, with_texts
 from q2_metric.rows.read import Row
-from q2_metric.rows.writers import check_output, writer_of
+from q2_metric.rows.writers import check_output, write_rows
 from q2_metric.scoring import Aggregate
 from q2_metric.scoring.outcome import of_row
 
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
+    from q2_metric.report.spool import Spool
 
 PART, PART_SECONDS = 8, 2.0
 """A block is scored in slices, and the progress bar moves after each slice. The first slice has
@@ -55,15 +56,7 @@ ERRORS_SHOWN = 5
 # --- who is told -------------------------------------------------------------------------
 
 
-class Page(Protocol):
-    """A report page (HTML) that is being written. It receives output rows with their texts."""
-
-    def write(self, rows: Iterable[OutputRow]) -> None:
-        """Adds rows to the page."""
-        ...
-
-
-OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager[Page]]
+OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager["Spool"]]
 """Opens a report page. The page reads the given list of results only when it is closed, so results
 can be added to the list until then."""
 
@@ -196,11 +189,9 @@ class JobRun:
             if filled is not None:
                 seconds, looked_up = filled
                 new = sum(result.rows - result.resumed for result in results)
-                results[:] = [
-                    replace(result, seconds=seconds * (result.rows - result.resumed) / max(new, 1),
-                            looked_up=looked_up[number])
-                    for number, result in enumerate(results)
-                ]
+                for number, result in enumerate(results):
+                    result.seconds = seconds * (result.rows - result.resumed) / max(new, 1)
+                    result.looked_up = looked_up[number]
         return results
 
     def _fill(self, cluster: Cluster, parts: PartFiles) -> tuple[float, Mapping[int, int]]:
@@ -221,15 +212,14 @@ class JobRun:
         number: int,
         parts: PartFiles | None,
         resumed: frozenset[tuple[int, int]],
-        page: Page | None,
+        page: Spool | None,
     ) -> FileResult:
         """Scores the file with index ``number``, block by block. Blocks in ``parts`` are only read.
         ``resumed`` holds the (file index, block index) of those that an earlier run wrote."""
         file, used = self.job.files[number], dict[str, str | None]()
         aggregate = Aggregate(self.job.metrics, self.job.no_claim)
         groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
-        result = FileResult(file, 0, 0, 0.0, (), used)
-        sizes: list[int] = []
+        result = FileResult(file, columns=used)
         with self.listener.progress([] if self._loaded is None else [file]) as progress:
             for n, block in enumerate(self.job.blocks(
                     file, lambda columns: used.update(asdict(columns)), self.listener.warn,
@@ -246,24 +236,20 @@ class JobRun:
                     rows = []
                     for part in self._slices(block, progress):
                         rows += self.job.score(self._loaded, file, result.rows + len(rows), part)
-                    result = replace(
-                        result, seconds=result.seconds + time.perf_counter() - started,
-                        looked_up=result.looked_up + self._loaded.looked_up - before_block,
-                    )
+                    result.seconds += time.perf_counter() - started
+                    result.looked_up += self._loaded.looked_up - before_block
                     if parts is not None:
                         parts.write(number, n, encoded(rows))
                 else:
                     progress(len(block))
-                sizes.append(len(block))
                 bad = self._count(aggregate, rows)
                 groups.update(rows)
-                result = replace(
-                    result, rows=result.rows + len(block), failed=result.failed + bad,
-                    resumed=result.resumed + len(block) * before,
-                    resumed_failed=result.resumed_failed + bad * before,
-                    no_knowledge=result.no_knowledge
-                    + sum(row.get(REASON.name) == "no_knowledge" for row in rows),
-                )
+                result.blocks.append(len(block))
+                result.rows += len(block)
+                result.failed += bad
+                result.resumed += len(block) * before
+                result.resumed_failed += bad * before
+                result.no_knowledge += sum(row.get(REASON.name) == "no_knowledge" for row in rows)
                 whole = list(map(with_texts, rows, block))
                 for row in whole:
                     result.verdict.add(row)
@@ -272,9 +258,9 @@ class JobRun:
         self._check_unchanged(file)
         if self.job.choice is not None:
             used["knowledge"] = self.job.choice.words
-        systems = tuple(aggregate.systems(self.signatures).values())
-        return replace(result, systems=systems, blocks=tuple(sizes),
-                       groups=groups.systems(self.signatures))
+        result.systems = tuple(aggregate.systems(self.signatures).values())
+        result.groups = groups.systems(self.signatures)
+        return result
 
     def _say_once(self, line: str) -> None:
         """Notes how a file is read ("FILE: read …"), unless an earlier file was read so too."""
@@ -392,9 +378,12 @@ def _assemble(
             parts.copy(((number, n) for number, n, _ in blocks), file)
         return
     check_output(out, job.files)
-    with writer_of(out)(unfinished, job.layout, job.raw_csv) as writer:
+
+    def rows() -> Iterator[OutputRow]:
         for number, n, size in blocks:
-            rows = parts.read(number, n, size)
-            if rows is None:
+            part = parts.read(number, n, size)
+            if part is None:
                 raise parts.damaged(number, n)
-            writer.write(rows)
+            yield from part
+
+    write_rows(Path(out).suffix.lower(), unfinished, job.layout, rows(), job.raw_csv)

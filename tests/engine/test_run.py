@@ -72,7 +72,7 @@ def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
                               "scale|version:test"),),
         columns={**dict.fromkeys(asdict(Columns())), "response": "response",
                  "knowledge": "knowledge"},
-        blocks=(3, 3, 3, 1), verdict=found.verdict)
+        blocks=[3, 3, 3, 1], verdict=found.verdict)
     assert found.verdict.headline == "5 of 8 responses have an unsupported claim"
     assert found.seconds > 0
     assert found.rows_per_second == pytest.approx(8 / found.seconds)
@@ -111,7 +111,7 @@ def test_a_run_that_goes_on_says_what_was_there(
         "columns": found.columns}]
     again, told = heard()
     [complete] = JobRun(job, listener=again).run(str(out))
-    assert complete == replace(found, seconds=0.0, resumed=0, resumed_failed=0, blocks=())
+    assert complete == replace(found, seconds=0.0, resumed=0, resumed_failed=0, blocks=[])
     assert told["note"] == [f"{out} is complete already (10 rows); --overwrite scores them again"]
     assert complete.rows_per_second == 0
 
@@ -299,7 +299,7 @@ def test_the_bar_moves_before_a_block_is_done(tmp_path: Path, fake: FakeMetric) 
     listener, told = heard()
     [found] = JobRun(Job((str(path),), Columns(), ("scale",)), listener=listener).run()
     assert told["rows"] == [8, 16, 6]
-    assert (found.rows, found.blocks) == (30, (30,))
+    assert (found.rows, found.blocks) == (30, [30])
     out = tmp_path / "out.jsonl"
     JobRun(Job((str(path),), Columns(), ("scale",))).run(str(out))
     assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [

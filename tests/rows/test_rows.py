@@ -5,8 +5,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,7 +29,7 @@ from q2_metric.rows.fields import (
 )
 from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import PEEKED, BadRow, read_rows
-from q2_metric.rows.writers import Writer, check_output, writer_of
+from q2_metric.rows.writers import check_output, write_rows
 from q2_metric.types import Comparison, Example, Question, Score, Span, Verdict
 
 GOOD = {"response": "r", "knowledge": "k"}
@@ -591,18 +590,12 @@ def test_texts_beside_the_scores() -> None:
     assert with_texts(output_row(0, example, {}, ["word_share"]), example) == row
 
 
-@contextmanager
-def open_writer(path: Path, layout: Layout, inputs: Sequence[str | Path] = ()) -> Iterator[Writer]:
+def write(path: Path, rows: Iterable[OutputRow], layout: Layout | None = None,
+          inputs: Sequence[str | Path] = ()) -> None:
     """As an output is written: whole, or not at all."""
     check_output(path, inputs)
-    with replacing(path) as unfinished, writer_of(path)(unfinished, layout, False) as writer:
-        yield writer
-
-
-def write(path: Path, rows: list[OutputRow]) -> None:
-    with open_writer(path, Layout(METRICS)) as writer:
-        for row in rows:  # blocks of one
-            writer.write([row])
+    with replacing(path) as unfinished:
+        write_rows(path.suffix, unfinished, layout or Layout(METRICS), rows)
 
 
 def test_jsonl_out(tmp_path: Path) -> None:
@@ -630,8 +623,7 @@ def test_csv_out(tmp_path: Path) -> None:
 
 def test_csv_keeps_a_lone_carriage_return(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
-    with open_writer(path, Layout(["word_share"])) as writer:
-        writer.write([{"id": "a\rb", "word_share": 1.0, "error": None}])
+    write(path, [{"id": "a\rb", "word_share": 1.0, "error": None}], Layout(["word_share"]))
     with path.open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file, strict=True))[1] == ["a\rb", "1.0", ""]
 
@@ -663,8 +655,7 @@ def test_parquet_of_a_chosen_snippet(tmp_path: Path) -> None:
     snippet = dict.fromkeys(("domain", "entity_id", "entity_name", "doc_id"))
     rows = [{**empty, "id": "1", "selected": {**snippet, "text": "Rome.", "score": 0.5}},
             {**empty, "id": "2"}]
-    with open_writer(path, layout) as writer:
-        writer.write(rows)
+    write(path, rows, layout)
     assert parquet.read_table(path).to_pylist() == rows
 
 
@@ -693,13 +684,12 @@ def test_an_output_is_complete_or_not_there(tmp_path: Path, suffix: str) -> None
     path = tmp_path / f"scores.{suffix}"
     path.write_text("earlier")
 
-    def crash() -> None:
-        with open_writer(path, Layout(METRICS)) as writer:
-            writer.write(rows_of_output()[:2])
-            raise RuntimeError("power cut")
+    def crash() -> Iterator[OutputRow]:
+        yield from rows_of_output()[:2]
+        raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError):
-        crash()
+        write(path, crash())
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "earlier"
 
@@ -720,9 +710,8 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
 
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     def refuse(path: Path, **options: Any) -> str:
-        layout = Layout(["word_share"])
-        with pytest.raises(InputError) as caught, open_writer(path, layout, **options):
-            pass
+        with pytest.raises(InputError) as caught:
+            write(path, [], **options)
         return str(caught.value)
 
     assert "use one of .jsonl, .csv, .parquet" in refuse(tmp_path / "scores.txt")
