@@ -129,7 +129,8 @@ def evidence(file: Path, **options: Any) -> None:
     """
     from q2_metric.data.screeneval import read_screeneval
     from q2_metric.evaluation import evidence as protocol
-    from q2_metric.metrics.scale import resolved
+    from q2_metric.metrics.scale import ScaleSettings
+    from q2_metric.metrics.settings import settings_and_runtime
     from q2_metric.models.presets import preset
 
     check(options, "evidence")
@@ -137,8 +138,8 @@ def evidence(file: Path, **options: Any) -> None:
     kept = score_cache(options)
     columns = columns_of(options, [row.example for row in rows], kept)
     scale = metric_source("scale", options, kept)
-    settings, _ = resolved(preset(options["preset"]), options["scale_model"],
-                           {"branches": options["branches"]})
+    own = preset(options["preset"]).settings("scale", options["scale_model"])
+    settings, _ = settings_and_runtime(ScaleSettings, {"branches": options["branches"]}, own)
     report = protocol.experiment(
         scale, columns, rows, branches=settings.branches, bar=bar_of(options))
     finish(report, options)

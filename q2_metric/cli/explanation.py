@@ -88,19 +88,11 @@ def _headline(name: str, row: Mapping[str, Any]) -> Text:
         return line.append(f"  {REASONS[row['reason']]}", style="not bold")
     for column in more:
         if row.get(column.name) is not None:
-            line.append(f"  ({_after(own.title, column.title)} {value(row[column.name])})",
-                        style="not bold")
+            title = column.title.removeprefix(own.title).strip() or column.title
+            line.append(f"  ({title} {value(row[column.name])})", style="not bold")
     if entry(name).details == "questions" and row["fallback"]:
         line.append("  nothing to ask about: judged as a whole", style="not bold")
     return line
-
-
-def _after(title: str, further: str) -> str:
-    """The title ``further`` of a metric's column, without the metric's ``title`` in front.
-
-    For example, "without NLI" for the titles "Q²" and "Q² without NLI".
-    """
-    return further.removeprefix(title).strip() or further
 
 
 def _sign(item: Mapping[str, Any]) -> Text:

@@ -35,8 +35,9 @@ def load_metrics(
     # Imported here, because the registry imports metrics of other packages, which may import this
     # one.
     from q2_metric.metrics import registry
+    from q2_metric.metrics.settings import refuse_unknown
 
-    registry.check_keywords(keywords)
+    refuse_unknown(keywords, registry.keywords(), "keyword")
     names = registry.check_names(names)
     registry.warn_of_unused(keywords, names)
     check_models(names, preset, keywords)

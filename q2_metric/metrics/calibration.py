@@ -85,7 +85,7 @@ class Calibration:
         if not math.isfinite(value):
             raise InputError(f"calibration {self.name!r}: the score {value} is not a finite number")
         if self.slope is not None and self.intercept is not None:
-            return _logistic(self.slope * value + self.intercept)
+            return logistic(self.slope * value + self.intercept)
         after = bisect_right(self.x, value)
         if after == 0:
             return self.y[0]
@@ -230,7 +230,8 @@ def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) ->
     ]
 
 
-def _logistic(value: float) -> float:
+def logistic(value: float) -> float:
+    """The logistic function 1 / (1 + exp(-value))."""
     # Of the two equal formulas, this one has an exponential that cannot overflow.
     if value >= 0:
         return 1 / (1 + math.exp(-value))

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from q2_metric.checks import check_fields
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
+from q2_metric.metrics.calibration import logistic
 from q2_metric.metrics.claims import unclaimed
 from q2_metric.metrics.judgements import distinct
 from q2_metric.metrics.q2 import Q2
@@ -88,7 +89,7 @@ class Head:
 
     def probability(self, parts: Sequence[Part]) -> float:
         """P(supported) in (0, 1), computed from the contributions of all parts."""
-        return _logistic(self.logit(parts))
+        return logistic(self.logit(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,7 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
     refuted = [_logit(claim.support) for claim in claims if claim.verdict == "contradicted" and (
         claim.rule == "values" or (claim.rule is not None and len(claims) == 1))]
     bound = min(bound, *refuted) if refuted else bound
-    return () if bound == logit else (Part("rules", _logistic(bound), bound - logit),)
+    return () if bound == logit else (Part("rules", logistic(bound), bound - logit),)
 
 
 def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
@@ -274,10 +275,6 @@ def _expected(asked: Comparison) -> float:
     if asked.how not in ("nli", "token_f1") or asked.verdict is None:
         return asked.score
     return asked.verdict.entailment + asked.verdict.neutral * asked.f1
-
-
-def _logistic(logit: float) -> float:
-    return 1 / (1 + math.exp(-logit)) if logit > 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
 def _logit(probability: float) -> float:

@@ -113,6 +113,8 @@ class Q2:
             ModelError: a model cannot be loaded.
         """
         from q2_metric.models import presets, stages
+        from q2_metric.models.english.answers import EnglishAnswers
+        from q2_metric.models.english.stance import EnglishStances
 
         models = presets.preset(preset)
         chosen, config = settings_and_runtime(
@@ -133,8 +135,8 @@ class Q2:
             if chosen.coreference else None,
             settings=chosen,
             preset=models.name,
-            stances=stages.load_stances() if chosen.context == "check" else None,
-            short_answers=stages.load_answers() if chosen.context == "check" else None,
+            stances=EnglishStances() if chosen.context == "check" else None,
+            short_answers=EnglishAnswers().stated if chosen.context == "check" else None,
         )
 
     def _signature(self, preset: str) -> str:

@@ -18,7 +18,6 @@ from q2_metric.metrics.entry import Details as Details
 from q2_metric.metrics.entry import Entry as Entry
 from q2_metric.metrics.entry import MetricColumn as MetricColumn
 from q2_metric.metrics.others import by_path, check_name, installed
-from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.given import all_text, kind
 
@@ -217,15 +216,6 @@ MEANT = {
     **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2"),
 }
 """Names of similar metrics in other tools, each mapped to the name of our metric."""
-
-
-def check_keywords(given: Iterable[str]) -> None:
-    """Checks that at least one metric accepts each keyword.
-
-    Raises:
-        InputError: a keyword is unknown; the message suggests the nearest one.
-    """
-    refuse_unknown(given, keywords(), "keyword")
 
 
 def together(names: Iterable[str], given: Mapping[str, Any]) -> Mapping[str, Any]:

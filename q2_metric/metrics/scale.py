@@ -7,8 +7,8 @@ Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Do
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
 from q2_metric.metrics import judgements
@@ -19,10 +19,10 @@ from q2_metric.metrics.ruled import ruled, supports
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
-from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text.claims import has_claim
 from q2_metric.text.markup import squeezed, unmarked
 from q2_metric.text.nearest import WordIndex
+from q2_metric.text.sentences import RuleSentences
 from q2_metric.text.values import in_notation_of
 from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
@@ -38,9 +38,6 @@ from q2_metric.types import (
     Stances,
     Verdict,
 )
-
-if TYPE_CHECKING:
-    from q2_metric.models.presets import Preset
 
 NEUTRAL_WEIGHT = 0.1
 """The weight w in a claim's support e / (e + c + w * n) with ``support="consistent"``, where e, c
@@ -60,18 +57,6 @@ class _ChunkPair(NamedTuple):
 
     pair: _Pair
     place: tuple[int, int]
-
-
-def resolved(
-    preset: Preset, scale_model: str | None, given: Mapping[str, Any]
-) -> tuple[ScaleSettings, RuntimeConfig]:
-    """The settings and the runtime config from keyword arguments (``given``). Missing settings have
-    the preset's values, or the paper's if ``scale_model`` is given.
-
-    Raises:
-        InputError: a name is unknown, or a value is wrong.
-    """
-    return settings_and_runtime(ScaleSettings, given, preset.settings("scale", scale_model))
 
 
 class Scale:
@@ -174,16 +159,19 @@ class Scale:
             InputError, MissingExtra, ModelError: as for :meth:`Q2.from_preset`.
         """
         from q2_metric.models import presets, stages
+        from q2_metric.models.english.claims import EnglishClaims
+        from q2_metric.models.english.stance import EnglishStances
 
         models = presets.preset(preset)
-        chosen, config = resolved(models, scale_model, keywords)
+        chosen, config = settings_and_runtime(
+            ScaleSettings, keywords, models.settings("scale", scale_model))
         backbone = stages.load_backbone(
             models, scale_model, config, prompt=chosen.prompt,
             labels=check_labels(chosen.nli_labels))
         chooser = stages.load_chooser(config) if chosen.judged_chunks else None
-        claims = stages.load_claims() if chosen.unit == "claim" else None
-        stances = stages.load_stances() if chosen.context == "check" else None
-        return cls(backbone, stages.load_sentences(), chosen, models.name, chooser, claims, stances)
+        claims = EnglishClaims() if chosen.unit == "claim" else None
+        stances = EnglishStances() if chosen.context == "check" else None
+        return cls(backbone, RuleSentences(), chosen, models.name, chooser, claims, stances)
 
     @claims_only
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:

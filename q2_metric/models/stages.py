@@ -27,22 +27,18 @@ from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text import given
 
 if TYPE_CHECKING:
-    from q2_metric.metrics.claims import Stated
     from q2_metric.models.bundled.runtimes import Runtime
     from q2_metric.models.hub.loading import AutoClass, LoadedModel
     from q2_metric.models.hub.prompts import Prompt
     from q2_metric.models.hub.questions import Decoding, Reading
     from q2_metric.types import (
         Backbone,
-        ClaimFinder,
         CoreferenceResolver,
         Entailment,
         PersonalFilter,
         QuestionGenerator,
         Reader,
-        SentenceSplitter,
         SpanFinder,
-        Stances,
     )
 
 _LOG = logging.getLogger(__name__)
@@ -91,24 +87,6 @@ def load_spans(
     return SpacySpans(comparatives=stage.kind == "syntactic")
 
 
-def load_sentences() -> SentenceSplitter:
-    """Loads the sentence splitter, which is the same for every preset."""
-    from q2_metric.text.sentences import RuleSentences
-
-    return RuleSentences()
-
-
-def load_claims() -> ClaimFinder:
-    """Loads the claim finder, which is the same for every preset (spaCy).
-
-    Raises:
-        ModelError: spaCy's English model is not installed.
-    """
-    from q2_metric.models.english.claims import EnglishClaims
-
-    return EnglishClaims()
-
-
 def load_personal(*, authors: bool = False) -> PersonalFilter:
     """Loads the filter that recognises questions about the speakers, such as "What do I like?".
 
@@ -121,28 +99,6 @@ def load_personal(*, authors: bool = False) -> PersonalFilter:
     from q2_metric.models.english.parser import SpacyPersonal
 
     return AuthorsPersonal() if authors else SpacyPersonal()
-
-
-def load_answers() -> Stated:
-    """Loads the rules that turn a question and its short answer into a statement (spaCy).
-
-    Raises:
-        ModelError: spaCy's English model is not installed.
-    """
-    from q2_metric.models.english.answers import EnglishAnswers
-
-    return EnglishAnswers().stated
-
-
-def load_stances() -> Stances:
-    """Loads the rules that tell whether a sentence states, denies or leaves open a claim (spaCy).
-
-    Raises:
-        ModelError: spaCy's English model is not installed.
-    """
-    from q2_metric.models.english.stance import EnglishStances
-
-    return EnglishStances()
 
 
 def load_coreference(model: str | None = None) -> CoreferenceResolver:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -186,15 +185,3 @@ def _banded(name: str, value: float | None, edges: tuple[float, ...]) -> str:
     if place == len(edges):
         return f"{name}, from {edges[-1]:.2f}"
     return f"{name}, {edges[place - 1]:.2f} to {edges[place]:.2f}"
-
-
-def kinds_of(row: Mapping[str, Any]) -> dict[str, float]:
-    """The kinds of the findings in an output row, each with its share of the metric's findings.
-
-    For example, if one of two questions has the kind "neutral", its share is 0.5.
-    """
-    asked = Counter(map(of_question, row.get("questions") or ()))
-    if row.get("fallback"):
-        asked[of_fallback(row)] += 1
-    judged = Counter(map(of_sentence, row.get("claims") or ()))
-    return {kind: n / some.total() for some in (asked, judged) for kind, n in some.items()}

@@ -13,7 +13,6 @@ from fakes import (
     FakeQuestions,
     FakeReader,
     FakeResolver,
-    FakeSentences,
     FakeSpans,
 )
 
@@ -50,8 +49,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
 
     for stage, kind in {
         "spans": FakeSpans, "questions": FakeQuestions, "reader": FakeReader,
-        "nli": FakeEntailment, "backbone": FakeBackbone, "sentences": FakeSentences,
-        "personal": FakePersonal,
+        "nli": FakeEntailment, "backbone": FakeBackbone, "personal": FakePersonal,
     }.items():
         monkeypatch.setattr(stages, f"load_{stage}", loader(stage, kind))
 
@@ -66,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
     monkeypatch.setattr(stages, "check", lambda preset, replaced: None)
     monkeypatch.setattr(stages, "load_coreference", coreference)
     monkeypatch.setattr(stages, "load_chooser", chooser)
-    monkeypatch.setattr(stages, "load_claims", FakeClaimFinder)
+    monkeypatch.setattr("q2_metric.models.english.claims.EnglishClaims", FakeClaimFinder)
     return found
 
 

@@ -8,7 +8,8 @@ import pytest
 from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.scale import Scale, ScaleSettings, resolved
+from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.settings import settings_and_runtime
 from q2_metric.models.presets import preset
 from q2_metric.types import Example, Judgement, Verdict
 
@@ -246,6 +247,7 @@ def test_what_is_not_given_is_the_presets_or_the_papers() -> None:
     for model, given, branches in (
         (None, None, own), ("m", None, ScaleSettings().branches), (None, 3, 3), ("m", 3, 3),
     ):
-        settings, _ = resolved(bundled, model, {"branches": given})
+        settings, _ = settings_and_runtime(
+            ScaleSettings, {"branches": given}, bundled.settings("scale", model))
         assert settings.branches == branches
     assert own != ScaleSettings().branches

@@ -178,12 +178,11 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_spacy_stages() -> None:
     pytest.importorskip("spacy")
-    from q2_metric.types import PersonalFilter, QuestionGenerator, SentenceSplitter, SpanFinder
+    from q2_metric.types import PersonalFilter, QuestionGenerator, SpanFinder
 
     assert isinstance(stages.load_spans(), SpanFinder)
     assert stages.load_spans().name == "spacy+comparatives"
     for chosen, model in (("paper", None), ("bundled", "some/t5")):  # a model asks
         assert stages.load_spans(chosen, model).name == "spacy"
-    assert isinstance(stages.load_sentences(), SentenceSplitter)
     assert isinstance(stages.load_personal(), PersonalFilter)
     assert isinstance(stages.load_questions("bundled"), QuestionGenerator)

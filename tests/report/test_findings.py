@@ -16,6 +16,7 @@ from q2_metric.report.view import unasked, view
 from q2_metric.report.words import WORDS
 from q2_metric.rows.plain import plain
 from q2_metric.types import SystemScore
+from tools.training.reliability import kinds_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGNED = "q2|preset:bundled|nli:ours|version:1"
@@ -79,13 +80,13 @@ def test_kinds_of_sentences_and_of_responses_as_a_whole() -> None:
 
 
 def test_findings_count_in_part() -> None:
-    found = findings.kinds_of(row(question(), question(how="equal"), question(how="equal"),
-                                  question(how="equal"), claims=[sentence()]))
+    found = kinds_of(row(question(), question(how="equal"), question(how="equal"),
+                         question(how="equal"), claims=[sentence()]))
     assert found == {"contradiction, below 0.60": 0.25, "equal": 0.75,
                      "sentence, 0.05 to 0.20": 1.0}
     whole = row(fallback=True, q2_no_nli=0.9)
-    assert findings.kinds_of(whole) == {"fallback, 0.80 to 0.95": 1.0}
-    assert findings.kinds_of(row()) == {}
+    assert kinds_of(whole) == {"fallback, 0.80 to 0.95": 1.0}
+    assert kinds_of(row()) == {}
 
 
 @pytest.mark.parametrize(("rows_of", "wanted"), [

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from onnx import TensorProto, helper
 
-from q2_metric.models.bundled.eight_bits import apart_of
 from q2_metric.models.bundled.encoding import MULTIPLE
 from q2_metric.models.bundled.network import POSITIONS, SHAPES, VOCABULARY, distance_classes
 from q2_metric.models.bundled.stored import FILES
 from q2_metric.text.alignment import N_TYPES
+from tools.training.ranges import apart_of
 
 FUSED = "com.microsoft"
 """The ONNX domain of operators that only ONNX Runtime has: attention, GELU, products in 8 bits."""

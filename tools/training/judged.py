@@ -27,7 +27,7 @@ from q2_metric.models.bundled.encoding import Batch
 from q2_metric.models.bundled.models import BundledEntailment
 from q2_metric.models.bundled.runtimes import forward_of
 from q2_metric.models.presets import preset
-from q2_metric.models.stages import load_sentences
+from q2_metric.text.sentences import RuleSentences
 from q2_metric.types import Example
 from tools.training import entailment
 from tools.training.examples import read_jsonl
@@ -114,7 +114,7 @@ def scale_with(backbone: BundledEntailment) -> Scale:
     that may overrule the network. So two networks can be compared by their scores alone."""
     settings = ScaleSettings(**{**preset("bundled-small").scale_settings, "unit": "sentence",
                                 "values": "text", "context": "off"})
-    return Scale(backbone, load_sentences(), settings, "trained")
+    return Scale(backbone, RuleSentences(), settings, "trained")
 
 
 def sets(data: Path, rows: int) -> Iterator[tuple[str, Labels]]:

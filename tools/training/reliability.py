@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -98,7 +99,7 @@ def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, st
             of_row = {metric.name: scores[k][i] for k, metric in enumerate(metrics)}
             row = output_row(i, response.example, of_row, METRICS)
             values = {column: row[column] for column in columns(METRICS)}
-            found.append(JudgedResponse(name, response.consistent, findings.kinds_of(row), values))
+            found.append(JudgedResponse(name, response.consistent, kinds_of(row), values))
         click.echo(f"{name}: {len(labelled)}")
     return found, {metric.name: metric.signature for metric in metrics}
 
@@ -149,6 +150,18 @@ def ranked(judged: Sequence[JudgedResponse]) -> dict[str, float]:
             aucs.append(st.roc_auc([supported for supported, _ in some], values))
         found[column] = round(sum(aucs) / len(aucs), 3)
     return found
+
+
+def kinds_of(row: Mapping[str, Any]) -> dict[str, float]:
+    """The kinds of a row's findings.
+
+    Each kind has its share of all findings of the same metric.
+    """
+    asked = Counter(map(findings.of_question, row.get("questions") or ()))
+    if row.get("fallback"):
+        asked[findings.of_fallback(row)] += 1
+    judged = Counter(map(findings.of_sentence, row.get("claims") or ()))
+    return {kind: n / some.total() for some in (asked, judged) for kind, n in some.items()}
 
 
 if __name__ == "__main__":

@@ -31,10 +31,6 @@ RANGES = "ranges.safetensors"
 LAYER = ("qkv", "out", "up", "down")
 """The linear maps of a transformer layer that are computed in 8 bits. The task heads after the last
 layer are computed in float32."""
-APART = {"down": 8}
-"""How many input channels of a linear map are multiplied in float32 instead of 8 bits. With the 8
-channels of "down", the errors of the reader's logits are 0.6 times as large. For the other linear
-maps, the gain would be smaller than the cost."""
 AT_ONCE = 1 << 16
 """How many elements of a matrix are rounded at once, so that they stay in the processor's cache."""
 Floats = NDArray[np.float32]
@@ -77,8 +73,8 @@ def initializers(
         name: the name of the linear map's weight, ending in ".weight"; see :func:`is_product`.
         weight: the matrix (out, in).
         ranges: for each linear map, ``NAME.multiplier`` (in,), the factors of its input channels,
-            and ``NAME.zero`` (), the 8-bit value that stands for 0. Linear maps in :data:`APART`
-            also have ``NAME.apart``, the indexes of the channels that are multiplied in float32.
+            and ``NAME.zero`` (), the 8-bit value that stands for 0. Some linear maps also have
+            ``NAME.apart``, the indexes of the channels that are multiplied in float32.
     """
     product = name.removesuffix(".weight")
     multiplier = ranges[f"{product}.multiplier"]
@@ -97,14 +93,6 @@ def is_product(name: str) -> bool:
     """Whether the weight ``name`` is the matrix of a linear map that is computed in 8 bits."""
     product, _, kind = name.rpartition(".")
     return ".layers." in name and kind == "weight" and product.rpartition(".")[2] in LAYER
-
-
-def apart_of(product: str) -> int:
-    """The number of input channels of a linear map that are multiplied in float32, not 8 bits.
-
-    ``product`` is the linear map's name: the name of its weight without ".weight".
-    """
-    return APART.get(product.rpartition(".")[2], 0)
 
 
 def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:

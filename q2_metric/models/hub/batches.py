@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,41 +51,28 @@ class Usage:
         return 1 - self.tokens / self.padded if self.padded else 0.0
 
 
-class DeviceMemory(Protocol):
-    """Measures the memory of a device, in bytes."""
-
-    def start(self) -> None:
-        """Begins to measure."""
-        ...
-
-    def used(self) -> int:
-        """The largest amount of memory that was taken since :meth:`start`, in bytes."""
-        ...
-
-    def free(self) -> int:
-        """The memory that is still free, in bytes."""
-        ...
-
-
 class CudaMemory:
-    """Measures the memory of a CUDA device, as torch's allocator reports it."""
+    """Measures the memory of a CUDA device in bytes, as torch's allocator reports it."""
 
     def __init__(self, device: str) -> None:
         self._device = device
         self._before = 0
 
     def start(self) -> None:
+        """Begins to measure."""
         import torch
 
         torch.cuda.reset_peak_memory_stats(self._device)
         self._before = torch.cuda.memory_allocated(self._device)
 
     def used(self) -> int:
+        """The largest amount of memory that was taken since :meth:`start`."""
         import torch
 
         return int(torch.cuda.max_memory_allocated(self._device)) - self._before
 
     def free(self) -> int:
+        """The memory that is still free."""
         import torch
 
         free, _ = torch.cuda.mem_get_info(self._device)
@@ -94,7 +81,7 @@ class CudaMemory:
         return int(free + held - torch.cuda.memory_allocated(self._device))
 
 
-def memory_of(device: Any) -> DeviceMemory | None:
+def memory_of(device: Any) -> CudaMemory | None:
     """The object that measures a device's memory; ``None`` for devices other than CUDA."""
     name = str(device)
     return CudaMemory(name) if name.startswith("cuda") else None
@@ -179,7 +166,7 @@ class Batches:
             self._learn(self._memory, self.budget.cost(len(rows), max(lengths)))
         return results
 
-    def _learn(self, memory: DeviceMemory, cost: int) -> None:
+    def _learn(self, memory: CudaMemory, cost: int) -> None:
         """Sets the budget of tokens from the memory that a batch took.
 
         ``cost`` is the number of the batch's padded tokens. A batch of less than half the budget is
