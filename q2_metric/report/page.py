@@ -262,7 +262,7 @@ def _environment() -> Environment:
 
 
 def _mixed(runs: Sequence[SystemRun]) -> list[str]:
-    """The score columns that different systems computed with different models or settings."""
+    """The score columns for which the systems used different models or settings."""
     signatures: dict[str, set[str]] = {}
     for score in (score for run in runs for score in run.scores):
         signatures.setdefault(score.name, set()).add(score.signature)

@@ -27,8 +27,8 @@ _WEAK = frozenset(
     "be have do make take get give go come use call name include know see other such many several "
     "own same different new first more most main part type kind number time year thing one two "
     "three people person way form place".split())
-"""Lemmas of words with so little meaning that another word in their place may leave the question
-as it was. They are not replaced."""
+"""Lemmas that are not replaced. They have so little meaning that the question might stay the same.
+"""
 _COUNTED = ("DATE", "CARDINAL", "QUANTITY", "ORDINAL", "PERCENT", "MONEY", "TIME")
 _PERIOD = re.compile(r"(?:(early|mid|late) )?(?:the )?(1\d|20)(\d)0 ?'? ?s\b")
 _CENTURY = re.compile(r"\b(1\d|20|21)(?:th|st) century\b")

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 Change = tuple[dict[int, str], str, str]
-"""A change of a clause: (by index of a token, the words that replace it; text added at the end;
-label of the changed clause)."""
+"""A change of a clause, with three parts: the new words by index of the replaced token, a text to
+add at the end, and the label of the changed clause."""
 
 
 @dataclass

@@ -48,8 +48,9 @@ QUESTIONED = ("i wonder if ", "do you think that ", "i have no idea if ", "maybe
 
 
 def narrow(premise: str, hypothesis: str, words: int) -> str:
-    """The consecutive sentences of the premise that share most words with the hypothesis: at most
-    ``words`` words together, or a single sentence."""
+    """Cuts a premise to the consecutive sentences that share most words with the hypothesis.
+
+    They have at most ``words`` words together, unless a single sentence is longer."""
     sentences = [s for s in _SENTENCE_END.split(premise) if s.strip()]
     wanted = set(tokens(hypothesis))
     shared = [len(wanted & set(tokens(s))) for s in sentences]
@@ -68,7 +69,8 @@ def narrow(premise: str, hypothesis: str, words: int) -> str:
 
 
 class Variation:
-    """Changes a pair at random (shorter or longer premise, pronouns, openings like "i know that").
+    """Changes a pair at random: a shorter or longer premise, pronouns, "i know that" in front.
+
     Some changes make the hypothesis wrong; then the label becomes "refuted". ``others`` are texts
     that can be added to a premise."""
 
@@ -125,8 +127,8 @@ def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
 
 
 def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
-    """The hypothesis with a word of the premise replaced by its opposite, or an ordinal by another;
-    ``None`` if there is no such word. The premise does not contain the new word."""
+    """Makes the hypothesis wrong: a word of the premise becomes its opposite ("first" becomes
+    another ordinal), which the premise lacks. ``None`` if there is no such word."""
     shared = set(tokens(premise)) & set(tokens(hypothesis))
     places = [m for m in re.finditer(r"[a-z]+", hypothesis) if m.group() in shared]
     rng.shuffle(places)
@@ -141,15 +143,16 @@ def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
 
 
 def narrowed(example: TrainingExample) -> TrainingExample:
-    """The example with a long premise cut to sentences of at most 110 words, as much as the network
-    reads in one row."""
+    """Cuts the example's premise to sentences of at most 110 words together. The network can read
+    this much in one row."""
     premise = narrow(example.text, example.query, 110)
     return TrainingExample(example.query, premise, example.target, example.source)
 
 
 def change_number(premise: str, hypothesis: str, rng: random.Random) -> str | None:
-    """The hypothesis with one of the premise's numbers changed to a number that the premise does
-    not contain. ``None`` if that is not possible."""
+    """Makes the hypothesis wrong: a number from the premise becomes one that the premise lacks.
+
+    ``None`` if that fails."""
     found = [m for m in re.finditer(r"\d+", hypothesis) if m.group() in premise]
     if not found:
         return None
@@ -254,7 +257,7 @@ def _answer_pair(question: str, known: str, said: str, label: str, source: str) 
 def _sentences(
     folder: Path, rng: random.Random, limit: int, keep: Callable[[str, str], bool] | None = None
 ) -> dict[str, str]:
-    """By sentence, its passage: at most ``limit`` random sentences, mostly from Wikipedia."""
+    """Draws at most ``limit`` sentences, mostly from Wikipedia. Returns the passage of each."""
     found: dict[str, str] = {}
     for name in ("squad_train_pieces", "squad1_dev", "squad2_dev_half", "squadshifts_wiki",
                  "squad_train_sample", "qed_dev_nq", "qamr", "nq_swap"):
@@ -269,7 +272,7 @@ def _sentences(
 
 
 class Surroundings:
-    """Adds at most ``words`` words of the surrounding passage to a share of the premises.
+    """Adds at most ``words`` words of the passage around it to a part of the premises.
 
     The added words may belong to a premise that is held out for development. Its hypotheses are
     still not seen in training.
@@ -315,8 +318,9 @@ def encyclopaedic(
     folder: Path, rng: random.Random, limit: int,
     keep: Callable[[str, str], bool] | None = None,
 ) -> tuple[Language, dict[str, str], list[Any]]:
-    """At most ``limit`` random encyclopaedic sentences: (spaCy's parser, passage by sentence,
-    parses of the sentences). ``keep(sentence, passage)`` says whether to use a sentence."""
+    """Draws at most ``limit`` encyclopaedic sentences with a true ``keep(sentence, passage)``.
+
+    Returns spaCy's parser, the passage of each sentence, and the parses of the sentences."""
     nlp = english()
     passages = _sentences(folder, rng, limit, keep)
     return nlp, passages, list(nlp.pipe(passages, batch_size=128))

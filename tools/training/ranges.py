@@ -31,8 +31,8 @@ CLAIMS = ("bump", "faithdial_audit_wow", "fever_dev", "fool_me_twice", "lingnli_
           "mnli_taxinli", "scifact_rte", "snli_counterfactual", "summedits", "wice_claims")
 QUESTIONS = ("fairytaleqa_extractive", "multispanqa_valid", "nq_swap", "qamr", "qed_dev_nq",
              "quoref_contrast", "squad1_dev", "squad2_dev_half", "tweetqa")
-"""The training sets on which ranges are measured: ``CLAIMS`` for the entailment networks,
-``QUESTIONS`` for the reader."""
+"""The training sets on which the reader's ranges are measured. Those of the entailment networks are
+measured on ``CLAIMS``."""
 ROWS = 24
 """Number of rows that are used from each training set."""
 SHARE = 0.75

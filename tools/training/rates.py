@@ -77,8 +77,8 @@ WIDE_RATES = CONTRASTED_RATES | {
     "docnli_fever_dev": 0.2, "attributionbench": 0.8,
 }
 WIDE_REPLAYED_RATES = {name: 0.4 * rate for name, rate in RATES.items()}
-"""The rates of the second pack (``WIDE_RATES``) and of the first pack for the first stage of the
-wide network: many different rows, none of them often."""
+"""For the first stage of the wide network, ``WIDE_RATES`` are the rates of the second pack, and
+these the rates of the first pack. The stage sees many different rows, none of them often."""
 WIDE_SUMMARISED_RATES = {name: 0.4 * rate for name, rate in LAST_RATES.items()}
 """Rates of the first pack for the later stages of the wide network: more long texts and summaries.
 """

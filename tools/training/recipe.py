@@ -339,8 +339,8 @@ OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "re
              "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
              "export-wide-on", "ranges")
-"""Parts that load the weights from which they start by themselves. For the others,
-:meth:`Recipe.start_from_base` is called first."""
+"""Parts that load their own initial weights. Before the others, :meth:`Recipe.start_from_base` is
+called."""
 
 
 def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:
