@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     from q2_metric.engine.run import OpenPage
 
 def _beside(out: str) -> Iterable[str | PathLike[str]]:
-    """The paths that a run writes beside the output: its manifest, and the folder of its parts."""
+    """The paths that a run writes beside its output: a manifest, and a folder of finished blocks.
+    """
     from q2_metric.engine.manifest import beside
     from q2_metric.engine.parts import parts_folder
 

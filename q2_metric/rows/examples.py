@@ -215,7 +215,7 @@ def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | N
 
 
 def _there(fields: Mapping[str, object], field: str, column: str | None) -> object:
-    """The value from which a required field is read; "" if the value is null.
+    """The value of a required field, such as "response", in a row; "" if the value is null.
 
     Args:
         fields: the row, by column.

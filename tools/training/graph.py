@@ -20,7 +20,7 @@ from q2_metric.text.alignment import N_TYPES
 from tools.training.ranges import apart_of
 
 FUSED = "com.microsoft"
-"""The ONNX domain of operators that only ONNX Runtime has: attention, GELU, products in 8 bits."""
+"""The ONNX domain of operators that exist only in ONNX Runtime: attention, GELU, 8-bit products."""
 
 
 class _Graph:

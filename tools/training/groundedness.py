@@ -85,8 +85,11 @@ def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -
 
 
 def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
-    """Fits the two heads of a reading: without and with the feature of Q²'s questions, which is the
-    last feature. Returns them by name."""
+    """Fits two heads for a reading (a rule how responses that claim nothing are labelled).
+
+    One uses all features, the other all but the last, which is that of Q²'s questions. Returns
+    them by name.
+    """
     plain = {key: Rows(rows.values[:, :-1], rows.supported) for key, rows in sources.items()}
     rows = {source: len(found.supported) for source, found in sources.items()}
     return {
@@ -98,7 +101,7 @@ def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
 def collect(
     data: Path, rows: int, reading: Reading, scale: Scale, q2: Q2
 ) -> Iterator[tuple[str, Rows]]:
-    """Yields (name, rows) of each source of a reading.
+    """Yields (name, rows) of each source on which the heads of ``reading`` are fitted.
 
     At most ``rows`` random rows of a source are used, the same in every run.
     """

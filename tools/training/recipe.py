@@ -203,8 +203,8 @@ class Recipe:
         self._run(self.reader, READER[3], "reader-4", sources, reader.loss, UNANSWERED_SEED)
 
     def write(self, reader_run: str, entailment_run: str) -> None:
-        """Exports the averaged weights of a training run of the reader and one of the entailment
-        network. The arguments are the names of the runs.
+        """Exports the averaged weights of two training runs: one of the reader, and one of the
+        entailment network. The arguments are the names of the runs.
 
         Raises:
             FileNotFoundError: a run has no saved state.
