@@ -77,7 +77,7 @@ def test_combined_modules_take_rows_one_by_one() -> None:
     assert whole.compute(metrics="knowledge_f1") == wanted
     assert wanted["q2_n"] == 3
     assert "q2_knowledge_f1" in wanted
-    with pytest.raises(InputError, match="with the knowledge it is 'knowledge_f1'"):
+    with pytest.raises(InputError, match="with the knowledge is 'knowledge_f1'"):
         whole.compute(**rows, metrics="f1")  # the references are the knowledge
 
 

@@ -131,7 +131,7 @@ def test_shares_by_metric() -> None:
 
 def test_f1_and_bleu_are_never_with_the_knowledge() -> None:
     for name in ("f1", "bleu"):
-        with pytest.raises(InputError, match=f"with the knowledge it is 'knowledge_{name}'"):
+        with pytest.raises(InputError, match=f"with the knowledge is 'knowledge_{name}'"):
             scoring.load(["q2", name], {})
     with pytest.raises(InputError, match="there is no metric 'gold_f1'"):
         scoring.load("gold_f1", {})
