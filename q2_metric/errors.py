@@ -61,8 +61,6 @@ class MissingExtra(Q2Error, ImportError):
         super().__init__(
             f"{feature} needs the package {package!r}: pip install \"q2-metric[{extra}]\""
         )
-        self.package = package
-        self.extra = extra
 
 
 def optional(module: str, feature: str, package: str, extra: str) -> Any:

@@ -8,13 +8,12 @@ at the same time. If an actor dies, another actor scores its block.
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
@@ -24,8 +23,7 @@ from q2_metric.engine.job import Job, LoadedJob
 from q2_metric.engine.parts import PartFiles, encoded
 from q2_metric.errors import ModelError, Q2Error
 from q2_metric.rows.fields import OutputRow
-from q2_metric.rows.read import BadRow, Row
-from q2_metric.types import Example, Passage
+from q2_metric.rows.read import Row
 
 RETRIES = 2
 """How often a block is sent to another actor after its actor died."""
@@ -186,8 +184,7 @@ def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
         os.chdir(folder)  # file names may be relative to this folder
         for number, n, first, block in missing(job, done):
             columns = {"file": [number], "block": [n], "first": [first]}
-            lines = pa.array([json.dumps(pack(block)).encode("ascii")], pa.large_binary())
-            yield pa.table({**columns, "lines": lines})
+            yield pa.table({**columns, "rows": pa.array([pickle.dumps(block)], pa.large_binary())})
 
     class Blocks(ray.data.Datasource):  # type: ignore[misc]
         def estimate_inmemory_data_size(self) -> int | None:
@@ -250,10 +247,10 @@ class _Actor:
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         import numpy as np
 
-        columns = (batch[name] for name in ("file", "block", "first", "lines"))
-        ((number, n, first, packed),) = zip(*columns, strict=True)
+        columns = (batch[name] for name in ("file", "block", "first", "rows"))
+        ((number, n, first, rows),) = zip(*columns, strict=True)
         number, n, first = int(number), int(n), int(first)
-        block = unpack(json.loads(bytes(packed)))
+        block: list[Row] = pickle.loads(rows)
         lines, problem, before = b"", "", self._looked_up()
         try:
             lines = encoded(self._score(number, n, first, block))
@@ -284,22 +281,3 @@ class _Actor:
         if self._loaded is None:
             self._loaded = self.job.load()
         return self.job.score(self._loaded, file, first, block)
-
-
-def pack(block: list[Row]) -> list[list[Any]]:
-    """Converts rows to JSON values: for each row, whether it is a :class:`BadRow`, and its fields.
-
-    :func:`unpack` is the inverse.
-    """
-    return [[isinstance(row, BadRow), asdict(row)] for row in block]
-
-
-def unpack(packed: list[list[Any]]) -> list[Row]:
-    """Converts the JSON values of :func:`pack` back to rows."""
-    return [
-        BadRow(**fields) if bad else Example(**{
-            **fields, "history": tuple(fields["history"]),
-            "passages": tuple(Passage(**passage) for passage in fields["passages"]),
-        })
-        for bad, fields in packed
-    ]

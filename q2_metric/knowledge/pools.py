@@ -23,16 +23,15 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 used."""
 
 
-def passages(texts: Sequence[str], source: str = "the pool") -> Pool:
+def passages(texts: Sequence[str]) -> Pool:
     """Creates a pool from plain passages, such as the candidates of a Wizard of Wikipedia turn.
 
-    The doc id of a passage is its number, from 0. ``source`` is the name of the pool in error
-    messages.
+    The doc id of a passage is its number, from 0.
 
     Raises:
         InputError: there are no passages, or one is blank.
     """
-    return Pool([Snippet("", "", None, str(i), "", text) for i, text in enumerate(texts)], source)
+    return Pool([Snippet("", "", None, str(i), "", text) for i, text in enumerate(texts)])
 
 
 def read_pool(path: str | Path) -> Pool:

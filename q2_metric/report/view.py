@@ -25,9 +25,9 @@ from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import PARTS, REASONS, contribution_words
 from q2_metric.text.alignment import FUNCTION_WORDS, stem
 from q2_metric.text.claims import NOT_CLAIMED
+from q2_metric.text.overlap import WORD
 from q2_metric.text.sentences import split_sentences
 
-_WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
 _NEGATED = re.compile(r"\b[^\W\d_]+n?\s?['’]\s?t\b")
 """Matches an auxiliary verb with "not", such as "didn't". It is not a content word."""
 
@@ -154,10 +154,10 @@ def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[
     """
     asked = {stem(word.lower()) for question in questions
              for text in (question["span"], question["question"])
-             for word in _WORD.findall(text or "")}
+             for word in WORD.findall(text or "")}
     blank = _NEGATED.sub(lambda match: " " * len(match[0]), response)
     return [
-        [match.start(), match[0]] for match in _WORD.finditer(blank)
+        [match.start(), match[0]] for match in WORD.finditer(blank)
         if (len(match[0]) > 1 or match[0].isdigit())
         and match[0].lower() not in FUNCTION_WORDS | NOT_CLAIMED
         and stem(match[0].lower()) not in asked

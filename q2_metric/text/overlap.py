@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from q2_metric.text.alignment import FUNCTION_WORDS, stem
 from q2_metric.text.markup import unmarked
 
-_WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
+WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
+"""Matches a word without digits, or a number."""
+
 UNKNOWN = 0.5
 """The share of known content words that is assumed for a response without content words."""
 
@@ -42,7 +44,7 @@ def word_tokens(text: str) -> list[str]:
     if not text.isascii():
         text = "".join(sign for sign in unicodedata.normalize("NFD", text)
                        if not unicodedata.combining(sign))
-    return _WORD.findall(text)
+    return WORD.findall(text)
 
 
 def content_words(text: str) -> list[str]:

@@ -17,13 +17,11 @@ import pytest
 from engine_jobs import CountingJob
 
 from q2_metric.engine import connection
-from q2_metric.engine.cluster import check_gpus, fill, missing, pack, prepared, unpack
+from q2_metric.engine.cluster import check_gpus, fill, missing, prepared
 from q2_metric.engine.connection import Cluster
 from q2_metric.engine.parts import PartFiles
 from q2_metric.errors import ModelError
 from q2_metric.rows.columns import Columns
-from q2_metric.rows.read import BadRow
-from q2_metric.types import Example
 
 ROWS = 40
 BLOCK = 4
@@ -58,14 +56,6 @@ def scores(given: CountingJob, parts: PartFiles) -> list[float]:
 
 
 RIGHT = [i / 1000 for i in range(ROWS)]
-
-
-def test_rows_travel_as_json() -> None:
-    row = Example("é\u2028", "k", ("a", "b"), "1", True)
-    rows = [row, BadRow(1, None, "x, line 2: is not JSON")]
-    packed = json.loads(json.dumps(pack(rows)))
-    assert unpack(packed) == rows
-    assert (unpack(packed)[0].id, unpack(packed)[0].label) == ("1", True), "not among =='s fields"
 
 
 def test_only_what_is_missing_is_sent(tmp_path: Path) -> None:

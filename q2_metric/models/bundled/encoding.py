@@ -153,10 +153,10 @@ Forward = Callable[[Batch], NDArray[np.float32]]
 """Computes a network's logits for a batch."""
 
 
-def collate(rows: Sequence[QueryWindow], multiple: int = MULTIPLE) -> Batch:
-    """Pads rows to the length of the longest row, rounded up to a multiple of ``multiple``."""
+def collate(rows: Sequence[QueryWindow]) -> Batch:
+    """Pads rows to the length of the longest row, rounded up to a multiple of :data:`MULTIPLE`."""
     longest = max(len(row.ids) for row in rows)
-    length = -(-longest // multiple) * multiple
+    length = -(-longest // MULTIPLE) * MULTIPLE
     ids = np.full((len(rows), length), PAD, dtype=np.int64)
     types = np.zeros((len(rows), length), dtype=np.int64)
     query = np.zeros((len(rows), length), dtype=np.float32)
