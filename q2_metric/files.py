@@ -254,8 +254,10 @@ def check_free(path: str | Path, what: str = "") -> None:
 
     Args:
         path: the path to which a command will write.
-        what: the kind of file that the command may replace, such as "a report page of q2". The
-            error message then says that the existing file is not of this kind.
+        what: words for the error message that describe the files which the command does replace,
+            such as "a report page of q2". The message then says that the existing file is not such
+            a file. The caller has checked this before. With "", the message only says that the file
+            exists.
 
     Raises:
         InputError: a non-empty file exists at the path.

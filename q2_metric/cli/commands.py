@@ -122,7 +122,8 @@ class Command(click.Command):
     if an earlier run of the same command wrote it.
 
     Args:
-        arguments, keywords: arguments of ``click.Command``.
+        arguments: positional arguments of ``click.Command``.
+        keywords: keyword arguments of ``click.Command``.
         overwrites: the help text of ``--overwrite``.
     """
 

@@ -26,7 +26,7 @@ def print_explanation(
 
     Args:
         row: an output row that contains the response and the knowledge.
-        signatures: the signatures of the metrics to show, by metric.
+        signatures: for each metric to show, the line that records its models and settings.
         whole: if true, print the signatures in full, not as short hashes.
         nearest: if true, show the nearest sentence for claims that no sentence of the knowledge
             supports.

@@ -16,7 +16,8 @@ class Grouped(Command):
 
     Args:
         groups: by title of the group, the names of the parameters that ``--help`` shows.
-        arguments, keywords: arguments of :class:`~q2_metric.cli.commands.Command`.
+        arguments: positional arguments of :class:`~q2_metric.cli.commands.Command`.
+        keywords: keyword arguments of the same class.
     """
 
     def __init__(

@@ -98,7 +98,7 @@ def ranked_row(ranked: Ranked) -> dict[str, Any]:
 
 
 def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, LabelledTurns]:
-    """The pool, and the labelled dialogues for training and for development, that
+    """The knowledge pool, and the labelled dialogues for training and for development, that
     :data:`LABELLED_OPTIONS` and :data:`DEV_OPTIONS` name."""
     from q2_metric.knowledge.dstc import read_labelled
     from q2_metric.knowledge.pools import read_pool

@@ -249,7 +249,7 @@ def _percent(share: float | None) -> str:
 
 
 def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool = False) -> None:
-    """Prints the signatures of metrics, each only once.
+    """Prints the signatures of metrics (the lines that record models and settings), each only once.
 
     Args:
         screen: the console.

@@ -75,8 +75,9 @@ class CachedMetric:
         return self._metric
 
     def _describe(self, metric: Metric) -> None:
-        """Copies the metric's signature and its two flags to this object, and stores them in the
-        cache. Later processes can then read them without loading the metric."""
+        """Copies the metric's signature (the line that records its models and settings) and its two
+        flags to this object, and stores them in the cache. Later processes can then read them
+        without loading the metric."""
         self.signature = metric.signature
         self.scores_all = bool(getattr(metric, "scores_all", False))
         self.reads_question = bool(getattr(metric, "reads_question", False))

@@ -35,8 +35,8 @@ def prepared(
     """Loads the job's metrics once on the cluster, because the models are there.
 
     Returns:
-        The signatures by metric, and by metric everything that determines its scores
-            (``engine/identity.py``).
+        The signatures (lines that record models and settings) by metric, and by metric everything
+        that determines its scores (``engine/identity.py``).
 
     Args:
         job: files, metrics and settings.

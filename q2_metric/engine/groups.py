@@ -49,7 +49,8 @@ class Groups:
         """The mean scores of each group, by column and value. The values are sorted.
 
         Args:
-            signatures: the metrics' signatures, by the name of the score column.
+            signatures: by the name of the score column, the line that records the metric's models
+                and settings.
         """
         return {
             column: {value: tuple(groups[value].systems(signatures).values())

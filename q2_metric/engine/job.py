@@ -78,7 +78,8 @@ class Job:
         columns: the names of the columns that hold the response, the knowledge and so on.
         metrics: names of the metrics, in the order of
             :data:`q2_metric.metrics.registry.METRICS`.
-        preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.
+        preset: name of the preset (the set of models) of the metrics.
+        keywords: further keyword arguments of :func:`q2_metric.metrics.load_metrics`.
         calibrations: each is applied to the scores of the metric that it names.
         evidence: if true, metrics that support it also return, for each claim, the sentence of the
             knowledge that decides it.

@@ -52,7 +52,8 @@ def manifest(
     Args:
         files: paths of the input files. A file that can be read only once, such as standard input,
             gets no SHA-256.
-        signatures: signatures of the mean scores, by column.
+        signatures: by score column, the line that records how the mean score was computed (metric,
+            models, settings).
         identities: by metric, everything that determines its scores.
         settings: other options that change the output, by name.
 

@@ -103,7 +103,8 @@ class PartFiles:
         """Reads the output rows of a part. ``None`` if the part is missing or damaged.
 
         Args:
-            file, block: index of the input file, and of the block in this file.
+            file: index of the input file.
+            block: index of the block of rows in this file.
             rows: the number of rows that the part must have.
         """
         try:
@@ -132,7 +133,8 @@ class PartFiles:
         """Writes the part of a finished block.
 
         Args:
-            file, block: index of the input file, and of the block in this file.
+            file: index of the input file.
+            block: index of the block of rows in this file.
             lines: the block's output rows, as :func:`encoded` returns them.
 
         Raises:

@@ -42,8 +42,9 @@ def fit(
     Args:
         truth: for each response, true if people found it consistent.
         scores: the metric's score of each response.
-        name: name of the calibration, for signatures.
-        metric, signature: the metric's name, and the signature of the scores.
+        name: name of the calibration. It is written into the signatures of calibrated scores.
+        metric: the name of the metric that gave the scores.
+        signature: the line of text that records how the scores were computed.
         kind: "isotonic" fits scikit-learn's isotonic regression. "platt" fits a logistic regression
             on Platt's smoothed targets, so that it stays finite for perfectly separable classes.
         precision: minimum precision of the threshold (see :func:`best_threshold`). With ``None``,

@@ -33,18 +33,20 @@ def detection_table(
     """A table of ROC-AUC, decisions at a threshold, and calibration error, with a row per metric.
 
     Args:
-        name, heading: the table's name for programs, and its title for readers.
-        truth, scores: for each response, whether people found it consistent, and its scores.
+        name: the table's name for programs.
+        heading: the table's title for readers.
+        truth: for each response, true if people found it consistent.
+        scores: for each metric, by name, the scores of the responses in the same order.
         threshold: a response with a score above this number counts as consistent.
-        accuracy, auc: published results by metric, which get columns of their own.
+        accuracy: published accuracies by metric, which get a column of their own.
+        auc: published ROC-AUCs by metric, which get a column of their own.
     """
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         numbers = values(column)
         decisions = st.detection(truth, numbers, threshold)
         lines.append((
-            title(metric),
-            st.auc_interval(truth, numbers),
+            title(metric), st.auc_interval(truth, numbers),
             *([] if auc is None else [auc.get(metric)]),
             decisions.accuracy,
             *([] if accuracy is None else [accuracy.get(metric)]),
@@ -57,11 +59,9 @@ def detection_table(
             sum(item is None or item.value is None for item in column),
         ))
     return Table(
-        name,
-        heading,
+        name, heading,
         (
-            Column("metric", "text"),
-            Column("ROC-AUC", "hundred"),
+            Column("metric", "text"), Column("ROC-AUC", "hundred"),
             *([] if auc is None else [Column("published AUC", "hundred")]),
             Column("accuracy", "percent"),
             *([] if accuracy is None else [Column("published accuracy", "percent")]),
@@ -102,7 +102,8 @@ def auc_lines(
     set, and the mean over the sets.
 
     Args:
-        truths, scores: labels and scores, by name of the set. All sets have the same metrics.
+        truths: the human labels of the responses, by name of the data set.
+        scores: each metric's scores, by name of the data set. All sets have the same metrics.
     """
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
@@ -133,7 +134,8 @@ def comparison_table(
     data set, with interval and p-value.
 
     Args:
-        truths, scores: labels and scores, by name of the set.
+        truths: the human labels of the responses, by name of the data set.
+        scores: each metric's scores of the responses, by name of the data set.
         against: name of the metric with which the others are compared.
     """
     lines: list[tuple[Cell, ...]] = []
@@ -168,7 +170,8 @@ def reliability_table(
     Each metric has two rows: one for its scores, and one for the scores mapped linearly to [0, 1].
 
     Args:
-        truths, scores: labels and scores, by name of the set.
+        truths: the human labels of the responses, by name of the data set.
+        scores: each metric's scores of the responses, by name of the data set.
         published: published errors, by metric.
         bins: number of bins of equal width.
     """

@@ -73,10 +73,11 @@ def _auc(
 
 
 def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) -> str:
-    """The names of the data sets on which a metric has a lower AUC than word overlap.
+    """The data sets on which a metric has a lower AUC than word overlap, as "set1, set2".
 
     Args:
-        line, count: the table rows of the metric and of the measure of word overlap.
+        line: the table row with the metric's AUC on each data set.
+        count: the table row with the AUC of the measure of word overlap.
         names: the names of the sets, in the order of the rows' cells.
     """
     aucs = [

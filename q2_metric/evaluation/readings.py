@@ -18,7 +18,10 @@ of all other sets is "consistent"."""
 
 
 def reading_of(name: str) -> Reading:
-    """The reading (definition of "supported") of the data set with this name.
+    """What "supported" means in the annotation guideline of the data set with this name.
+
+    The result is "attributable" if the knowledge must contain every statement, and "consistent" if
+    chat and opinion do not count.
 
     >>> reading_of("ais_wow"), reading_of("frank")
     ('attributable', 'consistent')

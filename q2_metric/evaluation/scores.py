@@ -107,7 +107,8 @@ class ScoreColumns:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """The signature of each column for which scores were requested, by name of the column."""
+        """For each column for which scores were requested, by name, the line that records where its
+        scores come from (the signature)."""
         return dict(self._signatures)
 
     def scores(
@@ -148,7 +149,8 @@ class ScoreColumns:
         return by_name
 
     def reading_of(self, name: str) -> Reading:
-        """The reading (definition of "supported") for the data set with this name."""
+        """The definition of "supported" that is used for the data set with this name: "consistent"
+        or "attributable"."""
         return self._reading or reading_of(name)
 
     def readings(self, names: Iterable[str]) -> str:
@@ -273,7 +275,8 @@ def number_of(value: object, column: str, where: str) -> float | None:
 
     Args:
         value: the content of the cell.
-        column, where: name of the column, and file and row, for error messages.
+        column: the name of the column, for error messages.
+        where: the file and the row of the cell in words, for error messages.
 
     Raises:
         InputError: the value is not a finite number.

@@ -66,7 +66,7 @@ class Report:
         name: name of the experiment, such as "wow".
         title: title for readers.
         tables: the tables, in the order in which they are shown.
-        signatures: the signature of each metric, by name.
+        signatures: for each metric, by name, the line that records its models and settings.
         curves: the data of the figures: kind of figure -> title of a panel -> metric -> series of
             numbers by name (see :mod:`q2_metric.evaluation.figures`).
         facts: facts about the run, such as "command", "date" and "version", shown unchanged.

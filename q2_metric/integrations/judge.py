@@ -22,8 +22,9 @@ _LOG = logging.getLogger(__name__)
 class Judged:
     """The result for one response.
 
-    - ``numbers``: scores and shares by name (:attr:`Judge.names`). A number is ``None`` if the
-      response does not count in its mean.
+    - ``numbers``: by name (:attr:`Judge.names`), the scores, and 1 or 0 for properties of the
+      response such as ``no_claim`` (it claims nothing). A number is ``None`` if the response does
+      not count in its mean.
     - ``why``: the evidence in words.
     - ``unsupported``: the unsupported claims, with the same fields as in ``q2 score --out``.
     """
@@ -52,7 +53,7 @@ class Judge:
     Attributes:
         names: names of the numbers of a response. The score columns of the metrics come first, each
             in [0, 1]. Then come those of ``coverage``, ``fallback`` and ``no_claim`` that the
-            metrics have: 1 or 0 for a response, a share over all responses.
+            metrics have. They are 1 or 0 for a response, so their means are shares of responses.
         signature: a line for each metric that records models, settings, version, and how its mean
             is computed.
 

@@ -56,8 +56,8 @@ def grounded(
 ) -> list[SampleLevelMetric]:
     """Makes the list of metrics for a ``LightevalTaskConfig``.
 
-    There is a lighteval metric for each number: the scores, and shares such as ``coverage``. All
-    are computed in one pass over the responses.
+    There is a lighteval metric for each score, and for each share of responses such as ``coverage``
+    (those with a valid question). All are computed in one pass over the responses.
 
     Args:
         metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2

@@ -22,10 +22,11 @@ def grounded_scorer(
     """Makes a scorer for ``mlflow.genai.evaluate(scorers=[…])``.
 
     A row's ``outputs`` is the response. Its ``inputs`` or ``expectations`` contain the field
-    ``knowledge`` and, optionally, ``history``. The scorer returns a feedback for each number: the
-    scores, and shares such as ``coverage``. The rationale of a feedback begins with the unsupported
-    claims. The metadata contain the ``signature`` and ``unsupported``: these claims as JSON text,
-    with the same fields as in ``q2 score --out``.
+    ``knowledge`` and, optionally, ``history``. The scorer returns a feedback for each score, and
+    for each property of the response, as 1 or 0, such as ``coverage`` (Q² found a valid question).
+    MLflow's means of these properties are shares of responses. The rationale of a feedback begins
+    with the unsupported claims. The metadata contain the ``signature`` and ``unsupported``: these
+    claims as JSON text, with the same fields as in ``q2 score --out``.
 
     Args:
         metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2

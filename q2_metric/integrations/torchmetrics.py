@@ -75,7 +75,8 @@ class GroundedMean(Metric):  # type: ignore[misc]
             setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """The mean of each score and share by name, in [0, 1], for ``self.log_dict``.
+        """Each mean score and each share of responses (such as ``no_claim``), by name, in [0, 1],
+        for ``self.log_dict``.
 
         NaN if no response counts in a mean.
         """

@@ -18,8 +18,8 @@ class Reward:
     A completion that is empty or claims nothing gets the reward 0. If the knowledge is blank or the
     metric fails on a completion, the reward is ``None``, and the trainer leaves the completion out.
     All completions of a step are scored in one batch. The trainer logs the mean reward as
-    ``rewards/NAME/mean``. If the trainer offers ``log_metric``, the shares ``NAME/no_claim``,
-    ``NAME/coverage`` and ``NAME/fallback`` are logged too.
+    ``rewards/NAME/mean``. If the trainer offers ``log_metric``, the shares of completions
+    ``NAME/no_claim``, ``NAME/coverage`` and ``NAME/fallback`` are logged too.
 
     Args:
         metric: name of the metric: "q2", "scale", "groundedness", ….
@@ -56,7 +56,8 @@ class Reward:
         Args:
             prompts: the prompts, which are not used.
             completions: for each prompt, a text or a list of chat messages.
-            log_metric: is called with the name and the value of each share.
+            log_metric: is called with the name and the value of each share of completions, such as
+                ``NAME/no_claim``.
             columns: the other columns of the data set.
 
         Raises:

@@ -1,4 +1,5 @@
-"""Ranks the snippets of a pool by BM25. The ranker can also be the first stage of another ranker.
+"""Ranks the snippets of a knowledge pool by BM25. The ranker can also be the first stage of another
+ranker.
 """
 
 from __future__ import annotations
@@ -71,8 +72,9 @@ class Bm25:
 
 
 def top(pool: Pool, scores: NDArray[np.float32], k: int) -> list[Ranked]:
-    """The ``k`` snippets of a pool with the highest scores, best first. Snippets with equal scores
-    keep the pool's order. ``scores`` contains the score of each snippet of the pool."""
+    """The ``k`` snippets of a knowledge pool with the highest scores, best first. Snippets with
+    equal scores keep the pool's order. ``scores`` contains the score of each snippet of the pool.
+    """
     order = np.argsort(-scores, kind="stable")[:k]
     return [Ranked(pool.snippets[i], float(scores[i])) for i in order]
 

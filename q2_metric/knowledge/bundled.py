@@ -5,7 +5,7 @@ A snippet's score is a weighted sum of three kinds of features: how similar the 
 to the snippet's question (q–Q) and to its answer (q–A), whether and when the dialogue mentioned the
 snippet's entity, and whether the snippet's domain fits. The weights were learned on dialogues made
 from snippets (:mod:`tools.training.selection`). The ranker needs no first stage, because one matrix
-product scores all snippets of a pool.
+product scores all snippets of a knowledge pool.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class SimilarVectors:
     """Similarity by sentence vectors.
 
     Args:
-        asked, answered: the question and the answer of each snippet.
+        asked: the question of each snippet.
+        answered: the answer of each snippet.
         vectors: a function that turns texts into unit vectors.
     """
 
@@ -88,10 +89,11 @@ class SimilarVectors:
 
 
 class SimilarWords:
-    """Similarity by BM25 scores, divided by the highest score in the pool.
+    """Similarity by BM25 scores, divided by the highest score in the knowledge pool.
 
     Args:
-        asked, answered: the question and the answer of each snippet.
+        asked: the question of each snippet.
+        answered: the answer of each snippet.
     """
 
     def __init__(self, asked: Sequence[str], answered: Sequence[str]) -> None:
@@ -106,13 +108,14 @@ class SimilarWords:
 
 
 class PoolIndex:
-    """The texts of a pool, prepared for comparison, with the pool's entities and domains.
+    """An index of a knowledge pool: the texts of its snippets, prepared for comparison with a
+    dialogue, and the entity and domain of each snippet.
 
-    ``entities`` and ``domains`` list the entities and domains of the pool. ``entity`` contains, for
+    ``entities`` and ``domains`` list all entities and domains of the pool. ``entity`` contains, for
     each snippet, the index of its entity, and ``domain`` the index of its domain.
 
     Args:
-        pool: the pool.
+        pool: the knowledge snippets to index.
         vectors: a function that turns texts into unit vectors. With ``None``, texts are compared by
             BM25.
     """
@@ -135,7 +138,8 @@ class PoolIndex:
 
 
 class BundledRanker:
-    """A ranker that scores every snippet of a pool. It needs neither a download nor torch.
+    """A ranker that scores every snippet of a knowledge pool. It needs neither a download nor
+    torch.
 
     Args:
         compare: how texts are compared: by sentence "vectors", or by "words" (BM25). Both use the
@@ -163,13 +167,14 @@ class BundledRanker:
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ``k`` best snippets of the pool for each dialogue, best first."""
+        """The ``k`` best snippets of the knowledge pool for each dialogue, best first."""
         index = self.index(pool)
         return [top(pool, scores(dialogue, index, self._weights), k) for dialogue in dialogues]
 
 
 def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
-    """The score of each snippet of the pool for a dialogue. A score can be any real number."""
+    """The score of each snippet of the knowledge pool for a dialogue. A score can be any real
+    number."""
     mentions = index.finder.mentions(dialogue)
     similar = index.similar(last_words(dialogue, mentions))
     entity = np.zeros(len(index.entities), np.float32)
@@ -265,7 +270,8 @@ def by_entity(
 def domain_features(
     dialogue: Dialogue, mentions: Sequence[NameMention], index: PoolIndex
 ) -> Floats:
-    """The :data:`DOMAIN_FEATURES` of each domain of the pool, in the shape (domains, 2)."""
+    """The :data:`DOMAIN_FEATURES` of each domain of the knowledge pool, in the shape (domains, 2).
+    """
     words = set(plain_words(dialogue.last.text))
     latest = max(mentions, key=lambda m: (m.turn, m.end), default=None)
     return np.array(

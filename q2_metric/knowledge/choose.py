@@ -24,7 +24,8 @@ def load_ranker(
         name: "bundled", "bundled-words", "bm25", or the folder of a trained RSS model.
         first: for an RSS model, the name of the ranker that is its first stage.
         narrow: number of snippets that the first stage keeps; ``None`` means the default.
-        device, batch_size: device and batch size of the RSS model.
+        device: device of the RSS model: "auto", "cpu", "cuda", ….
+        batch_size: number of inputs that the RSS model reads at once.
 
     Raises:
         InputError: there is no such ranker or folder.
@@ -73,8 +74,10 @@ def load_detector(
 
     Args:
         name: "bundled", or the folder of a trained detector.
-        pool: the pool of snippets, with whose questions the bundled detector compares turns.
-        device, batch_size: device and batch size of a trained detector.
+        pool: the knowledge pool. The bundled detector compares turns with the questions of its
+            snippets.
+        device: device of a trained detector: "auto", "cpu", "cuda", ….
+        batch_size: number of inputs that a trained detector reads at once.
 
     Raises:
         InputError: there is no such detector or folder.

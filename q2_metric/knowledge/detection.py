@@ -40,7 +40,8 @@ REQUESTS = (
 
 
 class BundledDetector:
-    """A detector that compares the last turn with the questions of a pool and with requests.
+    """A detector that compares the last turn with the questions of a knowledge pool and with
+    requests.
 
     P(needs knowledge) is a logistic function of two similarities: with the most similar question of
     the pool, and with the most similar request in :data:`REQUESTS`.
@@ -103,7 +104,8 @@ class EncoderDetector:
 
     Args:
         model: a folder that :func:`train_detector` wrote.
-        device, batch_size: device and batch size of the encoder.
+        device: device of the encoder: "auto", "cpu", "cuda", ….
+        batch_size: number of inputs that the encoder reads at once.
 
     Raises:
         MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
@@ -165,12 +167,11 @@ def train_detector(
 
     Args:
         base: Hub name or folder of an encoder.
-        dialogues, targets: the dialogues of the training set, and for each whether its last turn
-            needs knowledge.
-        dev_dialogues, dev_targets: the same for the development set.
+        turns: the training set: dialogues, with a label that says whether the last turn needs
+            knowledge.
+        dev: the development set. F1 on this set decides which model is best.
         folder: folder of the trained model.
         settings: settings of the training run.
-        length: maximum number of tokens of an input.
         device: "auto", "cpu", "cuda", …
         report: called after each evaluation (see :func:`~q2_metric.knowledge.training.train`).
 

@@ -149,8 +149,8 @@ def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnL
 
 
 def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
-    """Checks that every snippet that a label names is in the pool. ``where`` is the name of the
-    file with the labels, for the error message.
+    """Checks that every snippet that a label names is in the knowledge pool. ``where`` is the name
+    of the file with the labels, for the error message.
 
     Raises:
         InputError: a snippet is missing; the message names the label, domain, entity and doc.
@@ -180,7 +180,8 @@ class LabelledTurns:
 
 
 def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledTurns:
-    """Reads dialogues and their labels. Every snippet that a label names must be in the pool.
+    """Reads dialogues and their labels. Every snippet that a label names must be in the knowledge
+    pool.
 
     Raises:
         InputError: a file is malformed; the message says which file, and where.

@@ -21,11 +21,11 @@ OVERALL = "all"
 class Selection:
     """The results of a ranker on ``n`` dialogue turns. All other values are in [0, 1].
 
-    ``r1``, ``r5`` and ``mrr5`` are R@1, R@5 and MRR@5.
-    ``domain_errors`` is the share of turns whose first snippet has the wrong domain.
-    ``entity_errors`` is the share with the right domain but the wrong entity. ``document_errors``
-    is the share with the right entity but the wrong document. These three shares and ``r1`` add up
-    to 1.
+    ``r1``, ``r5`` and ``mrr5`` are R@1, R@5 and MRR@5. ``domain_errors`` is the share of turns
+    whose first snippet has the wrong domain. ``entity_errors`` is the share of turns whose first
+    snippet has the right domain but the wrong entity. ``document_errors`` is the share of turns
+    whose first snippet has the right entity but is the wrong document. These three shares of turns
+    and ``r1`` add up to 1.
     """
 
     n: int

@@ -1,5 +1,5 @@
-"""Finds where a dialogue mentions the entities of a pool, also if a speech recogniser misheard the
-names."""
+"""Finds where a dialogue mentions the entities of a knowledge pool, also if a speech recogniser
+misheard the names."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def _said(digits: str) -> list[str]:
 
 
 def entities_of(pool: Pool) -> dict[Entity, str]:
-    """The name of each entity of the pool, as dialogues say it. Plain passages have no entity."""
+    """The name of each entity of the knowledge pool, as dialogues say it. Plain passages have no
+    entity."""
     named = {(s.domain, s.entity_id): s.subject for s in pool}
     return {entity: name for entity, name in named.items() if name}
 
@@ -104,10 +105,10 @@ def latest_first(mentions: Iterable[NameMention]) -> list[Entity]:
 
 
 class MentionFinder:
-    """Finds the entities of one pool in dialogues.
+    """Finds the entities of one knowledge pool in dialogues.
 
     Args:
-        pool: the pool with the entities.
+        pool: the knowledge pool whose snippets name the entities.
         matching: "exact" finds a name if all its words occur in the turn. Case, accents and
             punctuation are ignored, and "06" equals "zero six". "fuzzy" also finds names that were
             misheard, split, or shortened by their common words ("the yale" for "Yale Hotel"). It
@@ -138,7 +139,8 @@ class MentionFinder:
 
     @staticmethod
     def cached(matching: Matching) -> Callable[[Pool], MentionFinder]:
-        """Returns a function from a pool to its finder. The finders of the last pools are kept."""
+        """Returns a function that makes the finder of a knowledge pool. It keeps the finders of the
+        last pools and returns them again."""
         return lru_cache(maxsize=4)(lambda pool: MentionFinder(pool, matching))
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:

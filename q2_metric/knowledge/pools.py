@@ -1,4 +1,4 @@
-"""Reads pools of snippets from files and from lists of passages."""
+"""Reads knowledge pools (sets of snippets) from files and from lists of passages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ used."""
 
 
 def passages(texts: Sequence[str]) -> Pool:
-    """Creates a pool from plain passages, such as the candidates of a Wizard of Wikipedia turn.
+    """Creates a knowledge pool from plain passages, such as the candidates of a Wizard of Wikipedia
+    turn.
 
     The doc id of a passage is its number, from 0.
 
@@ -35,7 +36,7 @@ def passages(texts: Sequence[str]) -> Pool:
 
 
 def read_pool(path: str | Path) -> Pool:
-    """Reads a pool of snippets from a file.
+    """Reads a knowledge pool (a set of snippets) from a file.
 
     The file is a ``knowledge.json`` of DSTC9 or a list of passages. A list is a ``.json`` file, or
     a ``.jsonl`` file with one passage a line. A passage is a string, or an object with the fields
@@ -55,8 +56,8 @@ def read_pool(path: str | Path) -> Pool:
 
 
 def pool_of(items: object, source: str) -> Pool:
-    """Creates a pool from a list of passages. A passage is a string, or an object with fields as in
-    :func:`read_pool`. ``source`` is the name of the pool in error messages.
+    """Creates a knowledge pool from a list of passages. A passage is a string, or an object with
+    fields as in :func:`read_pool`. ``source`` is the name of the pool in error messages.
 
     Raises:
         InputError: as for :func:`read_pool`.

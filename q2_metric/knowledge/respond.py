@@ -42,9 +42,9 @@ class Responder:
     Args:
         model: Hub name or folder of an encoder–decoder model. Use a model that
             :func:`train_responder` trained, because other models do not know this form of input.
-        device, batch_size: device and batch size of the model.
+        device: device of the model: "auto", "cpu", "cuda", ….
+        batch_size: number of inputs that the model reads at once.
         beam: width of the beam search; with 1, decoding is greedy.
-        length: maximum number of tokens of an input.
 
     Raises:
         InputError: the beam or batch size is below 1.
@@ -142,11 +142,11 @@ def train_responder(
 
     Args:
         base: Hub name or folder of an encoder–decoder model.
-        items, dev: the turns of the training and of the development set.
+        items: the dialogue turns of the training set, with knowledge and reference response.
+        dev: the dialogue turns of the development set. Their loss decides which model is best.
         folder: folder of the trained model.
         settings: settings of the training run.
         device: "auto", "cpu", "cuda", …
-        length: maximum number of tokens of an input.
         report: called after each evaluation, with the progress and the negative dev loss.
 
     Raises:

@@ -44,7 +44,8 @@ class RssRanker:
         first: the first stage; with ``None``, it is the bundled ranker.
         narrow: number of snippets that the first stage keeps. With ``None``, there is no first
             stage, and RSS scores the whole pool.
-        device, batch_size: device and batch size of the encoder.
+        device: device of the encoder: "auto", "cpu", "cuda", ….
+        batch_size: number of inputs that the encoder reads at once.
 
     Raises:
         InputError: ``narrow`` or ``batch_size`` is below 1.

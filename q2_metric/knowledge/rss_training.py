@@ -38,10 +38,10 @@ class Negatives:
     """Samples wrong snippets, against which a model is trained to recognise the right snippet.
 
     Args:
-        pool: the pool of all snippets.
-        sampling: "random" draws from the whole pool. "mixed" draws in turn from the snippets of the
-            same entity, of the same domain, and of the whole pool. So the model learns to
-            distinguish documents, entities and domains.
+        pool: the knowledge pool, with all snippets.
+        sampling: "random" draws from all snippets of the knowledge pool. "mixed" draws in turn from
+            the snippets of the same entity, of the same domain, and from all snippets. So the model
+            learns to distinguish documents, entities and domains.
     """
 
     def __init__(self, pool: Pool, sampling: Sampling = "mixed") -> None:
@@ -89,14 +89,13 @@ def train_rss(
 
     Args:
         base: Hub name or folder of an encoder.
-        pool: the pool of all snippets.
+        pool: the knowledge pool, with all snippets.
         turns: the training set: turns that need knowledge (:meth:`LabelledTurns.seeking`).
         dev: the development set. R@1 on this set decides which model is best and when to stop.
         folder: folder of the trained model.
         settings: settings of the training run.
         negatives: number of wrong snippets for each right one.
         sampling: how wrong snippets are drawn (see :class:`Negatives`).
-        length: maximum number of tokens of an input.
         device: "auto", "cpu", "cuda", …
         dev_candidates: number of snippets among which R@1 is measured, including the right one.
         report: called after each evaluation (see :func:`~q2_metric.knowledge.training.train`).

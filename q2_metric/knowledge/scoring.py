@@ -1,4 +1,4 @@
-"""Chooses the knowledge of each row from a pool, before the row is scored (the option
+"""Chooses the knowledge of each row from a knowledge pool, before the row is scored (the option
 ``q2 score --knowledge-pool``)."""
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ class PoolChoice:
 
     @property
     def request(self) -> dict[str, Any]:
-        """The pool and the rankers as a dictionary. The chosen knowledge depends on these alone."""
+        """The knowledge pool and the rankers as a dictionary. The chosen knowledge depends on these
+        alone."""
         rankers = {f"ranker {i}": name for i, name in enumerate(self.rankers, start=1)}
         return {"pool": self.pool, **rankers}
 
     @property
     def paths(self) -> list[str]:
-        """The paths of the pool and of trained rankers. Built-in rankers have no path."""
+        """The paths of the knowledge pool and of trained rankers. Built-in rankers have no path."""
         pools = [] if self.pool == ROW else [self.pool]
         return pools + [name for name in self.rankers if name not in NAMES]
 
     def load(self) -> PoolSelector:
-        """Loads the pool and the rankers.
+        """Loads the knowledge pool and the rankers.
 
         Raises:
             InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
@@ -62,15 +63,15 @@ class PoolChoice:
 
 @dataclass(frozen=True, slots=True)
 class SelectedExample(Example):
-    """An example whose knowledge was chosen from a pool. ``selected`` describes the chosen snippet:
-    its ids, its text and its score."""
+    """An example whose knowledge was chosen from a pool of snippets. ``selected`` describes the
+    chosen snippet: its ids, its text and its score."""
 
     selected: dict[str, Any] | None = field(default=None, compare=False)
 
 
 class PoolSelector:
-    """Chooses the knowledge of each row from a pool. The row's history is the dialogue for which a
-    snippet is chosen.
+    """Chooses the knowledge of each row from a pool of snippets. The row's history is the dialogue
+    for which a snippet is chosen.
 
     Args:
         pool: the path of a file (see :func:`~q2_metric.knowledge.pools.read_pool`), or "row" if
@@ -90,7 +91,8 @@ class PoolSelector:
         self.name = self._ranker.name
 
     def sign(self, signature: str) -> str:
-        """Adds to a metric's signature the names of the rankers that chose the knowledge."""
+        """Adds to a metric's signature (the line that records its models and settings) the names of
+        the rankers that chose the knowledge."""
         name, settings = parse(signature)
         return write_signature(name, {**settings, "knowledge": self.name})
 

@@ -95,7 +95,7 @@ class Snippet:
 
 
 class Pool:
-    """The snippets from which a ranker chooses, in order.
+    """A knowledge pool: the snippets from which a ranker chooses, in order.
 
     Two pools are never equal, even if they have the same snippets. So an index can be cached for
     each pool.
@@ -153,7 +153,7 @@ class Pool:
         )
 
     def of_domain(self, domain: str) -> Pool:
-        """A new pool with the snippets of one domain.
+        """A new knowledge pool with the snippets of one domain.
 
         Raises:
             InputError: the domain is unknown.
@@ -182,7 +182,8 @@ class Ranked:
 
 @runtime_checkable
 class Ranker(Protocol):
-    """Orders the snippets of a pool by how well they answer the last turn of a dialogue."""
+    """Orders the snippets of a knowledge pool by how well they answer the last turn of a dialogue.
+    """
 
     name: str
 

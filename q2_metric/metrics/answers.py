@@ -1,7 +1,8 @@
 """Q²'s rules about answers (section 2.3).
 
-The round trip rejects a question if the response does not answer it with the span that the question
-asks about. For the other questions, the knowledge's answer is compared with this span.
+A question is made for a span, a part of the response. Q²'s round trip lets a reader answer the
+question from the response, and rejects the question if the answer is not this span. For the other
+questions, the reader's answer from the knowledge is compared with the span.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ _BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and |or )?|\s+(?:and|or|&)\s+")
 
 
 def agrees(answer: Answer, span: Span, lists: bool) -> bool:
-    """Whether a question passes the round trip: its ``answer`` in the response equals the span that
-    it asks about, after normalisation.
+    """Whether a question passes Q²'s round trip, which checks that the question fits its span.
 
-    If ``lists`` is true, the answer may also be a list such as "red, green and blue" in which the
-    span is an item.
+    The question was made for ``span``, a part of the response. ``answer`` is what Q²'s reader
+    answered when it read the question and the response. The question passes if both are equal after
+    normalisation. If ``lists`` is true, the answer may also be a list such as "red, green and blue"
+    in which the span is an item.
     """
     wanted = normalise(span.text)
     items = [answer.text, *(_BETWEEN_ITEMS.split(answer.text) if lists else ())]
@@ -78,8 +80,8 @@ def compare(
     is 1. Otherwise NLI's verdict counts: entailment scores 1, contradiction 0, and neutral the
     token F1 of the answers. Without a verdict, token F1 is the score. ``comparison="expected"``
     takes the mean of the three scores, weighted by NLI's probabilities of the classes. If
-    ``values`` is true, answers with equal values score 1, and answers with different values of one
-    kind (such as two dates) score 0.
+    ``values`` is true, answers whose values (numbers, amounts, dates, times) are equal score 1, and
+    answers with different values of one kind (such as two dates) score 0.
     """
     span = question.span.text
     if answer is None:

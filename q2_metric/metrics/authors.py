@@ -41,8 +41,12 @@ def token_f1(span: str, answer: str) -> float:
 
 
 def agrees(answer: Answer, span: Span) -> bool:
-    """Whether a question passes the round trip: its ``answer`` in the response equals the span that
-    it asks about, after :func:`normalise`. So an empty answer equals a span of articles only."""
+    """Whether a question passes Q²'s round trip, which checks that the question fits its span.
+
+    The question was made for ``span``, a part of the response. ``answer`` is what Q²'s reader
+    answered when it read the question and the response. The question passes if both are equal
+    after :func:`normalise`. So an empty answer equals a span that consists only of articles.
+    """
     return normalise(answer.text) == normalise(span.text)
 
 

@@ -100,7 +100,8 @@ class Calibration:
         return value > self.threshold
 
     def check(self, scores: str) -> None:
-        """Checks that the calibration may be applied to scores with this signature.
+        """Checks that the calibration may be applied to scores with this signature (the line that
+        records metric, models and settings).
 
         It must have been fitted on scores of the same metric with the same models and settings. The
         version of the package may differ.
@@ -131,8 +132,9 @@ class Calibration:
                 )
 
     def sign(self, scores: str) -> str:
-        """The signature of calibrated scores. ``scores`` is the signature of the uncalibrated
-        scores, to which the calibration's name is added."""
+        """The signature (the line that records how scores are computed) of calibrated scores.
+        ``scores`` is the signature of the uncalibrated scores, to which the calibration's name is
+        added."""
         name, settings = parse(scores)
         version = settings.pop("version", None)
         settings[SETTING] = self.name

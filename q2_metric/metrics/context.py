@@ -5,7 +5,7 @@ sentence that does not support the claim. It finds "Bluetooth" in "it does not s
 Asked "What is 24 km long?", it answers "the trail" from "the trail is 42 km long". So a question's
 score is lowered if NLI finds its claim contradicted. The score is 0 if the knowledge's sentence
 with the answer denies the claim. A claim without an answered question is judged by NLI and counts
-like one question. If rules on values or arithmetic decide a claim
+like one question. If rules on values (numbers, amounts, dates, times) or arithmetic decide a claim
 (:mod:`q2_metric.metrics.ruled`), their decision also sets the scores of the claim's questions.
 """
 
@@ -84,8 +84,9 @@ def in_context(
 
 
 def _as_held(comparison: Comparison, held: bool | None) -> Comparison:
-    """The comparison, with the score 1 if rules on values confirm its claim (``held`` is true), or
-    0 if they refute the claim. With ``None``, the comparison is unchanged."""
+    """The comparison, with the score 1 if rules on values (numbers, amounts, dates, times) confirm
+    its claim (``held`` is true), or 0 if they refute the claim. With ``None``, the comparison is
+    unchanged."""
     if held is None:
         return comparison
     return replace(comparison, how="equal" if held else "contradicted", score=float(held))
@@ -113,7 +114,8 @@ def _checked(
 ) -> list[Comparison]:
     """Lowers the score of each comparison by the probability that its claim is contradicted.
 
-    The score is 0 if the knowledge's sentence with the answer denies the claim or has other values.
+    The score is 0 if the knowledge's sentence with the answer denies the claim or has other values
+    (numbers, amounts, dates, times).
     """
     pairs = [_sentences(comparison) for comparison in comparisons]
     asked = [pair for pair in pairs if pair is not None]

@@ -91,7 +91,8 @@ class Entry:
         return (MetricColumn(self.name, self.title, gloss=self.gloss), *self.more)
 
     def signatures(self, signed: str) -> dict[str, str]:
-        """The signature of each column, by column name. ``signed`` is the metric's signature."""
+        """The signature of each score column, by column name: a line that records how the column is
+        computed. ``signed`` is the metric's signature."""
         return {
             column.name: named(column.sign)(signed) if column.sign else signed
             for column in self.columns

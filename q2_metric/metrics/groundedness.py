@@ -1,11 +1,11 @@
 """Groundedness: the calibrated probability that the knowledge supports the response.
 
-A logistic regression computes the probability from a few numbers: how SCALE's network judges the
-claims, how much of the wording occurs in the knowledge, and the scores of Q²'s questions. There are
-two definitions of "supported" (``GroundednessSettings.support``). Each has its own coefficients,
-with and without Q²'s questions. The coefficients are fitted on human-labelled sources on which no
-network was trained, each source with the same weight (``tools/training/groundedness.py``). The
-model card lists the coefficients.
+A logistic regression computes the probability from a few numbers: how SCALE's neural network judges
+the claims, how much of the wording occurs in the knowledge, and the scores of Q²'s questions. There
+are two definitions of "supported" (``GroundednessSettings.support``). Each has its own
+coefficients, with and without Q²'s questions. The coefficients are fitted on human-labelled sources
+on which no network was trained, each source with the same weight
+(``tools/training/groundedness.py``). The model card lists the coefficients.
 """
 
 from __future__ import annotations
@@ -183,7 +183,8 @@ class Groundedness:
 
     @property
     def computed_from(self) -> tuple[str, ...]:
-        """The signatures of the metrics whose scores :meth:`of` needs."""
+        """For each metric whose scores :meth:`of` needs, the line that records its models and
+        settings (its signature)."""
         return (self.scale.signature, *([self.q2.signature] if self.q2 else []))
 
     def of(self, judged: Sequence[Score], asked: Sequence[Score] | None = None) -> list[Score]:
@@ -207,7 +208,8 @@ class Groundedness:
 
 
 def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
-    """The change of the logit by rules on values and denials, as one part; empty without a change.
+    """The change of the logit by rules on values (numbers, amounts, dates, times) and denials, as
+    one part; empty without a change.
 
     If rules contradict a claim, the claim's support is an upper bound of the score, even if all
     words occur in the knowledge. If values support all claims, the smallest support is a lower

@@ -354,8 +354,8 @@ class Q2:
 
 
 def without_nli(signed: str) -> str:
-    """Turns the signature of Q² into the signature of "Q² without NLI", which is computed in the
-    same run."""
+    """Turns the signature of Q² (the line that records models and settings) into the signature of
+    "Q² without NLI", which is computed in the same run."""
     _, settings = parse(signed)
     settings["compare"] = "f1"
     if settings.get("fallback") == "off":

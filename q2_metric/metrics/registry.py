@@ -131,8 +131,8 @@ def title(column: str) -> str:
 
 
 def signatures(signed: Mapping[str, str]) -> dict[str, str]:
-    """The signature of each column, by column name. ``signed`` maps the name of each metric to its
-    signature."""
+    """The signature of each score column, by column name: a line that records how the column is
+    computed. ``signed`` maps the name of each metric to the metric's signature."""
     by_column: dict[str, str] = {}
     for name, text in signed.items():
         by_column |= entry(name).signatures(text)

@@ -1,5 +1,5 @@
-"""Judges claims by rules on values, arithmetic and denials. The verdict of a rule replaces the
-network's verdict.
+"""Judges claims by rules on values (numbers, amounts, dates, times), arithmetic and denials. The
+verdict of a rule replaces the verdict of the neural network that judges claims.
 
 A network of this size takes "23:10" and "11:10 pm" for different times, and cannot tell "Ann taught
 Ben" from "Ben taught Ann". If a rule confirms a claim, the claim's support is at least
@@ -94,7 +94,7 @@ def ruled(
         places: for each judgement, in order, the character range of the chunk of the knowledge on
             which it is based.
         stances: finds sentences that deny a claim or leave it open; ``None`` skips this rule.
-        values: true if the rules on values apply.
+        values: true if the rules on values (numbers, amounts, dates, times) apply.
     """
     chunk = iter(places)
     near = [_Near(one, example.knowledge[slice(*next(chunk))], example.knowledge)
@@ -104,11 +104,12 @@ def ruled(
 
 
 def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[float]:
-    """The support of each claim by its passage, corrected by the rules on values.
+    """The support of each claim by its passage, corrected by the rules on values (numbers, amounts,
+    dates, times).
 
     Args:
         pairs: (passage, claim) pairs.
-        found: for each pair, the support that the network computed.
+        found: for each pair, the support that the neural network computed.
     """
     held = [by_values(claim, text, text) for text, claim in pairs]
     return [support if one is None else _bounded(support, one)
@@ -116,8 +117,8 @@ def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[f
 
 
 def _bounded(support: float, held: bool) -> float:
-    """Raises the support of a claim to :data:`HELD` if values confirm it (``held`` is true), or
-    lowers it to :data:`REFUTED` if they contradict it."""
+    """Raises the support of a claim to :data:`HELD` if values (numbers, amounts, dates, times)
+    confirm it (``held`` is true), or lowers it to :data:`REFUTED` if they contradict it."""
     return max(support, HELD) if held else min(support, REFUTED)
 
 
@@ -157,7 +158,8 @@ def _with(judged: Judgement, verdict: bool | None) -> Judgement:
 
 
 def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
-    """True if values or arithmetic support a claim, false if they contradict it, else ``None``.
+    """True if values (numbers, amounts, dates, times) or arithmetic support a claim, false if they
+    contradict it, else ``None``.
 
     Args:
         claim: the claim as written.
@@ -186,12 +188,12 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
 
 
 def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | None:
-    """True if values in the knowledge support a claim, false if they contradict it, otherwise
-    ``None``.
+    """True if values (numbers, amounts, dates, times) in the knowledge support a claim, false if
+    they contradict it, otherwise ``None``.
 
     Args:
         claim: a claim that contains values.
-        near: the sentences that share most words with the claim, best match first.
+        near: the sentences that have most words in common with the claim, best match first.
         sentences: all sentences of the knowledge.
     """
     if _is_about(near[0], claim, ABOUT_VALUES) and (
@@ -209,8 +211,8 @@ def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | N
 
 
 def _only_value(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Whether the knowledge confirms a claim that states one value and nothing else, such as "It
-    was minus 12 degrees".
+    """Whether the knowledge confirms a claim that states one value (a number, amount, date or time)
+    and nothing else, such as "It was minus 12 degrees".
 
     The claim is compared with the knowledge's value of the same kind. The result is ``None`` if the
     knowledge has several such values or none.
@@ -261,8 +263,8 @@ def _is_told(claim: str, knowledge: str, unknown: int = 0) -> bool:
 
 
 def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> bool | None:
-    """True if arithmetic with the knowledge's values confirms a claim, false if it refutes the
-    claim, otherwise ``None``.
+    """True if arithmetic with the knowledge's values (numbers, amounts, dates, times) confirms a
+    claim, false if it refutes the claim, otherwise ``None``.
 
     First, the one or two sentences nearest to the claim are tried. They can only confirm it,
     because other sentences may contain further values. Then all sentences are tried together.

@@ -123,13 +123,15 @@ class Scale:
         })
 
     def signed_unit(self) -> dict[str, object]:
-        """The entries of the signature for the setting ``unit``; empty for sentences."""
+        """The entries for the setting ``unit`` in the signature (the line that records a metric's
+        settings); empty for sentences."""
         if self.settings.unit == "sentence":
             return {}
         return {"unit": self.settings.unit, **({"claims": self.claims.name} if self.claims else {})}
 
     def signed_chunks(self) -> dict[str, object]:
-        """The entries of the signature that say how the chunks for each claim are chosen."""
+        """The entries in the signature (the line that records a metric's settings) that say how the
+        chunks for each claim are chosen."""
         signed: dict[str, object] = {}
         if self.settings.top_chunks:
             signed["top"] = self.settings.top_chunks

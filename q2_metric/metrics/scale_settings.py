@@ -42,7 +42,8 @@ class ScaleSettings:
             share most words with the unit are chosen, and rare words count more. With a number
             above 0, evidence is sought only in the chunk that supports the unit most.
         judged_chunks: how many of the ``top_chunks`` the backbone itself judges (0: all). The
-            package's small entailment network chooses the chunks that it finds most supportive.
+            package's small entailment network (a neural network) chooses the chunks that it finds
+            most supportive.
         branches: number of parts at each level of the evidence search, at least 2.
         support: when a response counts as supported: only if the knowledge states every sentence
             ("attributable"), or if no claim is contradicted or invented ("consistent"). With
@@ -110,7 +111,8 @@ class ScaleSettings:
             )
 
     def signed_rules(self) -> dict[str, object]:
-        """The entries of a signature for the rules on values and denials, which correct the
-        backbone; empty if no such rules are used."""
+        """The entries of a signature for the rules on values (numbers, amounts, dates, times) and
+        denials, which correct the backbone (the model that judges claims); empty if no such rules
+        are used."""
         return {**({"values": "value"} if self.values == "value" else {}),
                 **({"context": "check"} if self.context == "check" else {})}

@@ -24,7 +24,8 @@ and the escape sign ``%``."""
 
 
 def signature(name: str, settings: Mapping[str, object]) -> str:
-    """Writes the signature of a metric. :func:`parse` reads it back.
+    """Writes the signature of a metric, a line that records its models and settings. :func:`parse`
+    reads it back.
 
     Args:
         name: the metric's name, which comes first in the line.
@@ -72,7 +73,8 @@ def of_metric(signed: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Shortens a signature to the metric's name and a hash of the whole signature.
+    """Shortens a signature (the line that records a metric's models and settings) to the metric's
+    name and a hash of the whole line.
 
     >>> shortened("f1|model:a|version:1.0")
     'f1#266571b5'

@@ -14,9 +14,9 @@ from q2_metric.types import Example, Score
 class WordShare:
     """The share, in [0, 1], of the response's content words that occur in the knowledge.
 
-    A word also counts if only its stem occurs. Every number, and every word that is not in the list
-    of function words, is a content word. A response without content words has the value ``None``
-    and the reason "no_claim".
+    A word counts as occurring if the knowledge contains a word with the same stem ("opening" for
+    "opened"). Every number, and every word that is not in the list of function words, is a content
+    word. A response without content words has the value ``None`` and the reason "no_claim".
     """
 
     name = "word_share"

@@ -91,9 +91,9 @@ class Budget:
         return size
 
     def grow(self, tokens: int) -> None:
-        """Changes the maximum padded tokens of a batch to ``tokens``, but not above ``most``.
+        """Sets the maximum padded tokens of a batch to ``tokens``, or to ``most`` if that is lower.
 
-        Without ``most``, the maximum can only shrink.
+        If ``most`` is ``None``, the maximum can only decrease: a higher ``tokens`` has no effect.
         """
         self.tokens = max(1, min(tokens, self.tokens if self.most is None else self.most))
 

@@ -27,8 +27,8 @@ class Stage:
             models.
         model: Hub name or local folder; "" for the package's own models.
         template: the input format of "seq2seq" or the prompt of "yes-no"; "" for the default.
-        networks: for "bundled", the names of the package's networks. Several networks form one
-            model.
+        networks: for "bundled", the names of the package's neural networks. Several networks form
+            one model.
         labels: for "nli", the classes in the order of the outputs, if the config does not name
             them.
         millions: number of weights in millions; 0 for the package's own models.
@@ -59,7 +59,9 @@ class Preset:
     Args:
         name: the preset's key in :data:`PRESETS`.
         description: one line that describes the preset to users.
-        questions, reader, nli: Q²'s stages.
+        questions: Q²'s model that writes questions.
+        reader: Q²'s model that answers questions.
+        nli: Q²'s model that compares answers.
         scale: SCALE's backbone.
         scale_settings: settings of SCALE that differ from the paper's.
         q2_settings: settings of Q² that differ from the paper's.

@@ -32,7 +32,9 @@ def best_span(
     no span is possible, the score is -inf.
 
     Args:
-        start, end: logits of the tokens, (tokens,). There must be at least one token.
+        start: for each token, the logit that the answer starts with it, (tokens,). There must be
+            at least one token.
+        end: for each token, the logit that the answer ends with it, (tokens,).
         longest: maximum tokens of a span.
         allowed: (tokens,). It is true for the tokens at which a span may begin or end; ``None``
             allows all tokens.

@@ -71,7 +71,8 @@ def load_spans(
     It also finds comparatives ("taller") if the package's own rules write the questions.
 
     Args:
-        chosen, question_model: as ``chosen`` and ``model`` of :func:`load_questions`.
+        chosen: the preset, or its name.
+        question_model: the model that replaces the preset's question model, if any.
         authors: if true, find the spans that the program of Q²'s authors finds.
 
     Raises:
@@ -176,7 +177,8 @@ def load_reader(
     """Loads the reader of a preset.
 
     Args:
-        chosen, config: as for :func:`load_questions`.
+        chosen: the preset, or its name.
+        config: where and how the model runs.
         model: Hub name or folder of an extractive question answering model.
         threshold: for torch models, an answer is returned if its score exceeds the score of "no
             answer" by more than this, in logits. The bundled reader ignores it.
@@ -232,7 +234,8 @@ def load_backbone(
     """Loads a preset's SCALE backbone: the model that judges if a chunk supports a sentence.
 
     Args:
-        chosen, config: as for :func:`load_questions`.
+        chosen: the preset, or its name.
+        config: where and how the model runs.
         model: Hub name or folder. The model's config says whether it is a sequence classifier or an
             encoder-decoder model. An encoder-decoder model is asked a Yes/No question.
         options: ``labels``: class names in the order of a classifier's logits, if its config has
@@ -247,7 +250,8 @@ def load_backbone(
 
 
 def load_chooser(config: RuntimeConfig = DEFAULT_RUNTIME) -> Entailment:
-    """Loads the package's small entailment network, which chooses the chunks that SCALE judges."""
+    """Loads the package's small entailment network (a neural network), which chooses the chunks
+    that SCALE judges."""
     return _entailment(SMALL, None, config)
 
 

@@ -1,11 +1,12 @@
 """Classifies the findings behind a score, and says how often people agree with each kind.
 
 A finding is the result of one question of Q² or of one claim of SCALE. Its kind is a name such as
-"contradiction, 0.60 to 0.80". For each kind, ``reliability.json`` says which share of the responses
-with such a finding people judged supported. These shares were measured on human-labelled sets with
-the bundled models (``python -m tools.training.reliability``). The marks on the page (✓, ✗, ?)
-follow the shares. For other models or settings no shares were measured. There the marks follow the
-finding itself, and the page says so.
+"contradiction, 0.60 to 0.80". For each kind, ``reliability.json`` contains a number: among the
+responses with a finding of this kind, the share that people judged supported. These shares were
+measured on human-labelled sets with the bundled models (``python -m tools.training.reliability``).
+The marks on the report page (✓, ✗, ?) depend on these shares. For other models or settings, no
+shares were measured. In this case, the marks depend only on the finding itself, and the page says
+so.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ score."""
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Among responses with a certain kind of finding: the share that people judged supported.
+    """Among the responses with a certain kind of finding, the share that people judged supported.
 
     ``low`` and ``high`` are the ends of the share's 95 % interval, and ``n`` is the number of
     responses. A response with k findings counts as 1/k for each. All data sets have the same
     weight. Within a set, the supported and the unsupported responses have the same total weight, so
-    a share of 0.5 says nothing.
+    a share of 0.5 does not tell whether a response is supported.
     """
 
     share: float
@@ -72,8 +73,9 @@ class Reliability:
     """How often people agree with each kind of finding, measured with certain models and settings.
 
     Attributes:
-        signatures: the signatures of the measured metrics, by metric.
-        findings: the share of supported responses, by kind of finding.
+        signatures: for each measured metric, a line that records its models and settings.
+        findings: by kind of finding, the share of the responses with such a finding that people
+            judged supported.
         ranked: by score column, how often a supported response has a higher score than an
             unsupported response.
     """
@@ -83,7 +85,8 @@ class Reliability:
     ranked: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, signature: str) -> bool:
-        """Whether the shares were measured with the models and settings of this signature.
+        """Whether :attr:`findings` were measured with the models and settings that this signature
+        (the line that records them) names.
 
         The version of the package may differ.
         """
@@ -96,10 +99,10 @@ class Reliability:
         return {**settings, "version": ""} == {**measured, "version": ""}
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
-        """The kinds of evidence for which shares were measured with the same models and settings.
+        """The kinds of evidence whose reliability was measured with the same models and settings.
 
-        They are "questions" (Q²), "sentences" (SCALE) and "parts" (groundedness). The signatures
-        record the models and settings of the metrics to compare with.
+        The kinds are "questions" (Q²), "sentences" (SCALE) and "parts" (groundedness).
+        ``signatures`` are the lines that record the models and settings of the metrics in use.
         """
         kinds = {entry(signature.partition("|")[0]).details
                  for signature in signatures if self.of(signature)}
@@ -108,7 +111,8 @@ class Reliability:
 
 @cache
 def shipped() -> Reliability:
-    """Reads the shares that were measured with the models of the preset "bundled"."""
+    """Reads the reliability of findings that was measured with the models of the preset "bundled".
+    """
     content = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
     return Reliability(
         content["signatures"],
@@ -161,7 +165,7 @@ def whole(row: Mapping[str, Any]) -> float | None:
 def state_of(kind: str) -> State:
     """What a finding suggests about the response, judged only by the name of its kind.
 
-    This is used if no shares were measured.
+    This is used if the reliability of findings was not measured with the models in use.
     """
     name, _, band = kind.partition(", ")
     if name in ("equal", "entailment"):

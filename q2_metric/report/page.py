@@ -1,4 +1,4 @@
-"""Writes the report page: a single HTML file that needs no other file and no network.
+"""Writes the report page: a single HTML file that needs no other file and no internet access.
 
 The file contains the systems' scores and then the rows, as JSON. These scripts show them:
 

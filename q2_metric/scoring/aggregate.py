@@ -103,7 +103,12 @@ class Aggregate:
             self._unanswered += outcome.unanswered
 
     def mean(self, name: str) -> Mean:
-        """The mean of a metric's column ("q2") or of a share of responses ("no_claim")."""
+        """The mean, over the responses that count, of the number with this name.
+
+        ``name`` is either a score column of a metric ("q2"), or a property that each response has
+        or lacks ("no_claim": the response claims nothing). For a property, each response counts as
+        1 or 0, and the mean is the share of responses that have the property.
+        """
         return self._shares[name] if name in SHARES else Mean.of(self._values[name])
 
     def compute(self) -> dict[str, float | None]:
@@ -124,7 +129,8 @@ class Aggregate:
         """The system's score in each column, with shares of responses and confidence interval.
 
         Args:
-            signatures: signatures of the metrics, by column. A column without a signature gets "".
+            signatures: by column, the line that records the metric's models and settings. A column
+                that is missing gets "".
             n_bootstrap: number of resamples for the interval; 0 for no interval.
             seed: seed of the resampling.
         """
@@ -192,10 +198,11 @@ def system_score(
 def sign(
     signature: str, no_claim: NoClaim, *, bootstrap: int = N_BOOTSTRAP, bootstrap_seed: int = SEED
 ) -> str:
-    """Makes the signature of a metric's mean from the metric's signature.
+    """Turns the signature of a metric (the line that records its models and settings) into that of
+    the metric's mean score.
 
-    It adds how responses that claim nothing count. It also adds the number of bootstrap resamples
-    and their seed, if they are not the defaults. From "" it makes "".
+    The new signature also records how responses that claim nothing count, and the number of
+    bootstrap resamples and their seed, if they are not the defaults. The result for "" is "".
 
     >>> sign("q2|version:1", "zero")
     'q2|version:1|no_claim:zero'
@@ -211,10 +218,16 @@ def sign(
 
 
 def signatures(metrics: Iterable[Metric], no_claim: NoClaim) -> dict[str, str]:
-    """The signature of each metric's mean, by the metric's name."""
+    """For each metric's mean score, a line of text that records how it was computed (its
+    signature): metric, version, models, settings, and how responses that claim nothing count.
+
+    ``no_claim`` says how they count: as 0 ("zero") or not at all ("exclude"). The keys are the
+    names of the metrics.
+    """
     return {metric.name: sign(metric.signature, no_claim) for metric in metrics}
 
 
 def signature_lines(metrics: Iterable[Metric], no_claim: NoClaim) -> str:
-    """The signatures of the metrics' means as one text, with a line for each metric."""
+    """One text with a line for each metric, which records how the metric's mean score was computed
+    (its signature)."""
     return "\n".join(signatures(metrics, no_claim).values())

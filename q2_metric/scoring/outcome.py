@@ -95,7 +95,8 @@ class Outcome:
 
         The value is ``None`` if the response does not count. In the share of responses with a
         property, such as "no_claim", a response counts as 1 or 0. Metrics that ask questions have
-        the shares "coverage" and "fallback". Metrics that judge claims have "no_claim".
+        "coverage" (a valid question was found) and "fallback" (none was found, and the response was
+        judged as a whole). Metrics that judge claims have "no_claim" (the response claims nothing).
         """
         values = {name: counted(value, self.reason, no_claim)
                   for name, value in self.values.items()}
@@ -162,7 +163,8 @@ def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, flo
 
 
 def share_names(names: Iterable[str]) -> list[str]:
-    """The names of the shares (such as "no_claim") that are reported for these metrics."""
+    """The names of the shares of responses (such as "no_claim") that are reported for these
+    metrics."""
     nothing = Score(Example("", ""), None)
     keys = (key for name in names for key in numbers(nothing, name, NO_CLAIM))
     return [key for key in dict.fromkeys(keys) if key in SHARES]

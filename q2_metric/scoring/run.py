@@ -80,7 +80,8 @@ class ScoredRows:
         return self.aggregate.compute()
 
     def signatures(self) -> dict[str, str]:
-        """The signature of each metric's mean, by the metric's name."""
+        """For each metric, by name, a line of text that records how its mean score was computed
+        (its signature): version, models, settings, and how responses that claim nothing count."""
         return signatures(self.metrics, self.no_claim)
 
     def claims(self) -> list[list[dict[str, Any]]]:
@@ -120,7 +121,8 @@ def hollow(numbers: Mapping[str, float | None]) -> str:
     no valid question. Then even a model that writes gibberish can have a high mean score.
 
     Args:
-        numbers: means and shares by name, from :meth:`ScoredRows.system` or a framework's report.
+        numbers: mean scores and shares of responses by name, from :meth:`ScoredRows.system` or a
+            framework's report.
 
     >>> hollow({"q2": 0.4, "fallback": 0.7, "no_claim": 0.2})
     '90% of the responses claim nothing (20%) or had no question to ask (70%)'

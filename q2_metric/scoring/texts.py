@@ -117,7 +117,9 @@ def given_columns(
     """Builds an example for each row from columns. A column has one item for each row.
 
     Args:
-        responses, knowledge, histories: the columns.
+        responses: the column of responses.
+        knowledge: the column of knowledge: a text, or a list of passages, for each response.
+        histories: the column of dialogue histories: the earlier turns of each response.
         each: what a row is called in error messages.
 
     Raises:

@@ -1,8 +1,8 @@
 """Lexical alignment of a query (hypothesis or question) with a text (premise or passage).
 
 Each word of the query gets a type that says whether the word also occurs in the text, and vice
-versa. The bundled networks read these types in place of BERT's segment ids. So a small network does
-not have to learn which words match.
+versa. The bundled neural networks read these types in place of BERT's segment ids. So a small
+network does not have to learn which words match.
 """
 
 from __future__ import annotations

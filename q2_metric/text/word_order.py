@@ -90,9 +90,12 @@ def _class(word: str, known: Container[str]) -> str | None:
 
 
 def _ratios(text: str) -> list[float]:
-    """The log ratio of each pair of neighbouring words that both have a class.
+    """For each pair of neighbouring words, log P(second | first) - log P(second).
 
-    It is negative if the second word is less likely after the first word than elsewhere.
+    P is the probability of a word's class in English. The class of a function word is the word
+    itself; the class of another word is its ending (:func:`classes`). Pairs in which a word has no
+    class are left out. A number is negative if the second class is less likely after the first
+    class than elsewhere.
     """
     table = _table()
     return [table[one][other] for one, other in pairwise(classes(text, table))
@@ -101,7 +104,7 @@ def _ratios(text: str) -> list[float]:
 
 @cache
 def _table() -> dict[str, dict[str, float]]:
-    """The log ratio of each pair of word classes: log P(second | first) - log P(second), clipped.
+    """For each pair of word classes, log P(second | first) - log P(second), clipped to ±``CLIP``.
 
     The outer key is the class of the first word, the inner key that of the word after it.
     """

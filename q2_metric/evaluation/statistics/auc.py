@@ -64,7 +64,8 @@ def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Tes
 
     Args:
         truth: for each response, true if people found it consistent.
-        first, second: the scores of the responses by the two metrics.
+        first: the scores of the responses by one metric.
+        second: the scores of the same responses by the other metric.
     """
     labels, one = checked(truth, first)
     _, other = checked(truth, second)

@@ -41,14 +41,14 @@ def system_correlation(
     """Spearman's correlation between the mean scores of simulated systems and their quality.
 
     Each repeat follows the authors' code (sys_level.py). It draws ``size`` contexts with
-    replacement, the same contexts for all systems. A system with the share c of inconsistent
-    responses gives the inconsistent response in ``round(c * size)`` random contexts, and the
-    consistent response in the other contexts. The score of a system is the mean score of its
-    responses. If all systems of a repeat have equal scores, the repeat's correlation counts as 0.
+    replacement, the same contexts for all systems. A system whose share of inconsistent responses
+    is c gives the inconsistent response in ``round(c * size)`` random contexts, and the consistent
+    response in the other contexts. The score of a system is the mean score of its responses. If all
+    systems of a repeat have equal scores, the repeat's correlation counts as 0.
 
     Args:
-        consistent, inconsistent: for each context, the scores of its consistent and of its
-            inconsistent response.
+        consistent: for each context, the score of its consistent response.
+        inconsistent: for each context, the score of its inconsistent response.
         drawn: the settings of the simulation.
 
     Returns:
@@ -83,7 +83,8 @@ def robustness(
     responses are inconsistent (Q², section 5.4; the authors' code).
 
     Args:
-        consistent, inconsistent: the scores of all consistent and of all inconsistent responses.
+        consistent: the scores of all consistent responses.
+        inconsistent: the scores of all inconsistent responses.
         drawn: the settings of the simulation.
     """
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)

@@ -72,8 +72,10 @@ def absolute(
     responses (Q², table 2).
 
     Args:
-        annotated, by_text: all annotated responses, and their scores.
-        selected, chosen: the responses that the paper selected, and their scores.
+        annotated: all annotated responses.
+        by_text: the scores of all annotated responses.
+        selected: the responses that the paper selected.
+        chosen: the scores of the selected responses.
     """
     lines: list[tuple[Cell, ...]] = []
     for system in SYSTEMS:

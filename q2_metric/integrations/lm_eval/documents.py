@@ -93,10 +93,11 @@ def custom(
 
     Args:
         data_files: path of a file, or a list of paths.
-        knowledge_column, history_column, response_column: the columns of the knowledge, the earlier
-            turns and the gold response. They are needed if the columns have names that are not in
-            :data:`CUSTOM_ALIASES`. A row may lack a gold response. If only some rows have one, a
-            warning says how many.
+        knowledge_column: name of the column with the knowledge. This name and the next two are
+            needed for columns whose names are not in :data:`CUSTOM_ALIASES`.
+        history_column: name of the column with the earlier turns.
+        response_column: name of the column with the gold responses. A row may lack a gold response.
+            If only some rows have one, a warning says how many.
 
     Raises:
         InputError: no file is named, a file cannot be read, or a row lacks knowledge.

@@ -1,4 +1,4 @@
-"""Computes the matrix products of the bundled networks in 8 bits.
+"""Computes the matrix products of the bundled neural networks in 8 bits.
 
 Each input channel of a product is multiplied by a factor, rounded and clipped to 0…255. These
 factors were fixed on training texts (``ranges.safetensors``), so a row's scores do not depend on
@@ -96,7 +96,7 @@ def is_product(name: str) -> bool:
 
 
 def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
-    """Reads the factors that convert the inputs of a network's linear maps to 8 bits.
+    """Reads the factors that convert the inputs of a neural network's linear maps to 8 bits.
 
     Args:
         weights: the file of the network's weights. The factors are in :data:`RANGES` beside it.
@@ -119,7 +119,7 @@ def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
 
 
 def fingerprint(weights: Path, prefix: str) -> str:
-    """A digest of a network's biases and normalisation weights, as 16 hexadecimal digits.
+    """A digest of a neural network's biases and normalisation weights, as 16 hexadecimal digits.
 
     Two training runs give different digests. ``prefix`` is the network's name.
     """

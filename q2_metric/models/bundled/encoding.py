@@ -1,4 +1,4 @@
-"""Encodes pairs of texts as the bundled networks read them: ``[CLS] query [SEP] text [SEP]``.
+"""Encodes pairs of texts for the bundled neural networks: ``[CLS] query [SEP] text [SEP]``.
 
 The query is the hypothesis or the question. The text is the premise or the passage. A long text is
 cut into overlapping windows. The end of a long query is cut off.

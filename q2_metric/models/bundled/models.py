@@ -66,7 +66,7 @@ def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:
 
 class _Bundled:
     """The base class of the bundled models. It tokenises, forms batches of rows of similar length,
-    and runs the networks.
+    and runs the neural networks.
 
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``.
@@ -116,8 +116,8 @@ class _Bundled:
             self.name += f"-{dtype}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles the arguments instead of the networks. An unpickled copy opens the networks
-        itself if its process has not opened them yet."""
+        """Pickles the arguments instead of the neural networks. An unpickled copy opens the
+        networks itself if its process has not opened them yet."""
         return type(self), self._asked
 
     def _rows(self, query: str, text: str) -> list[QueryWindow]:
@@ -129,7 +129,7 @@ class _Bundled:
         """The logits of each row, in order.
 
         ``forward`` is the function that computes the logits; by default, it runs this model's
-        networks.
+        neural networks.
         """
         return in_batches(
             [len(row.ids) for row in rows],
@@ -152,7 +152,8 @@ class _Bundled:
 
 
 def _mean(forwards: Sequence[Forward]) -> Forward:
-    """Combines several networks into one: its logits are the logarithm of the mean probability.
+    """Combines several neural networks into one: its logits are the logarithm of the mean
+    probability.
 
     ``forwards`` are the functions that compute each network's logits.
     """

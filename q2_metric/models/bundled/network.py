@@ -192,6 +192,6 @@ class ReaderNetwork(nn.Module):
 
 
 def made(network: str) -> ReaderNetwork | EntailmentNetwork:
-    """Builds the bundled network with this name, with randomly initialised weights."""
+    """Builds the bundled neural network with this name, with randomly initialised weights."""
     kind = ReaderNetwork if network == "reader" else EntailmentNetwork
     return kind(shape=SHAPES[network])

@@ -1,4 +1,5 @@
-"""Runs the bundled networks on ONNX Runtime, on a CPU, in float32 or in 8 bits, without torch."""
+"""Runs the bundled neural networks on ONNX Runtime, on a CPU, in float32 or 8 bits, without torch.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ are multiplied."""
 
 
 class _Opener:
-    """Opens networks in a thread. Only one is opened at a time, which needs less memory."""
+    """Loads neural networks in a thread. Only one is loaded at a time, which needs less memory."""
 
     def __init__(self) -> None:
         self.in_child()
@@ -45,14 +46,15 @@ class _Opener:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="q2-open")
 
     def open(self, prefix: str, threads: int, dtype: str) -> Future[Forward]:
-        """Requests that a network is opened. The future's result is the function that runs it.
+        """Requests that a neural network is loaded. The future's result is the function that runs
+        it.
 
         The arguments are those of :func:`open_network`.
         """
         return self._thread.submit(lambda: open_network(prefix, threads, dtype))
 
     def wait(self) -> None:
-        """Waits until all requested networks are opened or have failed."""
+        """Waits until each requested neural network is loaded or has failed to load."""
         self._thread.submit(int).result()  # this job is last in the queue
 
 
@@ -61,11 +63,11 @@ _opener = _Opener()
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
-    """Opens a network like :func:`open_network`, but once per process and in the background.
+    """Loads a neural network like :func:`open_network`, but once per process and in the background.
 
     The caller can load other models meanwhile (spaCy takes as long). The first batch waits until
-    the network is open. If a file is damaged or memory runs out, running the first batch raises
-    :class:`BrokenModel`, and the next call of this function tries to open the network again.
+    the network is loaded. If a file is damaged or memory runs out, running the first batch raises
+    :class:`BrokenModel`, and the next call of this function tries to load the network again.
 
     Raises:
         ModelError: a file is missing.
@@ -76,9 +78,9 @@ def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
 
 
 class _InBackground:
-    """A network that is being opened. Its first batch waits until the network is open.
+    """A neural network that is being loaded. Its first batch waits until the network is loaded.
 
-    A forked process opens a network of its own when it runs its first batch.
+    A forked process loads the network again when it runs its first batch.
     """
 
     def __init__(self, prefix: str, threads: int, dtype: str) -> None:
@@ -87,7 +89,10 @@ class _InBackground:
         forks.tell(self)
 
     def in_child(self) -> None:
-        """Discards the parent process's network, which a forked process cannot use."""
+        """Discards the neural network that the parent process loaded.
+
+        A forked child process cannot use it. The child loads the network again when needed.
+        """
         self._opened = None
 
     def __call__(self, batch: Batch) -> NDArray[np.float32]:
@@ -103,12 +108,12 @@ class _InBackground:
 
 
 def wait_until_open() -> None:
-    """Waits until all requested networks are opened or have failed."""
+    """Waits until each requested neural network is loaded or has failed to load."""
     _opener.wait()
 
 
 def open_network(prefix: str, threads: int, dtype: str) -> Forward:
-    """Opens a network on ONNX Runtime, and returns the function that computes its logits.
+    """Loads a neural network into ONNX Runtime, and returns the function that computes its logits.
 
     Args:
         prefix: the network's name, a key of :data:`VERSIONS`.
@@ -134,7 +139,7 @@ def open_network(prefix: str, threads: int, dtype: str) -> Forward:
 
 
 def _session(prefix: str, threads: int, dtype: str) -> Any:
-    """The ONNX Runtime session of a network."""
+    """The ONNX Runtime session of a neural network."""
     # ONNX Runtime's Linux wheels upload usage events unless this is switched off before the import.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
@@ -157,12 +162,12 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
 
 
 def _graph(prefix: str, dtype: str) -> str:
-    """The name of the file that contains a network's graph."""
+    """The name of the file that contains a neural network's ONNX graph."""
     return f"{prefix}.onnx" if dtype == "float32" else f"{prefix}.{dtype}.onnx"
 
 
 def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yields the name and value of each ONNX initializer of a network, one at a time to save
+    """Yields the name and value of each ONNX initializer of a neural network, one at a time to save
     memory."""
     ranges = None
     if dtype == "int8":

@@ -1,4 +1,4 @@
-"""Runs the bundled networks in PyTorch, on any device."""
+"""Runs the bundled neural networks in PyTorch, on any device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load(module: nn.Module, prefix: str) -> None:
-    """Copies the bundled weights into a network of :mod:`q2_metric.models.bundled.network`.
+    """Copies the bundled weights into a neural network of :mod:`q2_metric.models.bundled.network`.
 
     Args:
         module: the network; it is changed in place.
@@ -43,7 +43,7 @@ def load(module: nn.Module, prefix: str) -> None:
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, device: str, dtype: str) -> Forward:
-    """A function that computes a network's logits for a batch in PyTorch, on any device.
+    """A function that computes a neural network's logits for a batch in PyTorch, on any device.
 
     Args:
         prefix: the network's name, a key of :data:`VERSIONS`.

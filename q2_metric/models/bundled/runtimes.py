@@ -1,7 +1,7 @@
 """Chooses the runtime and the number format for the bundled weights.
 
-On a CPU, ONNX Runtime runs the networks in float32 or in 8 bits, without torch. With the extra
-``torch``, they also run on a GPU. Scores of both runtimes agree to 1e-3.
+On a CPU, ONNX Runtime runs the neural networks in float32 or in 8 bits, without torch. With the
+extra ``torch``, they also run on a GPU. Scores of both runtimes agree to 1e-3.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Runtime = Literal["auto", "onnx", "torch"]
 def forward_of(
     network: str, runtime: Runtime, device: str, dtype: str, threads: int | None
 ) -> Forward:
-    """A function that computes a network's logits for a batch.
+    """A function that computes a neural network's logits for a batch.
 
     Args:
         network: a key of :data:`~q2_metric.models.bundled.stored.VERSIONS`.
@@ -83,7 +83,8 @@ def shared(threads: int | None) -> tuple[int, int]:
 
 
 def _checked(runtime: Runtime, device: str, dtype: str) -> Runtime:
-    """Checks the arguments, and returns the runtime that runs the network: "onnx" or "torch".
+    """Checks the arguments, and returns the runtime that runs the neural network: "onnx" or
+    "torch".
 
     Raises:
         InputError: the combination of arguments does not exist.
@@ -117,8 +118,8 @@ def settled(dtype: str, device: str = "auto", threads: int | None = None) -> str
 
 @lru_cache(maxsize=2)
 def _faster(threads: int) -> str:
-    """Measures the entailment network with this number of threads: "int8" if that is clearly faster
-    (:data:`FASTER`), else "float32"."""
+    """Measures the speed of the entailment network (a neural network) with this number of threads.
+    The result is "int8" if that is clearly faster (:data:`FASTER`), else "float32"."""
     rows, width = 4, 64
     batch = Batch(
         np.ones((rows, width), np.int64), np.zeros((rows, width), np.int64),

@@ -1,5 +1,5 @@
-"""The bundled sentence vectors and weights for knowledge selection. They need no network and no
-torch.
+"""The bundled sentence vectors and weights for knowledge selection. They need no internet access
+and no torch.
 
 A text's vector is a projected, weighted mean of the bundled encoder's word-piece vectors.
 ``selection.safetensors`` contains what was learned for this (:func:`learned`). The training recipe

@@ -84,7 +84,8 @@ def _hashes(path: Path) -> dict[str, str]:
 def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yields the name and the value of each weight, one at a time and converted from 8 bits.
 
-    ``owner`` is the network's name, or "words" for the shared word vectors.
+    ``owner`` is the name of a neural network, or "words" for the word vectors that the networks
+    share.
 
     Raises:
         ModelError: the weights are missing.
@@ -105,7 +106,8 @@ def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.floa
     """Yields the name, the stored value and the scale of each weight.
 
     A weight that is stored in 8 bits has a scale for each row. Other weights have ``None``.
-    ``owner`` is the network's name, or "words" for the shared word vectors.
+    ``owner`` is the name of a neural network, or "words" for the word vectors that the networks
+    share.
     """
     from safetensors import safe_open
 
@@ -119,7 +121,7 @@ def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.floa
 
 @lru_cache(maxsize=1)
 def words() -> NDArray[np.float16]:
-    """The word vectors that two networks share, in 16 bits to halve the memory.
+    """The word vectors that two neural networks share, in 16 bits to halve the memory.
 
     A network converts a vector to 32 bits after it has looked it up.
     """

@@ -208,9 +208,10 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
 
 
 def _shares_subject(tree: Tree, verb: Word) -> bool:
-    """Whether a coordinated verb shares the subject of the verb before it and can be cut from it.
+    """Whether a coordinated verb has the subject of the verb before it and can be a claim alone.
 
-    It cannot be cut off if the verb before is denied or may share an object with it.
+    The second verb cannot be a claim alone if the first verb is denied, or if both verbs may
+    have the same object ("wrote and directed the film").
     """
     first = tree.words[verb.head]
     return (is_verb(verb) and not is_negated(tree, first) and not _shares_object(tree, first, verb)

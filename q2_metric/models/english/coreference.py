@@ -4,7 +4,7 @@ Experimental: the tests give the coreference chains instead of running coreferee
 
 The backend is coreferee. It runs on the spaCy pipeline that the package already has, and needs no
 torch. ``python -m coreferee install en`` fetches coreferee's English model from GitHub. After that,
-no network is needed. Two other libraries on the package index (2026-11-25), fastcoref and
+no internet access is needed. Two other libraries on the package index (2026-11-25), fastcoref and
 maverick-coref, have had no release since June 2025 and fetch their weights from the Hub.
 """
 

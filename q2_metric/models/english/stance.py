@@ -46,14 +46,16 @@ class Statement:
     Attributes:
         key: the stem of the verb or adjective. Only statements with related keys are compared.
         denied: whether the sentence denies the verb or adjective.
-        open: whether the sentence leaves it open ("may", "plans to", "if").
-        would: whether the verb has "would", which leaves open if the event happened.
+        open: whether the sentence leaves the statement open ("may", "plans to", "if").
+        would: whether the verb has "would", which leaves open whether the event happened.
         past: whether the sentence says that the event happened.
-        present: whether the sentence says what is so now.
-        ended: whether the sentence says until when something was so.
+        present: whether the verb is in the present tense ("opens").
+        ended: whether the sentence says with "until" when the statement stopped being true.
         able: whether the sentence says that something can be done.
-        agent, patient: stems of the nouns that say who acts, and who or what is acted on.
-        agents, patients: one set of stems for each agent and each patient, with their modifiers.
+        agent: stems of the noun that says who acts, without coordinated nouns and adjectives.
+        patient: the same for the noun that says who or what is acted on.
+        agents: for each coordinated agent, the set of stems of its noun and the noun's modifiers.
+        patients: the same for each coordinated patient.
         adverbs: stems of the verb's adverbs, without denials.
         said: stems of the nouns, numbers and adjectives that belong to the verb.
         without: stems of what is excluded ("but not on Sundays", "without a contract").

@@ -280,7 +280,8 @@ def around(offsets: Sequence[tuple[int, int]], start: int, end: int, limit: int)
 
     Args:
         offsets: the character range of each token of the text.
-        start, end: the span's characters.
+        start: character offset of the span's start in the text.
+        end: character offset of the span's end.
         limit: maximum tokens of the part.
 
     Returns:

@@ -184,9 +184,10 @@ class YesNoEntailment:
         ]
 
     def _without_specials(self, text: str) -> str:
-        """The text, with a blank in place of each special token of the model, such as "</s>".
+        """The text, with each special token of the model, such as "</s>", replaced by a blank.
 
-        The model would otherwise not read them as plain text.
+        If a text contained "</s>", the tokenizer would take it for the end of the input instead of
+        plain text.
         """
         for mark in self._loaded.tokenizer.all_special_tokens:
             text = text.replace(mark, " ")

@@ -11,10 +11,11 @@ from q2_metric.models.questions.nouns import own_phrase
 
 
 def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
-    """The words of the clause that the question leaves out, as a bit mask.
+    """The words of a clause that its question leaves out, as a bit mask over word positions.
 
-    The words that the question asks for (``gap``) are not among them. If ``full`` is true, the
-    question keeps adverbial clauses after the verb, relative clauses and asides.
+    The question replaces the words of ``gap`` by question words such as "what". The words of
+    ``gap`` do not count as left out. If ``full`` is true, the question keeps adverbial clauses
+    after the verb, relative clauses and asides.
     """
     verb = clause.verb
     gone = 0
@@ -56,10 +57,13 @@ def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
 
 
 def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
-    """The words that are coordinated with a phrase that the question asks about, as a bit mask.
+    """The coordinated phrases that a question leaves out, as a bit mask over word positions.
 
-    If the question asks for "the liver" in "it results in illness and cirrhosis of the liver", they
-    are "illness and". The question is "What does it result in cirrhosis of?".
+    The words that the question asks for (``gap``) can be part of one of several coordinated
+    phrases. The question keeps the rest of this phrase and leaves out the other phrases. In "it
+    results in illness and cirrhosis of the liver", the question asks for "the liver", which is part
+    of "cirrhosis of the liver". So it leaves out "illness and": "What does it result in cirrhosis
+    of?". ``verb`` is the main verb of the clause.
     """
     inner = next((w for w in tree.members(gap.bits) if not gap.bits >> w.head & 1), None)
     gone = 0

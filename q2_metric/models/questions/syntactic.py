@@ -54,7 +54,8 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
 
     Args:
         tree: the sentence.
-        first, last: positions of the span's first word and of the word after its last one.
+        first: position of the span's first word in the sentence.
+        last: position of the word after the span's last word.
         label: the span's entity type; "" for none.
         text: the span.
     """

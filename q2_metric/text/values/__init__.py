@@ -1,4 +1,5 @@
-"""Finds and compares values in texts: numbers, shares, money, quantities, dates, times of day.
+"""Finds and compares values in texts: numbers, percentages and fractions, money, quantities, dates,
+times of day.
 
 One value has many notations ("25", "twenty-five"; "3 km", "3,000 metres"; "4 May 2021",
 "2021-05-04"). :func:`values_in` finds the values of a text. :func:`compare_values` says whether two

@@ -1,4 +1,5 @@
-"""Checks sums, means, comparisons and changes that a claim derives from values of the knowledge.
+"""Checks sums, means, comparisons and changes that a claim derives from values (numbers, amounts,
+dates, times) of the knowledge.
 
 A claim is checked only if the sentences of the knowledge have no other values of the same kind. All
 other claims are left to the entailment model.
@@ -43,7 +44,8 @@ DAY_SECONDS = 86_400
 
 
 def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> bool | None:
-    """Whether arithmetic over the values of the sentences agrees with the claim.
+    """Whether arithmetic over the values (numbers, amounts, dates, times) in the sentences agrees
+    with the claim.
 
     ``None`` if the claim contains no sum, mean, comparison, duration or change that can be checked.
     Also ``None`` for a wrong sum that the ``knowledge`` itself states somewhere.
@@ -97,7 +99,8 @@ def _change_in(text: str) -> str:
 
 
 def share_of(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Whether a claimed share agrees with two numbers in a sentence.
+    """Whether a share that a claim states (a percentage or fraction) agrees with two numbers in a
+    sentence.
 
     "5 % of its jobs" agrees with "250 of its 5,000 jobs". ``None`` if the claim has no share, or if
     the sentences do not have exactly one such pair of numbers.
@@ -132,7 +135,8 @@ def combines(claim: str) -> bool:
 def _combined(
     claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
 ) -> bool | None:
-    """Whether the claim's sum or mean equals the sum or mean of the knowledge's values.
+    """Whether the claim's sum or mean equals the sum or mean of the knowledge's values (numbers,
+    amounts, dates, times).
 
     ``None`` if it is unclear which values are meant.
 
@@ -169,7 +173,8 @@ def _combined(
 
 
 def _only_counts(value: Value, text: str) -> bool:
-    """Whether a number only says how many things have values, and is no value itself.
+    """Whether a number only counts the things that have values (amounts, …), and is not a value to
+    compute with.
 
     An example is "two" in "the two shops sold 20 lamps".
     """
@@ -186,7 +191,8 @@ def _counted(text: str, value: Value) -> set[str]:
 def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
     """Whether the sentences agree with a comparison such as "Lake Bor is deeper than Lake Ana".
 
-    ``None`` if the sentences do not give exactly one value for each of the things compared.
+    ``None`` if the sentences do not give exactly one value (such as a depth) for each of the two
+    things.
     """
     match = _THAN.search(claim)
     if match is None or values_in(claim) or match[1].lower() in ("older", "younger"):
@@ -207,9 +213,11 @@ CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
 
 
 def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Value | None:
-    """The only value in the parts that contain all of ``words`` and none of ``others``.
+    """The only value (number, amount, date or time) in the parts that contain all of ``words`` and
+    none of ``others``.
 
-    Both are sets of stems. ``None`` if these parts contain no value or several values.
+    ``words`` and ``others`` are sets of stems. ``None`` if these parts contain no value or several
+    values.
     """
     if not words or not others:
         return None

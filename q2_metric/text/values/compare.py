@@ -1,4 +1,5 @@
-"""Decides whether two values agree, and whether two texts agree by their values."""
+"""Decides whether two values (numbers, amounts, dates, times) agree, and whether two texts agree by
+their values."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
 
 
 def compare_values(claimed: Value, known: Value) -> bool | None:
-    """Whether a claimed value agrees with a known one; ``None`` if this cannot be decided.
+    """Whether a claimed value (a number, amount, date or time) agrees with a known one; ``None`` if
+    this cannot be decided.
 
     The claimed value agrees if it is the known value in another notation, or the known value
     rounded, or if it contains the known value: "in the 1970s" contains 1972, and "more than 300"
@@ -153,7 +155,8 @@ def _holds(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
 
 
 def compare_answers(claimed: str, known: str) -> bool | None:
-    """Whether two answers to one question agree, according to their values.
+    """Whether two answers to one question agree, according to their values (numbers, amounts,
+    dates, times).
 
     ``None`` if the values are not enough to decide this. An answer may contain no value, or may say
     more than its value.
@@ -177,7 +180,8 @@ def compare_answers(claimed: str, known: str) -> bool | None:
 
 
 def stated(values_of: str, text: str) -> bool:
-    """Whether ``text`` contains all values of the text ``values_of``, in any notation.
+    """Whether ``text`` contains all values (numbers, amounts, dates, times) of the text
+    ``values_of``, in any notation.
 
     >>> stated("in 1948", "Built in 1948, opened in 1950."), stated("3 km", "It is 2 km long.")
     (True, False)
@@ -188,7 +192,7 @@ def stated(values_of: str, text: str) -> bool:
 
 
 def _best(value: Value, others: Sequence[Value]) -> bool | None:
-    """Whether a value agrees with one of several values.
+    """Whether a value agrees with one of several values (numbers, amounts, dates, times).
 
     True if it agrees with one of them, false if it disagrees with all, and ``None`` otherwise.
     """
@@ -213,10 +217,11 @@ _AROUND = re.compile(r"(?: has| have|['’]s|['’]ve)? been around since(?= (?:
 
 @functools.lru_cache(maxsize=1024)
 def in_notation_of(knowledge: str, claim: str) -> str:
-    """Rewrites the values of a claim in the notation that the knowledge uses for the same values.
+    """Rewrites the values (numbers, amounts, dates, times) of a claim in the notation that the
+    knowledge uses for them.
 
     A model that compares texts can then see that the values are equal. "has been around since 1990"
-    also becomes "started in 1990", which a small network can judge.
+    also becomes "started in 1990", which a small neural network can judge.
 
     >>> in_notation_of("It leaves at 23:10.", "The bus leaves at 11:10 pm.")
     'The bus leaves at 23:10.'
@@ -245,7 +250,8 @@ def _one_of_days(value: Value, other: Value) -> bool:
 
 
 def has_wrong_value(claim: str, passage: str, knowledge: str = "") -> bool:
-    """Whether a passage on the same subject contradicts a value of a claim.
+    """Whether a passage on the same subject contradicts a value (number, amount, date, time) of a
+    claim.
 
     A value counts only if it is clear which value of the passage it must agree with. Claim and
     passage must each have one value of this kind for the same counted thing, and the two must
@@ -271,7 +277,7 @@ def has_wrong_value(claim: str, passage: str, knowledge: str = "") -> bool:
 
 
 def _elsewhere(claim: str, value: Value, text: str) -> bool:
-    """Whether a text contains a value of the claim.
+    """Whether a text contains a value (number, amount, date, time) of the claim.
 
     If the text says what the value counts ("60 cars"), the claim must count the same thing.
     """
@@ -284,21 +290,23 @@ def _elsewhere(claim: str, value: Value, text: str) -> bool:
 
 
 def may_be_meant(value: Value, other: Value) -> bool:
-    """Whether two values have the same kind and, for quantities, the same dimension."""
+    """Whether two values have the same kind (such as dates) and, for quantities, the same dimension
+    (such as length)."""
     return value.kind == other.kind and (value.kind != "quantity" or value.unit == other.unit)
 
 
 def of_one_thing(claim: str, value: Value, text: str, other: Value) -> bool:
-    """Whether a claimed value and a value of a text can count the same thing.
+    """Whether a value (number, amount, date, time) of a claim and one of a text can count the same
+    thing: "60 cars" and "50 cars" can, "60 cars" and "50 vans" cannot.
 
-    True if the claim does not say what its value counts. ``value`` belongs to ``claim``, and
-    ``other`` to ``text``.
+    True if ``value``, the value in ``claim``, says nothing about what it counts. ``other`` is the
+    value in ``text``.
     """
     counted = _counted(claim, value) if value.kind == "number" else set()
     return not counted or bool(counted & _counted(text, other))
 
 
 def _counted(text: str, value: Value) -> set[str]:
-    """The stems of the words after a value, which say what it counts: "cars" in "60 cars"."""
+    """The stems of the words after a value, which say what is counted: "cars" in "60 cars"."""
     match = _COUNTED.match(text, value.end)
     return stems(match[1]) if match else set()

@@ -1,4 +1,5 @@
-"""Finds the values in a text: numbers, shares, money, quantities, dates, times of day."""
+"""Finds the values in a text: numbers, percentages and fractions, money, quantities, dates, times
+of day."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ ALLOWED = 0.1
 
 @functools.lru_cache(maxsize=4096)
 def values_in(text: str) -> tuple[Value, ...]:
-    """The values in a text, in order and without overlaps.
+    """The values (numbers, amounts, dates, times, …) in a text, in order and without overlaps.
 
     >>> [(v.kind, v.low) for v in values_in("About 3 km for €2.5 million, half of it at 8 pm")]
     [('quantity', 3000.0), ('money', 2500000.0), ('share', 0.5), ('clock', 1200.0)]
@@ -99,8 +100,8 @@ def _codes(text: str) -> Iterator[Value]:
 
 
 def _shares(text: str) -> Iterator[Value]:
-    """Yields shares in other forms than percentages: "half of", "two thirds", "3/4", "two out of
-    five"."""
+    """Yields fractions that are not written as percentages: "half of", "two thirds", "3/4", "two
+    out of five"."""
     for match in _FRACTION.finditer(text):
         count, parts = _PARTS[match[1].lower()], _FRACTIONS[match[2].lower()]
         alone = not _NOUN.match(text, match.end())
@@ -175,7 +176,8 @@ def _is_century(text: str, number: Number) -> bool:
 
 
 def _ranges(text: str, values: list[Value]) -> list[Value]:
-    """The values of a text, in which the two ends of each range ("9 to 12") become one value."""
+    """The values (numbers, dates, …) of a text, in which the two ends of each range ("9 to 12")
+    become one value."""
     found: list[Value] = []
     for value in values:
         last = found[-1] if found else None
@@ -241,7 +243,7 @@ def _hedged(text: str, value: Value) -> Value:
 
 
 def without_values(text: str) -> str:
-    """The text with a blank in place of each of its values."""
+    """The text with a blank in place of each of its values (numbers, amounts, dates, times)."""
     for value in reversed(values_in(text)):
         text = text[: value.start] + " " + text[value.end :]
     return text

@@ -1,4 +1,5 @@
-"""Decides by a claim's values whether the knowledge supports it, without an entailment model.
+"""Decides by a claim's values (numbers, amounts, dates, times) whether the knowledge supports it,
+without an entailment model.
 
 A claim follows from a sentence that contains the claim's words in the same order and the claim's
 values in any notation. A claim is contradicted if its value belongs to another row of a table.
@@ -45,7 +46,8 @@ _ASIDE = frozenset("about around approximately roughly circa nearly almost just 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A token of a text that is compared: the stem of a content word, or a value."""
+    """A token of a text that is compared: the stem of a content word, or a value (number, amount,
+    date, time)."""
 
     word: str
     value: Value | None = None
@@ -53,7 +55,7 @@ class _Token:
 
 def follows(claim: str, sentence: str) -> bool:
     """Whether a sentence contains the claim's content words in the same order, and the claim's
-    values in any notation.
+    values (numbers, amounts, dates, times) in any notation.
 
     False if one of the two texts denies something or leaves it open.
 
@@ -114,7 +116,8 @@ def _same(token: _Token, other: _Token) -> bool:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """The content words (as stems) and the values of a text, in order."""
+    """The content words (as stems) and the values (numbers, amounts, dates, times) of a text, in
+    order."""
     found: list[_Token] = []
     done = 0
     for value in values_in(text):
@@ -132,9 +135,10 @@ def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
     """Whether the cells of a table agree with a claim about one of its rows.
 
     ``sentences`` contain the cells as :mod:`q2_metric.text.tables` writes them. True if the row has
-    exactly one value of the claim's kind, and that value equals the claim's. If the claim names a
-    column, only the cells of that column are compared. False if only another row has the claim's
-    value. ``None`` if the claim names no row, or if no row has the value.
+    exactly one value (number, amount, date, time) of the claim's kind, and that value equals the
+    claim's. If the claim names a column, only the cells of that column are compared. False if only
+    another row has the claim's value. ``None`` if the claim names no row, or if no row has the
+    value.
 
     >>> rows = ["The Price of Stalls is £40.", "The Price of Circle is £25."]
     >>> by_row("The circle costs £40.", rows), by_row("The circle costs £25.", rows)
@@ -208,7 +212,8 @@ def _comparable(value: Value, other: Value) -> bool:
 
 
 def _equal(value: Value, other: Value) -> bool:
-    """Whether two values are equal, or one is the other in thousands, millions or billions."""
+    """Whether two values (numbers, amounts, dates, times) are equal, or one is the other in
+    thousands, millions or billions."""
     if compare_values(value, other) is True:
         return True
     if not _comparable(value, other) or not other.low or "quantity" in (value.kind, other.kind):

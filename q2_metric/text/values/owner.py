@@ -1,4 +1,4 @@
-"""Decides which of several things a value belongs to.
+"""Decides which of several things a value (a number, amount, date or time) belongs to.
 
 "The Keck telescope has a mirror of 10 metres. The Hale telescope has a mirror of 5.1 metres." does
 not say that the Hale telescope has a mirror of 10 metres, although the text contains all words of
@@ -31,7 +31,8 @@ _UNIT = re.compile(r"[\d.,]+(\D.*)")
 
 
 def of_another(claim: str, sentences: Sequence[str]) -> bool:
-    """Whether the sentences give the claim's value to another thing than the claim does.
+    """Whether the sentences say the claim's value (number, amount, date or time) of another thing
+    than the claim does.
 
     Every sentence with the claimed value must name something else in place of a word of the claim.
     In addition, one of two conditions must hold. Either some sentence contains all words of the
@@ -88,7 +89,8 @@ def _has_another_name(claim: str, said: set[str], holder: tuple[str, Value], tex
 
 
 def _names_another(said: set[str], own: tuple[str, Value], holder: tuple[str, Value]) -> bool:
-    """Whether the claim's value belongs to something else in the sentence ``holder``.
+    """Whether the claim's value (number, amount, date or time) belongs to something else in the
+    sentence ``holder``.
 
     Args:
         said: the stems of the claim's words without its value.

@@ -16,10 +16,12 @@ class Value:
 
     Attributes:
         kind: the kind of value. Only values of the same kind are compared.
-        low, high: the smallest and the largest number of the range, in the kind's base unit. They
-            are equal if the value is exact. A date or a decade is a range of days. A weekday counts
-            from Monday, which is 0. A time of day is in minutes after midnight.
-        start, end: the value's character range in the text.
+        low: the smallest number of the range, in the kind's base unit. A date or a decade is a
+            range of days. A weekday counts from Monday, which is 0. A time of day is in minutes
+            after midnight.
+        high: the largest number of the range. It equals ``low`` if the value is exact.
+        start: character offset of the value's start in the text.
+        end: character offset of the value's end.
         unit: the currency, the dimension of a quantity, or the digits of a code; "" if not stated.
         near: the wider range that words beside the value allow: (270, 330) for "about 300" and
             (300, inf) for "more than 300"; ``None`` without such words.

@@ -86,7 +86,8 @@ def numbers_in(text: str) -> tuple[Number, ...]:
 
 
 def _scaled(text: str) -> Iterator[Number]:
-    """Yields numbers that are only a magnitude word: "a dozen", "half a million", "a hundred"."""
+    """Yields numbers that are written as a magnitude word after "a", "an" or "half a": "a dozen",
+    "half a million", "a hundred"."""
     for match in _SCALED.finditer(text):
         if _NUMBER_WORD.match(text, match.end() + 1) or _MAGNITUDE.match(text, match.end()):
             continue  # "a hundred and five": text2num reads this from "hundred" on
