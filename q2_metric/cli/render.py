@@ -32,7 +32,8 @@ NONE = "–"
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
-    """Prints the results of ``q2 score``: a table for each file, then the signatures.
+    """Prints the results of ``q2 score``: a table for each file, then the signatures (lines that
+    record metrics, models and settings).
 
     Args:
         results: the result of each file.

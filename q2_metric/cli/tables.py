@@ -12,7 +12,8 @@ from q2_metric.evaluation.tables import Report, Table
 
 
 def print_report(report: Report) -> None:
-    """Prints the report's tables and the signatures of its metrics."""
+    """Prints the report's tables and the signatures of its metrics (lines that record models and
+    settings)."""
     screen = console()
     for table in report.tables:
         shown = bare_table()

@@ -43,7 +43,8 @@ def signature(name: str, settings: Mapping[str, object]) -> str:
 
 
 def parse(text: str) -> tuple[str, dict[str, str]]:
-    """Splits a signature into the metric's name and its settings, in order. All values are strings.
+    """Splits a signature (the line that records a metric's models and settings) into the metric's
+    name and its settings, in order. All values are strings.
 
     Raises:
         InputError: a part is not of the form ``key:value``, or a key occurs twice.
@@ -62,8 +63,8 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
 
 def of_metric(signed: str) -> str:
-    """Removes from the signature of a mean what describes the mean. The signature of the metric is
-    left.
+    """Turns the signature of a mean score (the line that records how the mean was computed) into
+    the signature of the metric, by removing what describes the mean.
 
     >>> of_metric("q2|version:1|no_claim:zero")
     'q2|version:1'

@@ -114,7 +114,7 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
 
     Args:
         row: the output row of the response, with its texts.
-        signatures: signatures of the metrics, to show below the response.
+        signatures: lines to show below the response. Each records a metric's models and settings.
     """
     shown = [name for name in columns() if name in row]
     measured = shipped().covers(signatures)

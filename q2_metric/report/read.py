@@ -1,4 +1,5 @@
-"""Reads files that ``q2 score --out`` wrote: the rows, the mean scores and the signatures."""
+"""Reads files that ``q2 score --out`` wrote: the rows, the mean scores, and the signatures (lines
+that record metrics, models and settings)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def score_judged(
         options: metrics and settings.
 
     Returns:
-        The answers with the scores, and the metrics' signatures.
+        The answers with the scores, and the metrics' signatures (lines that record models and
+        settings).
     """
     rows = {document["id"]: document for document in documents}
     examples = [example_of(document, document["response"]) for document in rows.values()]

@@ -27,8 +27,8 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
     """A task whose answers are scored by the metrics of this package, after all were generated.
 
     The scoring is the last filter of the task, because a filter receives all answers of a rank (a
-    process of the run) at once. The signatures are added to the metadata of the task. The harness
-    copies them to the file of results.
+    process of the run) at once. The metrics' signatures (lines that record models and settings) are
+    added to the metadata of the task. The harness copies them to the file of results.
 
     Args:
         config: the contents of the yaml file. ``metadata`` contains the options of the metrics.
