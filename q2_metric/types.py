@@ -92,8 +92,8 @@ class Question:
 class Dropped:
     """A question that Q² rejected before reading the knowledge. Its span has no valid question.
 
-    ``reason`` is "personal" if the question is about the speakers. It is "round_trip" if the reader
-    answered it from the response with ``answer`` (``None``: no answer) instead of the span.
+    ``reason`` is "personal" if the question is about the speakers. It is "round_trip" if Q²'s
+    reader found ``answer`` (``None``: none) in the response instead of the question's span.
     """
 
     question: Question

@@ -109,7 +109,8 @@ def finite_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def fronted_auxiliary(tree: Tree, verb: Word, carrier: Word) -> tuple[str, int]:
-    """The auxiliary verb that comes first in the question, and its position as a bit mask.
+    """The auxiliary verb that comes first in the question, and a bit mask over word positions with
+    the auxiliary's position in the sentence.
 
     The result is ("", 0) if the question needs a form of "do". ``carrier`` is the word that carries
     the tense of ``verb``: an auxiliary, or ``verb`` itself.

@@ -89,7 +89,7 @@ def core(tree: Tree, noun: Word) -> list[Word]:
 def named(tree: Tree, noun: Word, without: int = 0) -> str:
     """The noun phrase of ``noun`` as it is written when mentioned again: "a band" → "the band".
 
-    ``without`` is a bit mask of the words to leave out.
+    ``without`` contains the words to leave out, as a bit mask over word positions.
     """
     members = [word for word in core(tree, noun) if not without >> word.i & 1]
     while members and members[0].dep in ("cc", "preconj", "punct", "intj"):

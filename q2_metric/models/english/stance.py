@@ -270,7 +270,8 @@ def _stems(tree: Tree, bits: int) -> frozenset[str]:
 
 
 def _excluded(tree: Tree) -> int:
-    """The words that a sentence excludes although it affirms its verb, as a bit mask.
+    """The words that a sentence excludes although it affirms its verb, as a bit mask over
+    positions.
 
     An example is "on Sundays" in "it opens on weekdays, but not on Sundays".
     """

@@ -108,7 +108,7 @@ class Tree:
         return next((child for child in self.children[word.i] if child.dep in deps), None)
 
     def members(self, bits: int) -> list[Word]:
-        """The words of a bit mask, in the order of the sentence."""
+        """The words of a bit mask over word positions, in the order of the sentence."""
         words = []
         while bits:
             lowest = bits & -bits

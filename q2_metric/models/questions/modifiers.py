@@ -50,7 +50,7 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
 
 
 def _repeated(tree: Tree, noun: Word, top: Word) -> int:
-    """The words of the noun phrase that the question repeats, as a bit mask.
+    """The words of the noun phrase that the question repeats, as a bit mask over word positions.
 
     They lack the modifier ``top``, articles, adjectives before the modifier, and phrases that can
     be left out, such as relative clauses.
@@ -68,7 +68,8 @@ def _repeated(tree: Tree, noun: Word, top: Word) -> int:
 
 
 def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:
-    """The words of the sentence that are removed to form the question, as a bit mask.
+    """The words of the sentence that are removed to form the question, as a bit mask over word
+    positions.
 
     They are the modifier ``top``, the words ``rest`` that the question words repeat, and others of
     the noun phrase, such as articles.

@@ -8,7 +8,8 @@ from q2_metric.models.english.vocabulary import NOUN_TAGS
 
 
 def phrase_bits(tree: Tree, noun: Word) -> int:
-    """The words of a noun phrase as a bit mask, without clauses that are coordinated with it."""
+    """The words of a noun phrase, without clauses that are coordinated with it, as a bit mask over
+    word positions."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep == "conj" and is_verb(child):
@@ -52,7 +53,7 @@ def besides(tree: Tree, root: Word) -> str:
 
 
 def own_phrase(tree: Tree, noun: Word) -> int:
-    """The words of a coordinated noun's own phrase, as a bit mask.
+    """The words of a coordinated noun's own phrase, as a bit mask over word positions.
 
     Nouns that are coordinated after it, relative clauses and asides are left out.
     """
@@ -75,7 +76,7 @@ def is_example(tree: Tree, preposition: Word) -> bool:
 
 
 def kept_modifiers(tree: Tree, top: Word) -> int:
-    """The words of prepositional phrases after the noun ``top``, as a bit mask.
+    """The words of prepositional phrases after the noun ``top``, as a bit mask over word positions.
 
     A question about the noun can keep them: "for collectors" in "a fair for collectors".
     """

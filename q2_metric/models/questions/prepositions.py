@@ -56,7 +56,8 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
 
 
 def _around(tree: Tree, preposition: Word, holder: Word) -> int:
-    """The words of a prepositional phrase and of an adverb before it, as a bit mask.
+    """The words of a prepositional phrase and of an adverb before it, as a bit mask over word
+    positions.
 
     In "as far back as 1272", the adverb is "far back". ``holder`` is the word that the preposition
     depends on.
@@ -74,8 +75,8 @@ def _time_gap(
 ) -> Gap | None:
     """The way to ask for a time ("when"); ``None`` if the preposition's object is not a time.
 
-    ``around`` has the words of the prepositional phrase, as a bit mask. The other arguments are
-    those of :func:`prepositional_gaps`.
+    ``around`` has the words of the prepositional phrase, as a bit mask over word positions. The
+    other arguments are those of :func:`prepositional_gaps`.
     """
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
@@ -99,8 +100,8 @@ def _time_gap(
 def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> Iterator[Gap]:
     """Yields the ways to ask for a place: "in Paris" → "where".
 
-    ``around`` has the words of the prepositional phrase, as a bit mask. The other arguments are
-    those of :func:`prepositional_gaps`.
+    ``around`` has the words of the prepositional phrase, as a bit mask over word positions. The
+    other arguments are those of :func:`prepositional_gaps`.
     """
     prep, whole, after = tree.words[top.head].lower, tree.below[top.i], besides(tree, root)
     inner = tree.child(root, ("appos", "npadvmod"))
