@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -275,3 +276,22 @@ def test_reordered_sentences_keep_their_words_and_their_lists_their_members() ->
                for row in rows if row.text == text)
     assert {row.target for row in rows if row.text == listed} == {"supported"}
     assert "queens and kings" in {row.query.lower()[:16] for row in rows}
+
+
+def test_a_calibrated_head_gives_the_share_of_supported_responses_and_keeps_their_order() -> None:
+    from tools.training.groundedness import FEATURES, Rows, calibrated
+
+    draw = np.random.default_rng(1)
+    values = draw.normal(size=(400, len(FEATURES) - 1))
+    head = {"intercept": 0.1, "features": {
+        name: {"mean": 0.0, "deviation": 1.0, "weight": 0.3} for name in FEATURES[:-1]}}
+    before = 0.1 + 0.3 * values.sum(axis=1)
+    supported = draw.random(400) < 1 / (1 + np.exp(1 - 2 * before))
+
+    found = calibrated(head, Rows(values, supported))
+
+    weights = [item["weight"] for item in found["features"].values()]
+    after = found["intercept"] + values @ np.array(weights)
+    assert (1 / (1 + np.exp(-after))).mean() == pytest.approx(supported.mean(), abs=1e-3)
+    assert (np.argsort(after) == np.argsort(before)).all()
+    assert weights[0] > 0.4  # the labels were drawn with twice the logit

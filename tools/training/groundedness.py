@@ -4,7 +4,11 @@ A head is a logistic regression that combines the verdicts on claims and the wor
 probability. It is fitted on sources on which no network was trained, because networks judge new
 rows worse than the rows that they have seen. Each source has the same weight, and so has each class
 (supported or not) within a source. So the size of a source and its share of supported rows do not
-matter. The development sets are not used.
+matter.
+
+The labels of these sources differ from what "attributable" means. So the probabilities of
+"attributable" are calibrated on a development set with such labels (``CALIBRATED_ON``). The
+development sets are not used otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.metrics.claims import unclaimed
 from q2_metric.metrics.groundedness import evidence
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
@@ -32,13 +38,16 @@ SOURCES: dict[Reading, tuple[str, ...]] = {
     "consistent": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy"),
     "attributable": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy", "propsegment_wiki_dev"),
 }
-"""For each reading (the rule how responses that claim nothing are labelled), the sources on which
+"""For each reading (what "supported" means, see ``ScaleSettings.support``), the sources on which
 its heads are fitted.
 
 They are those sources of ``KEPT_BACK`` (rates.py) whose texts were written by systems. In most of
 the other sources, texts were edited so that shared words say nothing about support, which is not so
 in real responses. In expertqa_attribution, the experts judged by more than the given evidence.
 """
+
+CALIBRATED_ON: dict[Reading, str] = {"attributable": "ais_wow"}
+"""The development set on whose responses the probabilities of a reading are calibrated."""
 
 FEATURES = ("claims", "weakest", "words", "numbers", "phrases", "questions")
 LONGEST = 6000
@@ -77,7 +86,13 @@ def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -
     q2 = Q2.from_preset(preset, dtype=dtype)
     for reading in SOURCES:
         scale = Scale.from_preset(preset, dtype=dtype, support=reading)
-        heads |= of_reading(reading, dict(collect(data, rows, reading, scale, q2)))
+        fitted = of_reading(reading, dict(collect(data, rows, reading, scale, q2)))
+        if reading in CALIBRATED_ON:
+            labelled = read_dev(dev_files()[CALIBRATED_ON[reading]])
+            judged = of_examples([item.example for item in labelled],
+                                 [item.consistent for item in labelled], scale, q2)
+            fitted = {key: calibrated(head, judged) for key, head in fitted.items()}
+        heads |= fitted
     found = {"name": name, "heads": heads}
     out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     hashes.renew(out.parent)
@@ -109,13 +124,22 @@ def collect(
         found = list(read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"))
         if len(found) > rows:
             found = random.Random(5).sample(found, rows)
-        examples = [Example(row["hypothesis"], row["premise"][:LONGEST]) for row in found]
-        scores = zip(found, scale.score(examples), q2.score(examples), strict=True)
-        kept = [(evidence(judged, asked), is_supported(row, reading))
-                for row, judged, asked in scores if judged.value is not None]
-        yield source, Rows(np.array([[values[key] for key in FEATURES] for values, _ in kept]),
-                           np.array([label for _, label in kept]))
-        click.echo(f"{source}: {len(kept)}")
+        rows_of_source = of_examples(
+            [Example(row["hypothesis"], row["premise"][:LONGEST]) for row in found],
+            [is_supported(row, reading) for row in found], scale, q2)
+        yield source, rows_of_source
+        click.echo(f"{source}: {len(rows_of_source.supported)}")
+
+
+def of_examples(
+    examples: Sequence[Example], supported: Sequence[bool], scale: Scale, q2: Q2
+) -> Rows:
+    """The feature values and labels of examples. Examples that claim nothing are left out."""
+    scores = zip(scale.score(examples), q2.score(examples), supported, strict=True)
+    kept = [(evidence(judged, asked), label)
+            for judged, asked, label in scores if not unclaimed(judged.example)]
+    return Rows(np.array([[values[key] for key in FEATURES] for values, _ in kept]),
+                np.array([label for _, label in kept]))
 
 
 def is_supported(row: Mapping[str, Any], reading: Reading) -> bool:
@@ -146,6 +170,26 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
         for name, m, d, w in zip(FEATURES, mean, deviation, model.coef_[0], strict=False)
     }
     return {"intercept": round(float(model.intercept_[0]), 4), "features": features}
+
+
+def calibrated(head: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
+    """The head with its logit replaced by a · logit + b. A logistic regression on labelled rows
+    fits a and b (Platt scaling), so the order of responses does not change."""
+    from sklearn.linear_model import LogisticRegression
+
+    features = head["features"]
+    logits = head["intercept"] + sum(
+        item["weight"] * (rows.values[:, i] - item["mean"]) / item["deviation"]
+        for i, item in enumerate(features.values()))
+    model = LogisticRegression(C=np.inf).fit(logits.reshape(-1, 1), rows.supported)
+    slope, shift = float(model.coef_[0, 0]), float(model.intercept_[0])
+    return {
+        **head,
+        "intercept": round(slope * head["intercept"] + shift, 4),
+        "features": {name: {**item, "weight": round(slope * item["weight"], 4)}
+                     for name, item in features.items()},
+        "calibrated_on": len(rows.supported),
+    }
 
 
 def left_out(sources: Mapping[str, Rows]) -> dict[str, float]:
