@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -83,6 +84,29 @@ def test_tokens_and_operations_are_counted_without_padding() -> None:
     whole = harness.operations("entailment", 100, 100)
     spared = 80 * (2 * 10 * 384**2 + 4 * 100 * 384)
     assert harness.operations("entailment", 100, 20) == whole - spared, "of the last layer"
+
+
+def test_time_of_calls_that_overlap_in_threads_counts_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(harness.time, "perf_counter", lambda: now)
+    clock = harness.Clock()
+
+    def work(entered: threading.Event, leave: threading.Event) -> None:
+        entered.set()
+        leave.wait()
+
+    clocked = clock.wrap(clock.wrap(work))
+    events = [(threading.Event(), threading.Event()) for _ in range(2)]
+    threads = [threading.Thread(target=clocked, args=pair) for pair in events]
+    for now, thread, (entered, _) in zip((0.0, 1.0), threads, events, strict=True):
+        thread.start()
+        entered.wait()
+    for now, thread, (_, leave) in zip((2.0, 3.0), threads, events, strict=True):
+        leave.set()
+        thread.join()
+    assert (clock.seconds, clock.calls) == (3.0, 2)
 
 
 def test_characters_are_as_unsupported_as_the_worst_claim_about_them() -> None:

@@ -15,6 +15,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -105,27 +106,39 @@ def each(work: Callable[[Any], object], parts: Sequence[Sequence[Any]]) -> list[
 
 
 class Clock:
-    """Counts calls of functions and adds up their time. A call inside another one is not counted
-    again."""
+    """Counts calls of functions, and measures the time in which at least one of them runs.
+
+    Calls may run at the same time in several threads. Nested calls count once.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.calls = 0
-        self._depth = 0
+        self._lock = threading.Lock()
+        self._running = 0
+        self._since = 0.0
+        self._own = threading.local()
 
     def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns a function that does the same and adds its time to this clock."""
 
         def clocked(*args: Any, **kwargs: Any) -> Any:
-            self._depth += 1
-            started = time.perf_counter()
+            if getattr(self._own, "runs", False):  # a nested call
+                return function(*args, **kwargs)
+            self._own.runs = True
+            with self._lock:
+                if self._running == 0:
+                    self._since = time.perf_counter()
+                self._running += 1
             try:
                 return function(*args, **kwargs)
             finally:
-                self._depth -= 1
-                if self._depth == 0:
-                    self.seconds += time.perf_counter() - started
+                self._own.runs = False
+                with self._lock:
+                    self._running -= 1
                     self.calls += 1
+                    if self._running == 0:
+                        self.seconds += time.perf_counter() - self._since
 
         return clocked
 
@@ -239,17 +252,20 @@ class Counted:
         self._forward = clock.wrap(forward)
         self._networks = networks
         self.calls = self.rows = self.tokens = self.padded = self.operations = 0
+        self._lock = threading.Lock()
 
     def __call__(self, batch: Any) -> Any:
-        self.calls += 1
-        self.rows += len(batch.lengths)
-        self.tokens += int(batch.lengths.sum())
-        self.padded += batch.ids.size
         hypotheses = batch.query.sum(1).astype(int).tolist()
-        for network in self._networks:
-            for length, hypothesis in zip(batch.lengths.tolist(), hypotheses, strict=True):
-                read = length if network == "reader" else 1 + hypothesis
-                self.operations += operations(network, length, read)
+        needed = sum(
+            operations(network, length, length if network == "reader" else 1 + hypothesis)
+            for network in self._networks
+            for length, hypothesis in zip(batch.lengths.tolist(), hypotheses, strict=True))
+        with self._lock:  # batches run at the same time
+            self.calls += 1
+            self.rows += len(batch.lengths)
+            self.tokens += int(batch.lengths.sum())
+            self.padded += batch.ids.size
+            self.operations += needed
         return self._forward(batch)
 
     def figures(self) -> dict[str, Any]:
