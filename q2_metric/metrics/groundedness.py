@@ -68,11 +68,10 @@ class Head:
             ModelError: the file is missing or has no regression with this name.
         """
         try:
-            content = read_json(path, ModelError)
-            head = content["heads"][which]
+            head = read_json(path, ModelError)["heads"][which]
             features = {name: (float(item["mean"]), float(item["deviation"]), float(item["weight"]))
                         for name, item in head["features"].items()}
-            return cls(str(content["name"]), float(head["intercept"]), features)
+            return cls(str(head["name"]), float(head["intercept"]), features)
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path}: has no groundedness head {which!r} ({error})") from error
 

@@ -89,8 +89,8 @@ def test_tokens_and_operations_are_counted_without_padding() -> None:
 def test_time_of_calls_that_overlap_in_threads_counts_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    now = 0.0
-    monkeypatch.setattr(harness.time, "perf_counter", lambda: now)
+    now = [0.0]
+    monkeypatch.setattr(harness.time, "perf_counter", lambda: now[0])
     clock = harness.Clock()
 
     def work(entered: threading.Event, leave: threading.Event) -> None:
@@ -100,10 +100,12 @@ def test_time_of_calls_that_overlap_in_threads_counts_once(
     clocked = clock.wrap(clock.wrap(work))
     events = [(threading.Event(), threading.Event()) for _ in range(2)]
     threads = [threading.Thread(target=clocked, args=pair) for pair in events]
-    for now, thread, (entered, _) in zip((0.0, 1.0), threads, events, strict=True):
+    for seconds, thread, (entered, _) in zip((0.0, 1.0), threads, events, strict=True):
+        now[0] = seconds
         thread.start()
         entered.wait()
-    for now, thread, (_, leave) in zip((2.0, 3.0), threads, events, strict=True):
+    for seconds, thread, (_, leave) in zip((2.0, 3.0), threads, events, strict=True):
+        now[0] = seconds
         leave.set()
         thread.join()
     assert (clock.seconds, clock.calls) == (3.0, 2)

@@ -79,12 +79,16 @@ class Rows:
 @click.option("--preset", default="bundled", show_default=True)
 @click.option("--dtype", default="float32", show_default=True, help="number format of the network")
 @click.option("--rows", default=300, show_default=True, help="maximum number of rows of a source")
+@click.option("--reading", "readings", multiple=True, type=click.Choice(tuple(SOURCES)),
+              default=tuple(SOURCES),
+              help="fit the heads of this reading alone, and keep the other heads of OUT")
 @click.option("--name", required=True, help="name of the heads in signatures")
 @click.option("--out", type=click.Path(path_type=Path), required=True)
-def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -> None:
-    heads: dict[str, Any] = {}
+def main(data: Path, preset: str, dtype: str, rows: int, readings: Sequence[Reading], name: str,
+         out: Path) -> None:
+    heads: dict[str, Any] = json.loads(out.read_text())["heads"] if out.exists() else {}
     q2 = Q2.from_preset(preset, dtype=dtype)
-    for reading in SOURCES:
+    for reading in readings:
         scale = Scale.from_preset(preset, dtype=dtype, support=reading)
         fitted = of_reading(reading, dict(collect(data, rows, reading, scale, q2)))
         if reading in CALIBRATED_ON:
@@ -92,11 +96,11 @@ def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -
             judged = of_examples([item.example for item in labelled],
                                  [item.consistent for item in labelled], scale, q2)
             fitted = {key: calibrated(head, judged) for key, head in fitted.items()}
-        heads |= fitted
-    found = {"name": name, "heads": heads}
-    out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        heads |= {key: {"name": name, **head} for key, head in fitted.items()}
+    found = json.dumps({"heads": heads}, indent=1)
+    out.write_text(found + "\n", encoding="utf-8")
     hashes.renew(out.parent)
-    click.echo(json.dumps(found, indent=1))
+    click.echo(found)
 
 
 def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
