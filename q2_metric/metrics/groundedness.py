@@ -5,7 +5,8 @@ the claims, how much of the wording occurs in the knowledge, and the scores of Q
 are two definitions of "supported" (``GroundednessSettings.support``). Each has its own
 coefficients, with and without Q²'s questions. The coefficients are fitted on human-labelled sources
 on which no network was trained, each source with the same weight
-(``tools/training/groundedness.py``). The model card lists the coefficients.
+(``tools/training/groundedness.py``). Those of "attributable" are then scaled on a development set
+whose labels mean "attributable". The model card lists the coefficients.
 """
 
 from __future__ import annotations
