@@ -62,7 +62,8 @@ class ScoringOptions:
     """The options ``--q2-…`` that control scoring.
 
     - ``preset``, ``keywords``: models and settings, the arguments of ``load_metrics``.
-    - ``no_claim``: how responses that claim nothing count in means: "zero" or "exclude".
+    - ``no_claim``: how responses without a claim are averaged: as 0 ("zero"), or not at all
+      ("exclude").
     - ``explain``: whether to keep the evidence of scores, for world logs.
     - ``strict``: whether the run stops if a metric fails.
     """
@@ -212,10 +213,13 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
     """A ParlAI metric: the mean of a number, such as "q2", over responses. The responses are scored
     when the mean is read.
 
-    Like every ParlAI metric, a LazyMean behaves as immutable. To make ``a + b`` fast, the sum
-    shares the list of responses of ``a`` and appends to it; each object knows how many items are
-    its own. When a worker process pickles a report, its responses are scored, and only the mean is
-    sent.
+    Like every ParlAI metric, a LazyMean behaves as immutable. To be fast, ``a + b`` appends the
+    responses of ``b`` to the list of ``a``, and the sum uses the same list. ``a`` stores how many
+    items are its own, so ``a`` ignores the items that were appended. If another sum has already
+    extended the list, ``a + b`` copies the items of ``a`` first.
+
+    Pickling a LazyMean scores its responses and keeps only the mean. So a worker process of ParlAI
+    sends means, not responses.
     """
 
     __slots__ = ("_length", "_name", "_responses", "_settled")

@@ -171,7 +171,11 @@ def dev(limit: int | None, **options: Any) -> None:
 @click.argument("result", type=FILE)
 @OUTPUT_OPTIONS
 def render(result: Path, **options: Any) -> None:
-    """Show a RESULT that --out wrote as .json, write it in another format, or draw its figures."""
+    """Print the tables of an earlier run again.
+
+    RESULT is a .json file that the earlier run wrote with --out. Here, --out writes these results
+    in another format, and --figures draws their diagrams.
+    """
     from q2_metric.evaluation.files import read_json
 
     report = read_json(result)

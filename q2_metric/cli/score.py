@@ -144,8 +144,8 @@ RUN_OPTIONS = all_options(
                  help="Print a JSON object instead of the table."),
     click.option(
         "--no-claim", type=click.Choice(get_args(NoClaim)), default=NO_CLAIM, show_default=True,
-        help="How responses that are empty or claim nothing count in means: as 0 (zero), or not "
-        "at all (exclude).",
+        help="How empty responses and responses without a claim are averaged: as 0 (zero), or "
+        "not at all (exclude).",
     ),
     click.option(
         "--fail-under", "--threshold", "thresholds", metavar="[METRIC=]VALUE", multiple=True,

@@ -26,7 +26,8 @@ class Groups:
     Args:
         columns: names of input columns. Output rows hold their values in the field ``other``.
         metrics: names of the metrics.
-        no_claim: how responses that claim nothing count in means: "zero" or "exclude".
+        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
+            ("exclude").
     """
 
     def __init__(

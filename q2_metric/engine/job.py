@@ -83,7 +83,8 @@ class Job:
         calibrations: each is applied to the scores of the metric that it names.
         evidence: if true, metrics that support it also return, for each claim, the sentence of the
             knowledge that decides it.
-        no_claim: how responses that claim nothing count in means: "zero" or "exclude".
+        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
+            ("exclude").
         texts: if true, output rows also contain the response, the knowledge and the history.
         raw_csv: if true, texts in csv are written unchanged. Otherwise, a text that a spreadsheet
             might run as a formula gets a ' in front.

@@ -152,7 +152,8 @@ complete output does not depend on them."""
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yields (key, old value, new value) of each key whose values differ, as texts."""
+    """For each key whose value differs between ``old`` and ``new``, yields three texts: the key,
+    the old value and the new value. A missing value is given as "not given"."""
     for name in dict.fromkeys([*old, *new]):
         was, given = old.get(name), new.get(name)
         if was != given:

@@ -31,7 +31,8 @@ def grounded(
         knowledge: name of the field in a sample's metadata that contains the knowledge: a text or a
             list of passages.
         history: name of the field in a sample's metadata that contains the earlier turns, if any.
-        no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
+        no_claim: how answers without a claim are averaged: as 0 ("zero"), or not at all
+            ("exclude").
         settings: ``preset``, ``device`` and the settings of the metrics.
 
     Raises:

@@ -43,7 +43,7 @@ class Judge:
     Args:
         metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
             and scale.
-        no_claim: how a response that claims nothing counts: as 0 ("zero", the default), or not at
+        no_claim: how responses without a claim are averaged: as 0 ("zero", the default), or not at
             all ("exclude").
         settings: keywords of :func:`q2_metric.scoring.load`: ``preset``, ``device``, ….
         strict: if true, an error is raised if a metric fails on all rows. Otherwise the error is

@@ -62,7 +62,8 @@ def grounded(
     Args:
         metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
             and scale.
-        no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
+        no_claim: how answers without a claim are averaged: as 0 ("zero"), or not at all
+            ("exclude").
         settings: ``preset``, ``device`` and the settings of the metrics.
 
     Raises:

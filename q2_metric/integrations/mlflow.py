@@ -31,8 +31,8 @@ def grounded_scorer(
     Args:
         metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
             and scale.
-        no_claim: how responses that claim nothing count: as 0 ("zero") or not at all
-            ("exclude": no feedback).
+        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
+            ("exclude"; they then get no feedback).
         settings: ``preset``, ``device`` and the settings of the metrics.
 
     Raises:

@@ -18,8 +18,8 @@ class GroundedMean(Metric):  # type: ignore[misc]
     Args:
         metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
             and scale.
-        no_claim: how responses that claim nothing count: as 0 ("zero"), so that a model gains
-            nothing by saying nothing, or not at all ("exclude").
+        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
+            ("exclude"). With "zero", a model gains nothing by saying nothing.
         strict: if true, an error is raised if a metric fails on a batch. Otherwise the error is
             logged, and the batch does not count in the mean.
         keywords: keywords of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``

@@ -139,8 +139,11 @@ class MentionFinder:
 
     @staticmethod
     def cached(matching: Matching) -> Callable[[Pool], MentionFinder]:
-        """Returns a function that makes the finder of a knowledge pool. It keeps the finders of the
-        last pools and returns them again."""
+        """Returns a function that creates the MentionFinder of a knowledge pool.
+
+        The function caches the finders of the four pools that were used last. For one of these
+        pools, it returns the cached finder.
+        """
         return lru_cache(maxsize=4)(lambda pool: MentionFinder(pool, matching))
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:

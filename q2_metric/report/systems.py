@@ -46,7 +46,7 @@ class SystemRun:
 
     @property
     def no_claim(self) -> NoClaim:
-        """How responses that claim nothing count in the means: "zero" or "exclude"."""
+        """How responses without a claim are averaged: as 0 ("zero"), or not at all ("exclude")."""
         signed = (parse(score.signature)[1] for score in self.scores if score.signature)
         return check_no_claim(next((one.get("no_claim") for one in signed), None))
 

@@ -71,7 +71,7 @@ class Aggregate:
 
     Args:
         metrics: names of the metrics. Their columns exist even if no row was added.
-        no_claim: how responses that claim nothing count in means: as 0 ("zero"), or not at all
+        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
             ("exclude").
     """
 
@@ -112,10 +112,11 @@ class Aggregate:
         return self._shares[name] if name in SHARES else Mean.of(self._values[name])
 
     def compute(self) -> dict[str, float | None]:
-        """The means of all metrics in [0, 1], by name; ``None`` if no response has a value.
+        """Computes the mean of each score column and each share of responses, by name.
 
-        The names are those of the metrics' columns ("q2") and of shares of responses ("no_claim",
-        "coverage"). If a metric asks questions, there is also "no_answer_rate".
+        Each mean is in [0, 1], or ``None`` if no response has a value. The names are those of the
+        metrics' columns ("q2") and of shares of responses ("no_claim", "coverage"). If a metric
+        asks questions, there is also "no_answer_rate".
         :class:`~q2_metric.types.SystemScore` describes these values.
         """
         values = {name: self.mean(name).value for name in (*self._values, *self._shares)}
@@ -181,7 +182,7 @@ def system_score(
         scores: the scores of all responses by this metric.
         signature: signature of the metric. The signature of the result also says how the mean was
             computed (:func:`sign`).
-        no_claim: how responses that claim nothing count in the mean: as 0 ("zero"), or not at all
+        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
             ("exclude").
         n_bootstrap: number of resamples for the interval; 0 for no interval.
         seed: seed of the resampling.
@@ -201,8 +202,9 @@ def sign(
     """Turns the signature of a metric (the line that records its models and settings) into that of
     the metric's mean score.
 
-    The new signature also records how responses that claim nothing count, and the number of
-    bootstrap resamples and their seed, if they are not the defaults. The result for "" is "".
+    The new signature also records how responses without a claim are averaged. It records the number
+    of bootstrap resamples and their seed only if they differ from the defaults. The result for ""
+    is "".
 
     >>> sign("q2|version:1", "zero")
     'q2|version:1|no_claim:zero'
@@ -218,11 +220,11 @@ def sign(
 
 
 def signatures(metrics: Iterable[Metric], no_claim: NoClaim) -> dict[str, str]:
-    """For each metric's mean score, a line of text that records how it was computed (its
-    signature): metric, version, models, settings, and how responses that claim nothing count.
+    """For each metric, by name, the signature of its mean score: a line of text that records how
+    the mean was computed.
 
-    ``no_claim`` says how they count: as 0 ("zero") or not at all ("exclude"). The keys are the
-    names of the metrics.
+    The line contains the metric, version, models, settings, and how responses without a claim are
+    averaged. ``no_claim`` says how: as 0 ("zero"), or not at all ("exclude").
     """
     return {metric.name: sign(metric.signature, no_claim) for metric in metrics}
 

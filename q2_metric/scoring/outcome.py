@@ -14,7 +14,7 @@ from q2_metric.rows.fields import ERROR, FALLBACK, QUESTIONS, REASON
 from q2_metric.types import Comparison, Example, Reason, Score
 
 NoClaim = Literal["zero", "exclude"]
-"""How a response that claims nothing counts in a mean: as 0, or not at all."""
+"""How responses without a claim are averaged: as 0 ("zero"), or not at all ("exclude")."""
 
 NO_CLAIM: NoClaim = "zero"
 """The default in all commands and integrations. With "zero", all systems are averaged over the same
@@ -48,12 +48,12 @@ def check_no_claim(value: object) -> NoClaim:
 
 
 def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> float | None:
-    """The value with which a response counts in a mean; ``None`` if it does not count.
+    """The number that is averaged for one response. ``None`` if the response is left out of means.
 
     Args:
         value: the response's score.
         reason: why the response has no score; ``None`` if it has one.
-        no_claim: how responses that claim nothing count, including blank responses: as 0 ("zero"),
+        no_claim: how responses without a claim, including blank ones, are averaged: as 0 ("zero"),
             or not at all ("exclude").
     """
     if reason in CLAIMLESS:
@@ -90,11 +90,11 @@ class Outcome:
                    score.reason, score.fallback, len(how), how.count("no_answer"))
 
     def numbers(self, no_claim: NoClaim) -> dict[str, float | None]:
-        """The value with which the response counts in each mean of the metric, such as
+        """For each mean of the metric, by name, the number that is averaged for this response:
         ``{"q2": 0.5, "q2_no_nli": 0.4, "coverage": 1.0, "fallback": 0.0, "no_claim": 0.0}``.
 
-        The value is ``None`` if the response does not count. In the share of responses with a
-        property, such as "no_claim", a response counts as 1 or 0. Metrics that ask questions have
+        The number is ``None`` if the response is left out of that mean. For a share of responses
+        with a property, such as "no_claim", the number is 1 or 0. Metrics that ask questions have
         "coverage" (a valid question was found) and "fallback" (none was found, and the response was
         judged as a whole). Metrics that judge claims have "no_claim" (the response claims nothing).
         """
@@ -137,10 +137,11 @@ def of_row(row: Mapping[str, Any]) -> list[Outcome]:
 
 
 def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | None]:
-    """The value with which one response counts in each mean of all metrics, by the mean's name.
+    """For each mean of all metrics, by name, the number that is averaged for one response.
 
-    ``outcomes`` are the response's outcomes by all metrics (:meth:`Outcome.numbers`). If several
-    metrics have the same share, its value comes from the first metric that scored the response.
+    ``outcomes`` has one outcome of this response for each metric (:meth:`Outcome.numbers`). If
+    several metrics have the same share, the number comes from the first metric that scored the
+    response.
     """
     first: dict[str, float | None] = {}
     for outcome in outcomes:
@@ -151,14 +152,21 @@ def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | 
 
 
 def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | None]:
-    """The value with which a score by the metric ``name`` counts in each of the metric's means
-    (:meth:`Outcome.numbers`)."""
+    """For each mean of a metric, by name, the number that is averaged for one response: its score,
+    or 1 or 0 in a share of responses. ``None`` if the response is left out of that mean.
+
+    Args:
+        score: the score of the response by this metric.
+        name: the name of the metric.
+        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
+            ("exclude").
+    """
     return Outcome.of(score, name).numbers(no_claim)
 
 
 def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
-    """The value with which one response counts in each mean, from its scores by the metric's name
-    (:func:`merged`)."""
+    """For each mean of all metrics, by name, the number that is averaged for one response
+    (:func:`merged`). ``scores`` has the response's score by each metric."""
     return merged(of_scores(scores), no_claim)
 
 

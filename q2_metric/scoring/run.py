@@ -28,7 +28,7 @@ class ScoredRows:
         metrics: the loaded metrics.
         rows: the responses with their knowledge.
         scores: for each row, its scores by the metric's name.
-        no_claim: how responses that claim nothing count in means: as 0 ("zero"), or not at all
+        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
             ("exclude").
 
     Attributes:
@@ -80,8 +80,8 @@ class ScoredRows:
         return self.aggregate.compute()
 
     def signatures(self) -> dict[str, str]:
-        """For each metric, by name, a line of text that records how its mean score was computed
-        (its signature): version, models, settings, and how responses that claim nothing count."""
+        """For each metric, by name, the signature of its mean score: a line of text that records
+        version, models, settings, and how responses without a claim are averaged."""
         return signatures(self.metrics, self.no_claim)
 
     def claims(self) -> list[list[dict[str, Any]]]:

@@ -46,7 +46,9 @@ def verdict_of(response: str) -> Verdict | None:
 
 
 def last_question(text: str) -> str:
-    """The last sentence of a text if it is a question, without "and" or "please"; otherwise "".
+    """If the last sentence of a text is a question, returns this question. Otherwise returns "".
+
+    Words such as "and", "ok" and "please" are removed from the start of the question.
 
     >>> last_question("I like towers. And when was it built?")
     'when was it built?'

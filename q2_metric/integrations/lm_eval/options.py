@@ -38,7 +38,7 @@ class Options:
         metrics: names of the metrics (option ``metrics``).
         preset: name of the preset (option ``preset``).
         evidence: whether to find the sentence that decides each claim (``metric_evidence``).
-        no_claim: how answers that claim nothing count (``metric_no_claim``).
+        no_claim: how answers without a claim are averaged (``metric_no_claim``).
         keywords: keywords of ``load_metrics``. The options are ``metric_device``,
             ``metric_decoding`` and so on. The default device is the CPU, because the evaluated
             model uses the GPU. Options that name a model have no prefix (``reader_model``).

@@ -80,8 +80,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             of the response, for a decoder too.
         prefix: prefix of the logged names. An evaluation whose ``metric_key_prefix`` is neither
             this prefix nor "eval" is ignored, because it evaluates other rows.
-        no_claim: how responses that claim nothing count: as 0 ("zero"), so that a model gains
-            nothing by saying nothing, or not at all ("exclude").
+        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
+            ("exclude"). With "zero", a model gains nothing by saying nothing.
         strict: if true, the training ends with an error if a metric fails. Otherwise the error is
             logged, and the metric's values are NaN.
         settings: ``preset``, ``device`` and settings of the metrics, as for

@@ -247,7 +247,7 @@ def _is_past(tree: Tree, verb: Word) -> bool:
 
 
 def _has_ended(tree: Tree, verb: Word) -> bool:
-    """Whether the sentence says until when the verb was true: "it was the longest until 1964"."""
+    """Whether the verb is said to be true only until a time: "it was the longest until 1964"."""
     return any(
         child.lower in ENDINGS or any(below.lower in ENDINGS for below in tree.children[child.i])
         for child in tree.children[verb.i])

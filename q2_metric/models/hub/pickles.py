@@ -60,7 +60,11 @@ def _named() -> list[str]:
 
 
 def trusted(name: str) -> bool:
-    """Whether the model is a published model of a preset, named without a revision."""
+    """Whether a model's pickle is trusted because of the model's name.
+
+    True if ``name`` is exactly the Hub name of a preset's model ("owner/model"), without a
+    revision, and is not a local folder.
+    """
     return name in published() and not is_folder(name)
 
 

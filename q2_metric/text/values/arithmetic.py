@@ -227,10 +227,12 @@ def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Valu
 
 
 def _lasted(claim: str, own: Sequence[Value], known: Sequence[Value]) -> bool | None:
-    """Whether a duration such as "for 20 years" agrees with two years, such as 1990 and 2010.
+    """Whether the duration in a claim ("for 20 years") fits the time between the two years in the
+    knowledge ("from 1990 to 2010").
 
-    ``own`` has the values of the claim, and ``known`` those of the knowledge. ``None`` if the claim
-    has no duration, or if the knowledge does not have exactly two years.
+    ``own`` has the values of the claim, and ``known`` those of the knowledge. The result is
+    ``None`` if the claim's only value is not a duration of whole years. It is also ``None`` if the
+    knowledge does not contain exactly two years, or states a duration itself.
     """
     if len(own) != 1 or own[0].kind != "quantity" or "time" not in own[0].unit:
         return None
