@@ -2,7 +2,7 @@
 
 We call such a definition a reading. There are two. With "consistent", chat and opinion do not
 count. With "attributable" (AIS, BEGIN, FaithDial), the knowledge must contain every statement, and
-a response that claims nothing is not supported.
+a response without a claim is not supported.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
     """A DeepEval metric that measures whether the context supports ``actual_output``.
 
     The context is ``retrieval_context`` or, if that is missing, ``context``. A response that is
-    empty or claims nothing gets 0 and fails. After :meth:`measure`, ``reason`` contains the
+    empty or without a claim gets 0 and fails. After :meth:`measure`, ``reason`` contains the
     unsupported claims and then the other evidence. ``unsupported`` contains these claims as
     objects, with the same fields as in ``q2 score --out``. ``score_breakdown`` contains all numbers
     that the metric computes.

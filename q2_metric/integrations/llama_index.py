@@ -18,8 +18,8 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
     language model.
 
     It can be used wherever ``FaithfulnessEvaluator`` can, for example in ``BatchEvalRunner``. The
-    feedback begins with the unsupported claims. A response that is empty or claims nothing gets the
-    score 0 and does not pass.
+    feedback begins with the unsupported claims. A response that is empty or without a claim gets
+    the score 0 and does not pass.
 
     Args:
         metric: name of the metric: "groundedness", "scale", "q2", ….

@@ -15,9 +15,9 @@ from q2_metric.text.given import kind
 class Reward:
     """A reward function: rewards completions that the knowledge of their row supports.
 
-    A completion that is empty or claims nothing gets the reward 0. If the knowledge is blank or the
-    metric fails on a completion, the reward is ``None``, and the trainer leaves the completion out.
-    All completions of a step are scored in one batch. The trainer logs the mean reward as
+    A completion that is empty or without a claim gets the reward 0. If the knowledge is blank or
+    the metric fails on a completion, the reward is ``None``, and the trainer leaves the completion
+    out. All completions of a step are scored in one batch. The trainer logs the mean reward as
     ``rewards/NAME/mean``. If the trainer offers ``log_metric``, the shares of completions
     ``NAME/no_claim``, ``NAME/coverage`` and ``NAME/fallback`` are logged too.
 

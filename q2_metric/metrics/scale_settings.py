@@ -55,7 +55,7 @@ class ScaleSettings:
             support is e, because its "No" does not tell neutral from contradiction.
         chat: "keep" sentences that claim nothing (the paper), "skip" them if another sentence
             claims something, or "score" responses that claim nothing too. "score" is what the
-            authors' programs do. With "keep" or "skip", a response that claims nothing has no
+            authors' programs do. With "keep" or "skip", a response without a claim has no
             score.
         markup: "keep", as in the papers, or "skip" what claims nothing: citation marks, HTML,
             Markdown and list numbers. With "skip", each table cell and each JSON value of the

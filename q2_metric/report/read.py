@@ -215,9 +215,10 @@ def _unescaped(cell: object) -> object:
 
 
 def _no_claim(path: str) -> NoClaim:
-    """How the run counted responses that claim nothing in means: "zero" or "exclude".
+    """How the run averaged responses without a claim: as 0 ("zero"), or not at all ("exclude").
 
-    The manifest of the file of scores says so. If it does not, the default is returned.
+    The value is read from the manifest of the file of scores. If it is missing there, the default
+    is returned.
     """
     try:
         return check_no_claim(_setting(path, "no_claim"))

@@ -104,7 +104,7 @@ def main(data: Path, preset: str, dtype: str, rows: int, readings: Sequence[Read
 
 
 def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
-    """Fits two heads for a reading (a rule how responses that claim nothing are labelled).
+    """Fits two heads for a reading (a rule that says how responses without a claim are labelled).
 
     One uses all features, the other all but the last, which is that of Q²'s questions. Returns
     them by name.
