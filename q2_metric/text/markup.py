@@ -18,8 +18,8 @@ _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 _WHOLE = (
     # A model's reasoning before its answer. The opening tag may be missing because the chat
     # template contains it. The closing tag may be missing because of a token limit.
-    re.compile(r"(?:<think(?:ing)?>|\A)(?:(?!</?think(?:ing)?>).)*+</think(?:ing)?>"
-               r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*+\Z", re.DOTALL | re.IGNORECASE),
+    re.compile(r"(?:<think(?:ing)?>|\A)(?:(?!</?think(?:ing)?>).)*</think(?:ing)?>"
+               r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*\Z", re.DOTALL | re.IGNORECASE),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
     re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE),
     re.compile(rf"\[\s*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\](?!\()|\[citation needed\]",

@@ -15,10 +15,10 @@ MAX_SENTENCE = 2000
 """Maximum characters of a sentence. A longer sentence is cut at a blank, so that any text can be
 parsed."""
 
-# Possessive quantifiers, which start only at the beginning of a run of marks. Otherwise
-# backtracking would take exponential time.
+# A match starts only at the beginning of a run of marks. Otherwise a long run would take quadratic
+# time.
 _ENDING = re.compile(
-    r"(?:(?<![.!?…])[.!?…]++(?:\s[.!?…]++)*(?:\s?[\"'”’)\]»]+(?=\s|$))?(?=\s|$))|\n\s*"
+    r"(?:(?<![.!?…])[.!?…]+(?:\s[.!?…]+)*(?:\s?[\"'”’)\]»]+(?=\s|$))?(?=\s|$))|\n\s*"
     r"|(?<=[^\W\d_]{2})\.(?=[^\W\d_]{2})"  # a full stop without a blank
 )
 _GLUED = re.compile(r"([^\W\d_]+)(?=[\s,;:'’!?]|\.?(?:\s|$))")

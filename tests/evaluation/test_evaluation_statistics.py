@@ -214,7 +214,7 @@ def test_share_interval() -> None:
         (lambda: st.detection([1, 0], [math.nan, 0.2]), "not a finite number"),
         (lambda: st.spearman([1, 2], [1, 2]), "3 pairs"),
         (lambda: st.pearson([1, 2, 3], [1, 1, 1]), "all values are equal"),
-        (lambda: st.system_correlation([1.0], [0.1, 0.2]), "no pairs"),
+        (lambda: st.system_correlation([1.0], [0.1, 0.2]), "one of both"),
         (lambda: st.robustness([], [0.1]), "consistent and inconsistent"),
         (lambda: st.ece([1], [1.5]), r"\[0, 1\]"),
         (lambda: st.ece([], []), "needs at least one response"),

@@ -32,6 +32,8 @@ class Served:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "q2_metric", "serve", "--port", "0"], cwd=folder, text=True,
             stderr=subprocess.PIPE,
+            # A process that was started in the background of a shell ignores Ctrl-C.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
             env={**os.environ, "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache"),
                  "Q2_NO_REGISTER": "1"})
         assert self.process.stderr is not None
