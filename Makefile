@@ -16,13 +16,14 @@ demo: $(VENV)/demo.done
 	@echo "  $(BIN)/q2 explain --response \"it opened in 1901 .\" --knowledge \"It opened in 1889.\""
 
 # Two processes, each test file in one of them: hardly any test keeps two cores busy by itself.
+# The files stay in their order: otherwise those with few, slow tests come last.
 WORKERS ?= 2
 test: $(VENV)/test.done
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # What needs no torch, Ray, framework or browser: under a minute.
 test-fast: $(VENV)/test.done
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  -m "not slow and not gpu and not browser and not plugins"
 
 lint: $(VENV)/test.done
