@@ -295,3 +295,18 @@ def test_a_calibrated_head_gives_the_share_of_supported_responses_and_keeps_thei
     assert (1 / (1 + np.exp(-after))).mean() == pytest.approx(supported.mean(), abs=1e-3)
     assert (np.argsort(after) == np.argsort(before)).all()
     assert weights[0] > 0.4  # the labels were drawn with twice the logit
+
+
+def test_a_response_in_which_no_claim_is_found_is_left_out_of_the_fit() -> None:
+    from q2_metric.types import Claim, Example, Judgement, Score
+    from tools.training.groundedness import FEATURES, of_examples
+
+    class Judging:
+        def score(self, examples: list[Example]) -> list[Score]:
+            claim = Judgement(Claim("It is old.", 0, 10), 0.9, "supported")
+            return [Score(examples[0], None, reason="no_claim"), Score(examples[1], 0.9, (claim,))]
+
+    examples = [Example("The old one.", "It is old."), Example("It is old.", "It is old.")]
+    judging: Any = Judging()
+    rows = of_examples(examples, [False, True], judging, judging)
+    assert (rows.values.shape, rows.supported.tolist()) == ((1, len(FEATURES)), [True])

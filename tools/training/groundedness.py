@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,7 @@ def main(data: Path, preset: str, dtype: str, rows: int, readings: Sequence[Read
 
 
 def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
-    """Fits two heads for a reading (a rule that says how responses without a claim are labelled).
+    """Fits two heads for a reading, a definition of "supported".
 
     One uses all features, the other all but the last, which is that of Q²'s questions. Returns
     them by name.
@@ -138,10 +138,10 @@ def collect(
 def of_examples(
     examples: Sequence[Example], supported: Sequence[bool], scale: Scale, q2: Q2
 ) -> Rows:
-    """The feature values and labels of examples. Examples that claim nothing are left out."""
+    """The feature values and labels of examples. Examples without a claim are left out."""
     scores = zip(scale.score(examples), q2.score(examples), supported, strict=True)
     kept = [(evidence(judged, asked), label)
-            for judged, asked, label in scores if not unclaimed(judged.example)]
+            for judged, asked, label in scores if judged.evidence and not unclaimed(judged.example)]
     return Rows(np.array([[values[key] for key in FEATURES] for values, _ in kept]),
                 np.array([label for _, label in kept]))
 
@@ -176,22 +176,27 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
     return {"intercept": round(float(model.intercept_[0]), 4), "features": features}
 
 
+def logits(head: Mapping[str, Any], rows: Rows) -> NDArray[np.float64]:
+    """The logit of each row by a head, (rows,)."""
+    features: Iterable[dict[str, float]] = head["features"].values()
+    mean, deviation, weight = (np.array([item[key] for item in features])
+                               for key in ("mean", "deviation", "weight"))
+    found: NDArray[np.float64] = head["intercept"] + (rows.values - mean) / deviation @ weight
+    return found
+
+
 def calibrated(head: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
     """The head with its logit replaced by a · logit + b. A logistic regression on labelled rows
     fits a and b (Platt scaling), so the order of responses does not change."""
     from sklearn.linear_model import LogisticRegression
 
-    features = head["features"]
-    logits = head["intercept"] + sum(
-        item["weight"] * (rows.values[:, i] - item["mean"]) / item["deviation"]
-        for i, item in enumerate(features.values()))
-    model = LogisticRegression(C=np.inf).fit(logits.reshape(-1, 1), rows.supported)
+    model = LogisticRegression(C=np.inf).fit(logits(head, rows).reshape(-1, 1), rows.supported)
     slope, shift = float(model.coef_[0, 0]), float(model.intercept_[0])
     return {
         **head,
         "intercept": round(slope * head["intercept"] + shift, 4),
         "features": {name: {**item, "weight": round(slope * item["weight"], 4)}
-                     for name, item in features.items()},
+                     for name, item in head["features"].items()},
         "calibrated_on": len(rows.supported),
     }
 
@@ -204,10 +209,8 @@ def left_out(sources: Mapping[str, Rows]) -> dict[str, float]:
     found = {}
     for name, rows in sources.items():
         if len(set(rows.supported.tolist())) == 2:
-            head = fit([other for key, other in sources.items() if key != name])["features"]
-            logits = sum(head[key]["weight"] * (rows.values[:, i] - head[key]["mean"])
-                         / head[key]["deviation"] for i, key in enumerate(head))
-            found[name] = round(float(roc_auc_score(rows.supported, logits)), 3)
+            head = fit([other for key, other in sources.items() if key != name])
+            found[name] = round(float(roc_auc_score(rows.supported, logits(head, rows))), 3)
     return {**found, "mean": round(sum(found.values()) / len(found), 3)}
 
 
