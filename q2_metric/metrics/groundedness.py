@@ -244,13 +244,14 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     Returns:
         ``claims`` is the mean logit of the claims' support, and ``weakest`` the smallest logit.
             ``words``, ``numbers`` and ``phrases`` are the shares of
-            :class:`q2_metric.text.overlap.Overlap`. With ``asked``, ``questions`` is the mean of
-            the expected scores of Q²'s questions and of :data:`PRIOR`.
+            :class:`q2_metric.text.overlap.Overlap` for the words of the claims. With ``asked``,
+            ``questions`` is the mean of the expected scores of Q²'s questions and of
+            :data:`PRIOR`.
     """
     claims = list(map(_logit, distinct(
         item for item in judged.evidence if isinstance(item, Judgement))))
     known = judged.example.knowledge
-    shared = overlap(in_notation_of(known, _stated(judged) or judged.example.response), known)
+    shared = overlap(in_notation_of(known, _stated(judged) or _claimed(judged)), known)
     numbers = {
         "claims": math.fsum(claims) / len(claims),
         "weakest": min(claims),
@@ -262,6 +263,17 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
         scores = [_expected(item) for item in asked.evidence if isinstance(item, Comparison)]
         numbers["questions"] = (math.fsum(scores) + PRIOR) / (len(scores) + 1)
     return numbers
+
+
+def _claimed(judged: Score) -> str:
+    """The response without the words that belong to no claim, such as chat and "I know that"."""
+    places = sorted((item.claim.start, item.claim.end) for item in judged.evidence
+                    if isinstance(item, Judgement))
+    pieces, done = [], 0
+    for start, end in places:  # claims may be nested, and each word counts once
+        pieces.append(judged.example.response[max(start, done):end])
+        done = max(done, end)
+    return " ".join(pieces)
 
 
 def _stated(judged: Score) -> str | None:

@@ -64,6 +64,7 @@ _BY_ITSELF = re.compile(
     r"(?: (?:to (?:answer|say|tell|determine)|about|on|regarding|concerning)\b.*)?"
     r"|(?:there is )?(?:no|not enough|insufficient) (?:information|context)"
     r"(?: (?:is |was )?(?:available|provided|given|found)| to (?:answer|say|tell|determine)\b.*)?"
+    r"|(?:it is|it's) (?:hard|difficult|impossible) to (?:say|tell|know)(?: for sure)?"
     r"|unanswerable|(?:this|the) question (?:ca(?:n ?not|n't) be answered|is unanswerable)"
     rf"|not {_HOW}(?:mentioned|stated|specified|provided|given)(?: {_IN} (?:{_TEXT}))?"
     r"|no answer(?: (?:was |is )?(?:found|available|given|provided))?"

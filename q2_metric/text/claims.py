@@ -32,8 +32,8 @@ gone went come comes coming came let lets
 """.split())
 
 _SMALL_TALK = """
-yes yeah yep yup nope nah ok okay alright sure right true correct well oh ah wow hey hi hello bye
-goodbye welcome please thanks thank thx ty cheers sorry excuse pardon congrats congratulations
+yes yeah yea yep yup nope nah ok okay alright sure right true correct well oh ah wow hey hi hello
+bye goodbye welcome please thanks thank thx ty cheers sorry excuse pardon congrats congratulations
 greetings morning afternoon evening night hmm lol omg oops gosh gee goodness god heck damn dang
 indeed cool nice neat great good better best fine bad worse worst awesome amazing fantastic
 wonderful excellent lovely perfect brilliant incredible unbelievable fascinating interesting
@@ -159,10 +159,11 @@ def _states(part: str) -> bool:
 
 
 def _any_content(words: Sequence[str]) -> bool:
-    return any(_is_content(word) for word in words)
+    return any(is_content(word) for word in words)
 
 
-def _is_content(word: str) -> bool:
+def is_content(word: str) -> bool:
+    """Whether a word, in lower case, states something: no sound and not in :data:`NOT_CLAIMED`."""
     stem = CONTRACTED.sub("", word)
     return not (
         stem in NOT_CLAIMED

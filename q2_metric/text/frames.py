@@ -15,15 +15,31 @@ _TEXT = (r"(?:the|this|that|your|these) (?:\w+ )?(?:text|passage|document|articl
 
 _OPENING = re.compile(
     r"[\s,;:.!–—-]+"
-    r"|(?:yes|yeah|yep|yup|no|nope|nah|oh|ah|wow|well|so|and|but|ok|okay|sure|actually|also|indeed"
-    r"|true|right|correct|hmm|haha|lol|hi|hello|hey|cool|nice|great|fun fact|however|in fact"
+    r"|(?:yes|yeah|yea|yep|yup|no|nope|nah|oh|ah|wow|well|so|and|but|ok|okay|sure|actually|also"
+    r"|indeed|true|right|correct|hmm|haha|lol|hi|hello|hey|cool|nice|great|fun fact|however|in fact"
     r"|of course|absolutely|definitely|exactly|plus|anyway|really|interestingly|apparently"
     r"|basically|honestly|that(?:'s| is) (?:true|right|correct|cool|great|interesting|awesome|nice"
-    r"|good|a good point))"
-    r"\b(?=\s*[,.!:;]|\s+(?:yes|yeah|no|but|and|i|it|they|he|she|there|the|that)\b)",
+    r"|good|a good point)|(?:un)?fortunately|sadly|luckily|thankfully|surprisingly|funnily|funny"
+    r"|personally|to be (?:honest|fair|exact|precise)|believe it or not|in my (?:\w+ )?opinion"
+    r"|by the way|btw)(?: enough)?"
+    r"\b(?=\s*[,.!:;]|\s+(?:yes|yeah|no|but|and|i|its?|they|he|she|there|the|that)\b)",
     re.IGNORECASE,
 )
-"""Matches answers and sounds before a claim: "yes,", "oh, that's true, but"."""
+"""Matches answers, sounds and feelings before a claim: "yes,", "oh, that's true, but", "sadly,"."""
+
+_GOOD = (r"(?:(?:so|very|really|quite|pretty|also|kind of|rather|truly|just) )*"
+         r"(?:a shame|a pity|sad|great|good|nice|cool|crazy|funny|fun|amazing|awesome|incredible"
+         r"|wonderful|interesting|fascinating|impressive|surprising|unfortunate|strange|weird|odd"
+         r"|hard to believe|best|coolest|worst)")
+"""Words of feeling for a fact that the speaker takes as true, as in "it's a shame that"."""
+
+_SOURCE = (r"(?:as far as (?:i|we)(?:'m| am|'re| are)? (?:know|can tell|remember|recall|aware)"
+           r"|from what (?:i|we)(?:'ve| have| can)? (?:know|read|heard|hear|understand|remember"
+           r"|gather|see|saw|seen|learned|tell)"
+           r"|if (?:i|we) (?:remember|recall)(?: (?:it|this))?(?: (?:correctly|right|well))?"
+           r"|if (?:i'm|i am) not (?:mistaken|wrong)|if memory serves(?: me(?: \w+)?)?"
+           r"|to (?:my|the best of my) knowledge)")
+"""Phrases that say how the speaker knows a claim, before or after it: "as far as I know"."""
 
 _FRAME = re.compile(
     # I do know that, as an AI assistant I can tell you that
@@ -32,13 +48,33 @@ _FRAME = re.compile(
     r"(?:sure|know|knew|think|believe|heard|hear|read|guess|tell you|say|bet|remember|understand"
     r"|see|learned|found out|confirm|mention|assume|suppose|aware|glad|surprised)"
     r"(?: to know| about it)? that\s"
-    r"|it(?:'s| is) (?:true|correct|known|interesting|funny|amazing|important to note"
-    r"|worth noting) that\s"
+    rf"|(?:it(?:'s| is)|(?:i|we) (?:find|found|think) it(?:'s| is)?) (?:true|correct|known|{_GOOD}"
+    r"|important to note|worth noting) that\s"
+    rf"|isn't it {_GOOD} that\s"
+    rf"|(?:what(?:'s| is) {_GOOD}|the {_GOOD} (?:thing|part|fact|news))(?: about \w+)? is that\s"
+    r"|(?:i|we)(?: \w+)? (?:like|love|enjoy|hate|appreciate) (?:the fact that\s"
+    r"|(?:it )?that\s(?=(?:it|they|he|she|there|the|you)\b))"
+    r"|(?:(?:i|we)(?: was| were|'m| am|'re| are)|you (?:may|might|will|would) be)(?: \w+)? "
+    r"(?:surprised|interested|glad|happy|shocked|excited|pleased) to "
+    r"(?:know|learn|hear|find out|read|see|discover)(?: that)?\s"
+    r"|(?:all (?:i|we) (?:do )?know|(?:my|the) (?:\w+ )?(?:understanding|guess|answer|point)) is"
+    r" that\s"
+    r"|(?:please )?(?:note|keep in mind|be aware) that\s"
+    r"|it says (?:here |there )?that\s"
+    rf"|{_SOURCE},?\s"
     r"|(?:did|do) (?:you|u) (?:ever )?(?:know|hear|realize|realise)(?: that)?\s(?!if|whether|about)"
     rf"|(?:according to|based (?:only |solely )?on|as stated in|from) {_TEXT},? "
     rf"|{_TEXT} (?:says|states|mentions|notes|indicates|explains|reports|shows|confirms) that ",
     re.IGNORECASE,
 )
+
+_ENDING = re.compile(
+    rf"(?:,? (?:lol|haha|btw|by the way|{_SOURCE})"
+    r"|(?:,|(?<!\bthan)(?<!\bwhat)(?<!\bhow)(?<!\bas)) (?:i|we) (?:think|believe|guess|suppose))"
+    r"(?=[\s.!)]*$)",
+    re.IGNORECASE,
+)
+"""Matches a frame after a claim: ", I think"."""
 
 _PRESENTING = re.compile(
     r"(?:sure |certainly |ok )?(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)) "
@@ -78,9 +114,20 @@ def frame(text: str) -> int:
     return end
 
 
+def ending(text: str) -> int:
+    """The number of characters before a frame at the end of a text; without one, the text's length.
+
+    >>> ending("It is red, I think."), ending("It is red.")
+    (9, 10)
+    """
+    match = _ENDING.search(text)
+    return match.start() if match else len(text)
+
+
 def is_framed(text: str) -> bool:
-    """Whether a text starts with a frame, such as "I know that". "Yes," alone is no frame."""
-    return frame(text) > opening(text)
+    """Whether a text starts or ends with a frame, such as "I know that". "Yes," alone is no frame.
+    """
+    return frame(text) > opening(text) or ending(text) < len(text)
 
 
 def presents(text: str) -> bool:

@@ -56,6 +56,20 @@ def test_what_it_weighs() -> None:
     assert values["phrases"] == pytest.approx(3 / 6)
 
 
+def test_words_outside_of_claims_do_not_count() -> None:
+    known = "Rome has 3 hills and 7 gates."
+    response = "I'm not sure about 1,000 things, but Rome has 3 hills and 7 gates."
+    rome, hills = response.index("Rome"), response.index("hills")
+    claims = (Claim("Rome has 3 hills and 7 gates.", rome, len(response)),
+              Claim("Hills and 7 gates.", hills, len(response)))
+    items = tuple(Judgement(claim, 0.9, "supported") for claim in claims)
+    values = evidence(Score(Example(response, known), 0.9, items))
+    assert (values["words"], values["numbers"], values["phrases"]) == (1.0, 1.0, 1.0)
+    assert evidence(Score(Example(response, known), 0.9, items[1:]))["phrases"] == 1.0
+    whole = Judgement(Claim(response, 0, len(response)), 0.9, "supported")
+    assert evidence(Score(Example(response, known), 0.9, (whole,)))["numbers"] == 2 / 3
+
+
 def judged(*claims: tuple[float, str, str | None]) -> Score:
     """A score of SCALE with claims of this support, verdict and rule."""
     found = tuple(Judgement(Claim(f"Claim {i}.", 0, 8), support, verdict, rule=rule)

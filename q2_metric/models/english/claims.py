@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 
 from q2_metric.models.english.answers import EnglishAnswers
 from q2_metric.models.english.clauses import clause_of, finite_clause, is_negated
@@ -22,6 +23,8 @@ from q2_metric.models.english.vocabulary import (
     AUXILIARIES,
     EITHER,
     KNOWING,
+    LINKING,
+    OPINIONS,
     PASTS,
     PRESUPPOSING,
     SPEAKERS,
@@ -32,8 +35,8 @@ from q2_metric.models.english.vocabulary import (
     TEXTS,
 )
 from q2_metric.text.answers import decides
-from q2_metric.text.claims import has_claim
-from q2_metric.text.frames import frame, is_framed, presents
+from q2_metric.text.claims import has_claim, is_content
+from q2_metric.text.frames import ending, frame, is_framed, presents
 from q2_metric.text.lists import Item, items
 from q2_metric.types import Claim, ClaimKind, Example
 
@@ -45,6 +48,16 @@ _HOW = frozenset("if whether why how what who where when".split())
 """Words that begin an indirect question or a free relative clause. Such a clause states nothing."""
 _OBJECTS = ("dobj", "agent")
 """Dependencies of a verb's object and agent, without which the verb's meaning changes."""
+
+
+class _Kind(IntEnum):
+    """What a claim is about. If a response has claims of several kinds, only those of the first
+    kind in this order are judged."""
+
+    FACT = 0
+    OPINION = 1
+    PERSONAL = 2
+    """About the speakers: "i have two cats". Also a claim that only announces other text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +80,7 @@ class EnglishClaims:
         parser: parses the responses.
     """
 
-    name = "english-2"
+    name = "english-3"
 
     def __init__(self, parser: Parser | None = None) -> None:
         self.parser = parser or default_parser()
@@ -89,10 +102,9 @@ class EnglishClaims:
 
 
 def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
-    """The claims of a response. Claims about the speakers are returned only if there are no others.
-    """
+    """The claims of a response of the first kind in :class:`_Kind` that occurs in it."""
     listed = items(example.response)
-    found: list[tuple[Claim, bool]] = []
+    found: list[tuple[Claim, _Kind]] = []
     for sentence in parsed.sentences:
         start, _ = parsed.place(sentence, sentence.doc[:])
         item = next((one for one in listed if one.start <= start < one.end), None)
@@ -102,10 +114,11 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
             continue
         if has_claim(sentence.doc.text, example.history):
             found += _of_sentence(parsed, sentence)
-    claimed = [one for one in found if has_claim(one[0].text)]
-    others = [claim for claim, personal in claimed if not personal and not presents(claim.text)]
+    claimed = [(claim, max(kind, _Kind.PERSONAL * presents(claim.text)))
+               for claim, kind in found if has_claim(claim.text)]
+    first = min((kind for _, kind in claimed), default=None)
     whole = Claim(example.response.strip(), *_bounds(example.response))
-    yield from others or [claim for claim, _ in claimed] or [whole]
+    yield from [claim for claim, kind in claimed if kind == first] or [whole]
 
 
 def _bounds(text: str) -> tuple[int, int]:
@@ -114,54 +127,64 @@ def _bounds(text: str) -> tuple[int, int]:
     return start, start + len(text.strip())
 
 
-def _of_item(item: Item, example: Example) -> list[tuple[Claim, bool]]:
-    return [(Claim(text, start, end, item.kind), False) for text, start, end in item.claims]
+def _of_item(item: Item, example: Example) -> list[tuple[Claim, _Kind]]:
+    return [(Claim(text, start, end, item.kind), _Kind.FACT) for text, start, end in item.claims]
 
 
-def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, bool]]:
-    """The claims of a sentence, each with true if the claim is about the speakers."""
+def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, _Kind]]:
+    """The claims of a sentence with their kinds."""
     tree = Tree(sentence.doc, sentence.raised)
     parts = _parts(tree)
-    if len(parts) == 1:
-        claim = Claim(sentence.doc.text, *parsed.place(sentence, sentence.doc[:]))
-        return [_unframed(parsed, sentence.start, claim, _is_personal(tree, parts[0]))]
     heads = [part.head.i for part in parts]
     found = []
     for part in parts:
+        if part.is_frame:
+            continue
         bits = tree.below[part.head.i]
         for other in heads:
             if other != part.head.i and bits >> other & 1:
                 bits &= ~tree.below[other]
-        words = _trimmed(tree.members(bits))
-        if words and not part.is_frame:
-            place = parsed.place(sentence, sentence.doc[words[0].i : words[-1].i + 1])
-            claim = Claim(_text(tree, part, words), *place, part.kind)
-            start = sentence.start + sentence.doc[words[0].i].idx
-            found.append(_unframed(parsed, start, claim, _is_personal(tree, part)))
+        words = tree.words if len(parts) == 1 else _trimmed(tree.members(bits))
+        if words:
+            first, last = words[0].i, words[-1].i
+            place = parsed.place(sentence, sentence.doc[first : last + 1])
+            claim = (Claim(sentence.doc.text, *place) if len(parts) == 1
+                     else Claim(_text(tree, part, words), *place, part.kind))
+            shorter = _unframed(parsed, sentence.start + sentence.doc[first].idx, claim)
+            framed = shorter != claim and is_framed(claim.text)
+            kind = (_Kind.OPINION if _is_opinion(tree, part.head, words) else
+                    _Kind.PERSONAL if _is_personal(tree, part) and not framed else _Kind.FACT)
+            found.append((shorter, kind))
     return found
 
 
-def _unframed(
-    parsed: Parsed, start: int, claim: Claim, personal: bool
-) -> tuple[Claim, bool]:
-    """The claim without the frame at its start, and whether it is about the speakers.
-
-    "I do know that bees fly" → "Bees fly". A claim inside a frame is not about the speakers.
+def _unframed(parsed: Parsed, start: int, claim: Claim) -> Claim:
+    """The claim without its frame: "I do know that bees fly" → "Bees fly".
 
     Args:
         parsed: the response.
         start: the claim's first character in the repaired text of the response.
-        claim: the claim.
-        personal: whether the claim with its frame is about the speakers.
+        claim: the claim with its frame.
     """
-    cut = frame(claim.text)
-    rest = claim.text[cut:]
-    if claim.kind not in ("sentence", "clause") or not cut or not has_claim(rest):
-        return claim, personal
+    text = claim.text
+    cut, end = frame(text), ending(text)
+    rest = text[cut:end]
+    if claim.kind not in ("sentence", "clause") or rest == text or not has_claim(rest):
+        return claim
     place, _ = parsed.repaired.to_original(start + cut, start + cut + 1)
-    told = rest[:1].upper() + rest[1:].removesuffix("?") + "." * rest.endswith("?")
-    return (replace(claim, text=told, start=min(place, claim.end - 1)),
-            personal and not is_framed(claim.text))
+    told = rest[:1].upper() + rest[1:].removesuffix("?")
+    return replace(claim, text=told + "." * (rest.endswith("?") or end < len(text)),
+                   start=min(place, claim.end - 1), end=_end(parsed, claim))
+
+
+def _end(parsed: Parsed, claim: Claim) -> int:
+    """The end of a claim in the response without a frame at its end, such as ", I think"."""
+    bounds = parsed.repaired.from_original(claim.start, claim.end)
+    if bounds is None:
+        return claim.end
+    start, end = bounds
+    kept = ending(parsed.repaired.text[start:end])
+    return parsed.repaired.to_original(start, start + kept)[1] if start + kept < end else claim.end
 
 
 # --- the parts of a sentence ------------------------------------------------------------------
@@ -177,7 +200,7 @@ def _parts(tree: Tree) -> list[_Part]:
     for word in tree.words:
         if word.i not in found and _adds_claim(tree, word):
             kind: ClaimKind = "apposition" if word.dep == "appos" else "relative"
-            found[word.i] = _Part(word, kind)
+            found[word.i] = _Part(word, kind, is_frame=_is_about_us(tree, word))
     return [found[i] for i in sorted(found)]
 
 
@@ -285,7 +308,13 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
     if any(child.tag == "WRB" for child in tree.children[word.i]):
         return False
     clause = clause_of(tree, word)
-    return clause is not None and bool(clause.subject)
+    return _is_about_us(tree, word) or (clause is not None and bool(clause.subject))
+
+
+def _is_about_us(tree: Tree, word: Word) -> bool:
+    """Whether ``word`` heads a relative clause about the speakers: ", which I really like"."""
+    subject = subject_of(tree, word) if word.dep == "relcl" else None
+    return subject is not None and subject.lower in SPEAKERS
 
 
 def _is_personal(tree: Tree, part: _Part) -> bool:
@@ -295,6 +324,20 @@ def _is_personal(tree: Tree, part: _Part) -> bool:
         return clause.subject.lower() in SPEAKERS
     return subject is not None and bool(
         {word.lower for word in (subject, *tree.children[subject.i])} & SPEAKERS)
+
+
+def _is_opinion(tree: Tree, verb: Word, words: Sequence[Word]) -> bool:
+    """Whether a clause only says what the speaker thinks of something: "that cat is so funny".
+
+    ``words`` are the words of the clause with this ``verb``.
+    """
+    subject = subject_of(tree, verb)
+    if verb.lemma not in LINKING or subject is None:
+        return False
+    said = [word.lower for word in words
+            if not tree.below[subject.i] >> word.i & 1 and word.text.isalnum()]
+    return (not OPINIONS.isdisjoint(said)
+            and not any(is_content(word) and word not in OPINIONS for word in said))
 
 
 # --- the words of a claim ---------------------------------------------------------------------

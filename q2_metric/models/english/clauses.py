@@ -18,6 +18,7 @@ from q2_metric.models.english.vocabulary import (
     PAST_MAKERS,
     PRESUPPOSING,
     SAYINGS,
+    SPEAKERS,
     SUBJECTS,
     TRUE,
 )
@@ -56,12 +57,18 @@ def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
     if noun.dep == "attr":
         verb = tree.words[noun.head]
         subject = tree.child(verb, ("nsubj",))
-        known = subject and subject.tag not in ("WDT", "WP") and subject.lower not in ("i", "you")
-        if subject and known and verb.lemma in ("be", "'s"):
+        if (subject and subject.tag not in ("WDT", "WP") and verb.lemma in ("be", "'s")
+                and not _names_speaker(tree, subject)):
             return spell(tree, core(tree, subject)), is_plural(tree, subject)
     if noun.tag == "PRP" or noun.lower in ("one", "those", "something", "that"):
         return None
     return named(tree, noun), is_plural(tree, noun)
+
+
+def _names_speaker(tree: Tree, subject: Word) -> bool:
+    """Whether a subject is "you" or names the speaker: "my favorite"."""
+    return subject.lower == "you" or any(
+        word.lower in SPEAKERS for word in tree.members(tree.below[subject.i]))
 
 
 def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:

@@ -127,6 +127,16 @@ PAST_MAKERS = words(
 
 SPEAKERS = words("i we me my our us myself mine")
 """Words for the speaker. A clause about the speaker makes no claim about the world."""
+LINKING = words("be 's sound look seem feel taste smell")
+"""Verbs between a subject and an adjective that describes it."""
+OPINIONS = words("""
+    good best bad worst great nice cool awesome amazing fantastic wonderful
+    excellent lovely perfect brilliant incredible unbelievable fascinating interesting impressive
+    exciting fun funny hilarious silly crazy weird strange scary sad boring annoying awful terrible
+    horrible delicious yummy tasty beautiful gorgeous cute confusing shame pity
+    disgusting gross stunning adorable relaxing inspiring heartbreaking
+""")
+"""Words that say what the speaker thinks of something."""
 KNOWING = words("""
     know think believe hear read guess say tell see understand find remember learn realize realise
     bet suppose assume feel imagine mention notice forget hope agree

@@ -57,6 +57,19 @@ def test_a_place_begins_behind_the_frame(finder: EnglishClaims) -> None:
         "Dogs travel free.", "dogs travel **free** [1].")
 
 
+@pytest.mark.parametrize(("response", "written"), [
+    ("the hotel opened in 1990 , if i ' m not mistaken .", "the hotel opened in 1990"),
+    ("Well, the hotel opened in **1990**, I think.", "the hotel opened in **1990"),
+    ("The hotel, built in 1990, has 12 rooms, I believe.",
+     "The hotel, built in 1990, has 12 rooms"),
+])
+def test_a_place_ends_before_the_frame(
+    finder: EnglishClaims, response: str, written: str
+) -> None:
+    *_, claim = find(finder, response)
+    assert response[claim.start : claim.end] == written
+
+
 def test_names_get_their_capitals_from_the_knowledge(finder: EnglishClaims) -> None:
     example = Example("i know that it was created by jim davis .", "Jim Davis created Garfield.")
     assert [one.text for one in finder.find([example])[0]] == ["It was created by Jim Davis."]
