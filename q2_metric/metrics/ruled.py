@@ -26,6 +26,7 @@ from q2_metric.text.values import (
     follows,
     has_wrong_value,
     may_be_meant,
+    may_follow,
     mispaired,
     of_another,
     ranks,
@@ -64,7 +65,8 @@ _HOW = stems(
     "highest lowest biggest greatest cheapest dearest expensive longest shortest deeper taller "
     "longer larger bigger higher heavier older wider faster costlier hotter warmer further richer "
     "shallower shorter smaller lower lighter younger narrower slower cheaper less colder nearer "
-    "gained rose grew increased lost fell declined decreased dropped plans plan amount number")
+    "gained rose grew increased lost fell declined decreased dropped plans plan amount number "
+    "died death dead aged")
 """Stems of words that say how a value was computed ("total") or what it measures ("cost")."""
 NEAREST = 3
 """Number of sentences examined for each claim. The sentences that share most words with it are
@@ -184,7 +186,8 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
         return None
     if worked is not None or combines(claim) or not _is_about(near[0], claim, ABOUT_VALUES):
         return worked
-    return False if has_wrong_value(claim, near[0], knowledge) else None
+    wrong = has_wrong_value(claim, near[0], knowledge) and not may_follow(claim, knowledge)
+    return False if wrong else None
 
 
 def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | None:

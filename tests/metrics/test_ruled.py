@@ -23,6 +23,9 @@ AGES = "Ana, Ben and Cleo are 31, 34 and 29 years old, respectively."
 SALES = "Sales were 8.4 million, up from 7.9 million. Protection fell to 41 percent in May."
 RATES = "Prices rose by 5 % in May and fell by 3 % in June."
 JOBS = "It will cut 250 of its 5,000 jobs."
+LIFE = "Josef Kral (born 4 June 1921 in Brno; died 9 January 2004 in Vienna) was a chemist."
+TEA = "Unlike black tea, white tea is not fermented. It contains less caffeine than green tea."
+COST = "The library cost 21 million euros, of which the city paid two thirds."
 
 
 @pytest.mark.parametrize(("claim", "knowledge", "held"), [
@@ -42,6 +45,22 @@ JOBS = "It will cut 250 of its 5,000 jobs."
     ("It lasted for 30 years.", "It began in 1990 and ended in 2010.", False),
     ("Lake Ana is deeper than Lake Bor.", "Lake Ana is 40 m deep. Lake Bor is 65 m deep.", False),
     ("Lake Bor is deeper than Lake Ana.", "Lake Ana is 40 m deep. Lake Bor is 65 m deep.", True),
+    ("Green tea has less caffeine than white tea.", TEA, False),
+    ("Green tea contains more caffeine than white tea.", TEA, True),
+    ("White tea contains more caffeine than green tea.", "White tea has less caffeine than green "
+     "tea.", False),
+    ("White tea has less caffeine than green tea.", TEA, None),
+    ("The Elbe is longer than the Rhine.", "The Rhine is longer than the Elbe.", False),
+    ("The Elbe is longer than the Rhine.", "The Rhine is not longer than the Elbe.", None),
+    ("Kral died at the age of 82.", LIFE, True), ("Kral died aged 72.", LIFE, False),
+    ("Kral died in 2004 aged 82.", LIFE, True), ("Kral died in 1994 aged 82.", LIFE, None),
+    ("Anna died aged 72.", LIFE, None),
+    ("Kral died at 82.", "Josef Kral (4 June 1921 – 9 January 2004) was a chemist.", True),
+    ("Kral died at 83.", "Josef Kral (1921–2004) was a chemist.", True),
+    ("Kral died at 81.", "Josef Kral (1921–2004) was a chemist.", False),
+    ("The library cost the city 14 million euros.", COST, None),
+    ("The library cost the city 12 million euros.", COST, False),
+    ("The state paid a third.", COST, None),
     ("The museum has 1968 rooms.", "The museum opened in 1968 and has 40 rooms.", None),
     ("The museum opened in 1968.", "The museum opened in 1968 and has 40 rooms.", True),
     ("The tower is red.", "The tower is blue.", None),

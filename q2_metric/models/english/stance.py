@@ -7,78 +7,17 @@ Ben" and "Ben taught Ann". The rules compare only verbs and adjectives that occu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
 
-from q2_metric.models.english.clauses import is_negated, says_false
-from q2_metric.models.english.opposites import (
-    CONVERSES,
-    CUES,
-    DENIERS,
-    MODALS,
-    NEVER,
-    NOTHING,
-    OPPOSITES,
-    PERHAPS,
-    WISHES,
-    WRONGLY,
-)
+from q2_metric.models.english.opposites import CUES, OPPOSITES
 from q2_metric.models.english.parser import Parser
-from q2_metric.models.english.tree import Tree, Word, is_verb
-from q2_metric.models.english.vocabulary import (
-    AUXILIARIES,
-    ENDINGS,
-    FALSE,
-    NOT_DENYING,
-    PRESUPPOSING,
-)
-from q2_metric.text.alignment import stem
+from q2_metric.models.english.statements import Statement, statements
+from q2_metric.models.english.tree import Tree
+from q2_metric.text.overlap import stems
 
-_GOVERNED = ("ccomp", "xcomp", "acl", "pcomp", "advcl")
-_PASTS = ("has", "have", "had", "was", "were", "did", "'ve")
-_COPULAS = ("be", "become", "remain", "stay", "'s", "seem")
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What a sentence states with one of its verbs or adjectives.
-
-    Attributes:
-        key: the stem of the verb or adjective. Only statements with related keys are compared.
-        denied: whether the sentence denies the verb or adjective.
-        open: whether the sentence leaves the statement open ("may", "plans to", "if").
-        would: whether the verb has "would", which leaves open whether the event happened.
-        past: whether the sentence says that the event happened.
-        present: whether the verb is in the present tense ("opens").
-        ended: whether the sentence says with "until" when the statement stopped being true.
-        able: whether the sentence says that something can be done.
-        agent: stems of the noun that says who acts, without coordinated nouns and adjectives.
-        patient: the same for the noun that says who or what is acted on.
-        agents: for each coordinated agent, the set of stems of its noun and the noun's modifiers.
-        patients: the same for each coordinated patient.
-        adverbs: stems of the verb's adverbs, without denials.
-        said: stems of the nouns, numbers and adjectives that belong to the verb.
-        without: stems of what is excluded ("but not on Sundays", "without a contract").
-        asserted: whether the sentence asserts the verb. It does not in "to allow visitors" and "the
-            percentage of straying".
-    """
-
-    key: str
-    denied: bool
-    open: bool
-    would: bool
-    past: bool
-    present: bool
-    ended: bool
-    able: bool
-    agent: frozenset[str]
-    patient: frozenset[str]
-    agents: frozenset[frozenset[str]]
-    patients: frozenset[frozenset[str]]
-    adverbs: frozenset[str]
-    said: frozenset[str] = frozenset()
-    without: frozenset[str] = frozenset()
-    asserted: bool = True
+_JOINED = re.compile(r"[;(]|\b(?:and|but|while|whereas)\b")
+"""Matches what can stand between two clauses of a sentence."""
 
 
 class EnglishStances:
@@ -98,11 +37,13 @@ class EnglishStances:
         """For each (claim, sentence of the knowledge), whether the sentence disagrees.
 
         It disagrees if it denies what the claim affirms (or the reverse), leaves open what the
-        claim affirms, or swaps who did something to whom.
+        claim affirms, swaps who did something to whom, or says something of another thing in
+        another of its clauses.
         """
         suspects = [pair for pair in dict.fromkeys(pairs) if may_oppose(*pair)]
         found = self._statements(suspects)
-        verdicts = {pair: disagree(found[pair[0]], found[pair[1]]) for pair in suspects}
+        verdicts = {pair: disagree(found[pair[0]], found[pair[1]])
+                    or misattached(found[pair[0]], found[pair[1]]) for pair in suspects}
         return [verdicts.get(pair, False) for pair in pairs]
 
     def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
@@ -121,9 +62,12 @@ def may_oppose(claim: str, known: str) -> bool:
     """Whether a claim and a sentence of the knowledge could disagree, so that both must be parsed.
 
     They could if one contains a word that denies or leaves something open, or a word that has an
-    opposite. They also could if each seems to name two participants ("Ann taught Ben").
+    opposite. They also could if each seems to name two participants ("Ann taught Ben"), or if the
+    sentence has several clauses and all words of the claim but one.
     """
-    return bool(CUES.search(claim) or CUES.search(known)) or _named(claim) == 2 == _named(known)
+    if CUES.search(claim) or CUES.search(known) or _named(claim) == 2 == _named(known):
+        return True
+    return bool(_JOINED.search(known)) and len(stems(claim) - stems(known)) <= 1
 
 
 def _named(text: str) -> int:
@@ -142,10 +86,52 @@ def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
         if not one.asserted:
             continue
         alike = [other for other in claimed if other.key == one.key]
-        verdicts = [_against(other, each) for other in alike for each in known]
+        verdicts = [_against(other, each) for other in alike for each in _closest(other, known)]
         if True in verdicts and False not in verdicts:
             return True
     return False
+
+
+def _closest(claimed: Statement, known: Sequence[Statement]) -> list[Statement]:
+    """Those statements of the knowledge whose participants share most words with the claim's.
+
+    For "cats are welcome", "dogs are welcome, but cats are not" states one thing about cats.
+    """
+    own = frozenset[str]().union(*claimed.agents, *claimed.patients)
+    shared = [len(own.intersection(frozenset[str]().union(*other.agents, *other.patients)))
+              if other.key == claimed.key else 0 for other in known]
+    most = max(shared, default=0)
+    return [other for other, words in zip(known, shared, strict=True)
+            if words == most or other.key != claimed.key]
+
+
+def misattached(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
+    """Whether a claim combines a verb from one clause of a sentence with a name or participant from
+    another of its clauses.
+
+    "Bo directed it" does so if the sentence is "Ann directed it, and Bo wrote the score". Claims
+    with several verbs are not examined.
+    """
+    if len(claimed) != 1 or claimed[0].denied or not claimed[0].verbal:
+        return False
+    words = frozenset[str]().union(*(other.clause for other in known))
+    same = [other for other in known if other.key == claimed[0].key and other.asserted]
+    return bool(same) and all(_from_another_clause(claimed[0], other, words) for other in same)
+
+
+def _from_another_clause(claimed: Statement, known: Statement, words: frozenset[str]) -> bool:
+    """Whether the claim has a participant or name of another clause of the sentence, in place of
+    one that stands in the clause of ``known``. ``words`` are the stems of the whole sentence."""
+    own, theirs = (one.names.difference(*one.agents, *one.patients) for one in (claimed, known))
+    moved = [own - theirs] if theirs - own else []
+    for mine, others in ((claimed.agents, known.agents), (claimed.patients, known.patients)):
+        if len(mine) == len(others) == 1:
+            [one], [other] = mine, others
+            # "Bo Silva" is not "Ann Silva".
+            named = mine is claimed.agents and one - other <= claimed.names
+            if other - one and (one.isdisjoint(other) or named):
+                moved.append(one - other)
+    return any(one and one <= words and one.isdisjoint(known.clause) for one in moved)
 
 
 def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
@@ -182,6 +168,8 @@ def _against(claimed: Statement, known: Statement) -> bool | None:
     turned = claimed.key in known.agent and known.key in claimed.agent  # "A is B" and "B is A"
     if claimed.key != known.key and not opposite and not turned:
         return None
+    if _contrasted(claimed.agents, known.agents) or _contrasted(claimed.patients, known.patients):
+        return None
     kept_out = claimed.without & known.said or claimed.said & (known.without - known.said)
     if claimed.denied and (known.open or known.would) and not known.denied:
         return None  # "would have been released" and "was not released"
@@ -196,205 +184,17 @@ def _against(claimed: Statement, known: Statement) -> bool | None:
     return not turned and _swapped(claimed, known)
 
 
+def _contrasted(
+    claimed: frozenset[frozenset[str]], known: frozenset[frozenset[str]]
+) -> bool:
+    """Whether two participants are told apart by opposite adjectives: "the old inn", "the new inn".
+    """
+    return any(theirs & OPPOSITES.get(word, frozenset())
+               for own in claimed for word in own for theirs in known)
+
+
 def _swapped(claimed: Statement, known: Statement) -> bool:
     """Whether agent and patient of the two statements are swapped: "Ann taught Ben", "Ben taught
     Ann"."""
     crossed = claimed.agent & known.patient and claimed.patient & known.agent
     return bool(crossed) and not claimed.agent & known.agent
-
-
-def statements(tree: Tree) -> Iterator[Statement]:
-    """Yields what a sentence states with each of its verbs and predicate adjectives."""
-    if tree.asks:
-        return
-    false = says_false(tree) and not any(
-        word.lemma in FALSE and _has_clause(tree, word) for word in tree.words)
-    without = _excluded(tree)
-    for word in tree.words:
-        predicate = is_verb(word) and word.dep not in AUXILIARIES and word.lemma not in _COPULAS
-        complement = word.dep in ("acomp", "attr") and tree.words[word.head].lemma in _COPULAS
-        if not predicate and not complement:
-            continue
-        if predicate and word.lemma in DENIERS | WISHES and _has_complement(tree, word):
-            continue  # "failed to lower" is about lowering
-        verb = tree.words[word.head] if complement else word
-        denied, is_open, would = _stance(tree, verb)
-        denied ^= complement and tree.child(word, ("neg",)) is not None
-        denied ^= complement and any(c.lower == "no" for c in tree.children[word.i])
-        key, converse, through = _key(tree, word)
-        subject, done_to = _participants(tree, verb, through)
-        if converse:
-            subject, done_to = done_to, subject
-        below = tree.below[verb.i]
-        for child in tree.children[verb.i]:
-            below &= ~tree.below[child.i] if child.dep == "conj" and is_verb(child) else below
-        able = any(c.dep == "aux" and c.lower in ("can", "could") for c in tree.children[verb.i])
-        yield Statement(key, denied ^ false, is_open, would, _is_past(tree, verb),
-                        verb.tag in ("VBZ", "VBP"), _has_ended(tree, verb), able,
-                        _heads(tree, subject), _heads(tree, done_to),
-                        frozenset(_phrase(tree, noun) for noun in _joined(tree, subject)),
-                        frozenset(_phrase(tree, noun) for noun in _joined(tree, done_to)),
-                        frozenset(stem(child.lower) for child in tree.children[verb.i] if
-                                  child.dep == "advmod" and child.lower not in NEVER),
-                        _stems(tree, below & ~without), _stems(tree, below & without),
-                        _is_asserted(tree, verb))
-
-
-def _is_past(tree: Tree, verb: Word) -> bool:
-    """Whether a verb says that something happened: "opened", "was opened", "has opened"."""
-    return verb.tag == "VBD" or any(child.dep in ("aux", "auxpass") and child.lower in _PASTS
-                                    for child in tree.children[verb.i])
-
-
-def _has_ended(tree: Tree, verb: Word) -> bool:
-    """Whether the verb is said to be true only until a time: "it was the longest until 1964"."""
-    return any(
-        child.lower in ENDINGS or any(below.lower in ENDINGS for below in tree.children[child.i])
-        for child in tree.children[verb.i])
-
-
-def _is_asserted(tree: Tree, verb: Word) -> bool:
-    """Whether the sentence asserts the verb. It does not assert a purpose ("to allow visitors"), a
-    topic ("the percentage of straying") or an order ("check with your station")."""
-    helped = [child for child in tree.children[verb.i] if child.dep in ("aux", "auxpass")]
-    if verb.tag == "VBG":
-        return bool(helped) or verb.dep not in ("pcomp", "advcl", "acl")
-    if verb.tag == "VB" and not helped and verb.dep == "ROOT":
-        return False  # "check with your station"
-    return not (verb.dep in ("advcl", "acl") and any(child.tag == "TO" for child in helped))
-
-
-def _stems(tree: Tree, bits: int) -> frozenset[str]:
-    return frozenset(stem(word.lower) for word in tree.members(bits)
-                     if word.tag[:2] in ("NN", "CD", "JJ"))
-
-
-def _excluded(tree: Tree) -> int:
-    """The words that a sentence excludes although it affirms its verb, as a bit mask over
-    positions.
-
-    An example is "on Sundays" in "it opens on weekdays, but not on Sundays".
-    """
-    bits = 0
-    for word in tree.words:
-        if word.lower == "without" and word.dep == "prep":
-            bits |= tree.below[word.i] & ~(1 << word.i)
-        elif word.dep == "neg" and not is_verb(tree.words[word.head]) and word.lower != "no" and (
-                word.i + 1 == len(tree.words)
-                or tree.words[word.i + 1].lower not in NOT_DENYING):
-            head = tree.words[word.head]
-            copula = head.dep in ("acomp", "attr")
-            bits |= 0 if copula else tree.below[head.i] & ~((1 << word.i) - 1)
-    return bits
-
-
-def _has_clause(tree: Tree, word: Word) -> bool:
-    """Whether a clause after ``word`` says what is false: "it is a myth that …", "the lie that …".
-    """
-    around = [*tree.children[word.i]]
-    head = tree.words[word.head]
-    if head.lemma in _COPULAS:
-        around += [child for child in tree.children[head.i] if child.dep in ("ccomp", "csubj")]
-    return any(child.dep in ("ccomp", "acl", "csubj") and is_verb(child) for child in around)
-
-
-def _has_complement(tree: Tree, word: Word) -> bool:
-    return any(child.dep in ("xcomp", "ccomp") or (
-        child.lower == "from" and tree.child(child, ("pcomp",))) for child in tree.children[word.i])
-
-
-def _key(tree: Tree, word: Word) -> tuple[str, bool, Word | None]:
-    """The key under which a verb or adjective is compared with others.
-
-    Returns:
-        The key (a stem), whether agent and patient are swapped ("A lost to B" means "B beat A"),
-        and the preposition before the patient, or ``None``.
-    """
-    for child in tree.children[word.i]:
-        if (word.lemma, child.lower) in CONVERSES:
-            return *CONVERSES[word.lemma, child.lower], child
-    return *CONVERSES.get((word.lemma, ""), (stem(word.lemma), False)), None
-
-
-def _stance(tree: Tree, verb: Word) -> tuple[bool, bool, bool]:
-    """Whether the sentence denies the verb, whether it leaves the verb open, and whether "would"
-    modifies it or a verb that governs it."""
-    denied = is_open = would = False
-    word, came_by = verb, ""
-    while True:
-        for child in tree.children[word.i]:
-            denied ^= child.lower in NEVER and child.dep in ("advmod", "neg") and (
-                child.dep != "neg" or is_negated(tree, word)) and (
-                came_by != "ccomp" or word.lemma not in PRESUPPOSING)
-            denied ^= child.lower in WRONGLY and child.dep == "advmod"
-            is_open |= child.dep == "aux" and child.lower in MODALS and (
-                came_by != "ccomp" or word.lemma not in PRESUPPOSING)
-            would |= child.dep == "aux" and child.lower == "would"
-            is_open |= child.lower in PERHAPS or (
-                child.dep == "mark" and child.lower in ("if", "unless", "whether"))
-            denied ^= word is verb and _is_nothing(tree, child)
-        head = tree.words[word.head]
-        if word.dep == "pcomp":
-            denied ^= head.lower == "without"
-            head = tree.words[head.head]
-            if head.lemma not in DENIERS | WISHES:
-                return denied, is_open, would
-        # A clause before its verb may be only loosely attached: "It is so, it may be said."
-        beside = word.dep == "ccomp" and word.i < head.i
-        if word.dep not in _GOVERNED or head.i == word.i or beside:
-            return denied, is_open, would
-        governor = head
-        if head.lemma in _COPULAS:  # "it is false that", "it is likely that"
-            governor = tree.child(head, ("acomp", "attr")) or head
-        denied ^= governor.lemma in DENIERS
-        is_open |= governor.lemma in WISHES
-        if word.dep == "advcl":
-            return denied, is_open, would
-        word, came_by = head, word.dep
-
-
-def _is_nothing(tree: Tree, child: Word) -> bool:
-    """Whether a verb's subject or object is negative: "nobody came", "it has no pool"."""
-    if child.dep not in ("nsubj", "nsubjpass", "dobj", "attr"):
-        return False
-    return child.lower in NOTHING or any(
-        below.lower in ("no", "neither") and below.dep in ("det", "neg", "preconj")
-        for below in tree.children[child.i])
-
-
-def _participants(
-    tree: Tree, verb: Word, through: Word | None
-) -> tuple[Word | None, Word | None]:
-    """The nouns that are agent and patient of a verb; ``None`` for one that is missing.
-
-    ``through`` is the preposition before the patient, as in "lost to B", or ``None``.
-    """
-    subject = tree.child(verb, ("nsubj",))
-    if through is not None:
-        done_to = tree.child(through, ("pobj",))
-    else:
-        done_to = next((found for deps in (("nsubjpass",), ("dative",), ("dobj",))
-                        if (found := tree.child(verb, deps)) is not None), None)
-    by = next((c for c in tree.children[verb.i] if c.dep == "agent"), None)
-    return tree.child(by, ("pobj",)) if by is not None else subject, done_to
-
-
-def _heads(tree: Tree, noun: Word | None) -> frozenset[str]:
-    """The stems of a noun and of the nouns compounded with it; empty for a pronoun."""
-    if noun is None or noun.tag[:3] in ("PRP", "WP", "WDT"):
-        return frozenset()
-    names = [noun, *(child for child in tree.children[noun.i] if child.dep == "compound")]
-    return frozenset(stem(word.lower) for word in names)
-
-
-def _joined(tree: Tree, noun: Word | None) -> Iterator[Word]:
-    """Yields a noun and the nouns coordinated with it: "breakfast, wifi and towels"."""
-    while noun is not None and noun.tag[:3] not in ("PRP", "WP", "WDT"):
-        yield noun
-        noun = tree.child(noun, ("conj",))
-
-
-def _phrase(tree: Tree, noun: Word) -> frozenset[str]:
-    """The stems of a noun and of the modifiers before it, without articles."""
-    return frozenset(stem(word.lower) for word in (noun, *tree.children[noun.i])
-                     if word.i <= noun.i and word.lower not in ("the", "a", "an"))

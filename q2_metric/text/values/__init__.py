@@ -7,10 +7,17 @@ values agree. :func:`compare_answers` compares two answers to one question.
 :func:`has_wrong_value` compares a claim with a passage. :func:`follows`, :func:`by_row`,
 :func:`ranks`, :func:`of_another`, :func:`respectively`, :func:`mispaired`, :func:`changed`,
 :func:`share_of` and :func:`worked_out` each decide by a rule about values whether the knowledge
-supports a claim.
+supports a claim. With :func:`may_follow`, none of them contradicts a share of a known amount.
 """
 
-from q2_metric.text.values.arithmetic import changed, combines, share_of, worked_out
+from q2_metric.text.values.arithmetic import (
+    REFERRING,
+    changed,
+    combines,
+    may_follow,
+    share_of,
+    worked_out,
+)
 from q2_metric.text.values.compare import (
     compare_answers,
     compare_values,
@@ -21,10 +28,10 @@ from q2_metric.text.values.compare import (
 )
 from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.follows import by_row, follows, ranks
-from q2_metric.text.values.owner import REFERRING, mispaired, of_another, respectively
+from q2_metric.text.values.owner import mispaired, of_another, respectively
 from q2_metric.text.values.value import Value
 
 __all__ = ["REFERRING", "Value", "by_row", "changed", "combines", "compare_answers",
            "compare_values", "follows", "has_wrong_value", "in_notation_of", "may_be_meant",
-           "mispaired", "of_another", "ranks", "respectively", "share_of", "stated", "values_in",
-           "without_values", "worked_out"]
+           "may_follow", "mispaired", "of_another", "ranks", "respectively", "share_of", "stated",
+           "values_in", "without_values", "worked_out"]

@@ -11,8 +11,10 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 
+from q2_metric.text.alignment import stem
 from q2_metric.text.overlap import stems
 from q2_metric.text.values.compare import compare_values, stated
 from q2_metric.text.values.find import values_in
@@ -37,6 +39,16 @@ _LESSER = frozenset("shallower shorter smaller lower lighter younger narrower sl
                     "fewer less colder cooler nearer closer".split())
 _THAN = re.compile(rf"\b({'|'.join(sorted(_GREATER | _LESSER))})\b(?: [a-z]+)? than\b",
                    re.IGNORECASE)
+_END_OF_CLAUSE = re.compile(r"[,;.](?=\s|$)| and | but | while | whereas ")
+_AT_AGE = re.compile(r"\b(?:died|dead|killed|death)\b.*\b(?:aged|at(?: the)? age(?: of)?|at)"
+                     r" (?P<age>\d{1,3})\b(?! ?[:%]|[.,]\d| (?:am|pm|p\.m|a\.m|o'clock))"
+                     r"|\b(?P<years>\d{1,3}) years old (?:when|at)\b.*\b(?:died|death)\b",
+                     re.IGNORECASE)
+_BORN = re.compile(r"\bborn\b|\bb\.", re.IGNORECASE)
+_DIED = re.compile(r"\bdied\b|\bd\.", re.IGNORECASE)
+REFERRING = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them|this|that|these|those|there"
+                      r"|which|who|former|latter)\b", re.IGNORECASE)
+"""Matches words that may refer to a thing named in another sentence."""
 _LASTED = re.compile(r"\b(?:for|lasted|existed|ran|took|over|old)\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:not|no|never|nor|without)\b|n['’]t\b", re.IGNORECASE)
 YEAR = 365.25
@@ -55,15 +67,19 @@ def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> boo
     (True, None)
     """
     text = " ".join(sentences)
-    if _DENIED.search(claim) or _DENIED.search(text):
+    denied = bool(_DENIED.search(text))
+    if _DENIED.search(claim) or (denied and not _THAN.search(claim)):
         return None
     own, known = values_in(claim), values_in(text)
-    if combines(claim):
+    if combines(claim) and not denied:
         held = _combined(claim, own, text, known)
         summed = held is False and not _MEAN.search(claim)
         return None if summed and stated(claim, knowledge) else held
     if _THAN.search(claim):
-        return _compared(claim, sentences)
+        held = None if denied else _compared(claim, sentences)
+        return _compared_in_words(claim, sentences) if held is None else held
+    if _AT_AGE.search(claim):
+        return _aged(claim, text)
     span = _lasted(claim, own, known)
     return _direction(claim, own, text, known) if span is None else span
 
@@ -207,6 +223,118 @@ def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
     ):
         return None
     return (first.low > second.low) == (match[1].lower() in _GREATER)
+
+
+def _compared_in_words(claim: str, sentences: Sequence[str]) -> bool | None:
+    """Whether a sentence that compares the same two things agrees with the claim.
+
+    "White tea has less caffeine than green tea" contradicts "green tea has less caffeine than white
+    tea". ``None`` if no sentence compares both things, or if it agrees with the claim in the same
+    order.
+    """
+    found = _comparison(claim)
+    for sentence in sentences:
+        told = _comparison(sentence)
+        if (found is None or told is None or found.measure != told.measure or values_in(claim)
+                or _DENIED.search(sentence)):
+            continue
+        first, second = found.one - found.other, found.other - found.one
+        here, there = told.one - told.other, told.other - told.one
+        turned = bool(first & there) and not second & there and (
+            bool(second & here) or (bool(REFERRING.search(sentence))
+                                    and second <= stems(" ".join(sentences))))
+        straight = bool(second & there) and bool(first & here) and not first & there
+        if turned:
+            return found.greater != told.greater
+        if straight and found.greater != told.greater:
+            return False
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What a text with "than" compares.
+
+    ``one`` and ``other`` are the stems of the words before and after. ``measure`` is the stem of
+    what is compared: "caffeine", or the adjective. ``greater`` is true for "more" and "deeper".
+    """
+
+    one: set[str]
+    other: set[str]
+    measure: str
+    greater: bool
+
+
+def _comparison(text: str) -> _Comparison | None:
+    match = _THAN.search(text)
+    if match is None:
+        return None
+    adjective, thing = match[1].lower(), "".join(match[0].split()[1:-1])
+    counted = adjective in ("more", "less", "fewer")
+    if counted and not thing:
+        return None
+    after = _END_OF_CLAUSE.split(text[match.end() :], maxsplit=1)[0]
+    return _Comparison(
+        stems(text[: match.start()]), stems(after), stem(thing) if counted else adjective,
+        adjective in _GREATER)
+
+
+def _aged(claim: str, text: str) -> bool | None:
+    """Whether the age in "he died at the age of 82" agrees with the dates of birth and death.
+
+    ``None`` if the text does not contain exactly one date of birth and one of death, or if the
+    claim names somebody whom the text does not mention.
+    """
+    found = _AT_AGE.search(claim)
+    names = stems(" ".join(re.findall(r"\b[A-Z]\w+", claim)))
+    if found is None or not names <= stems(text):
+        return None
+    group = "age" if found["age"] else "years"
+    age, place = int(found[group]), found.start(group)
+    if any(value.start != place and not stated(claim[value.start : value.end], text)
+           for value in values_in(claim)):
+        return None
+    born, died = (_dates_after(text, word) for word in (_BORN, _DIED))
+    for bracket in re.findall(r"\(([^()]*)\)", text):
+        dates = [value for value in values_in(bracket) if value.kind == "date"]
+        if len(dates) == 2 and not (_BORN.search(bracket) or _DIED.search(bracket)):
+            born, died = [*born, dates[0]], [*died, dates[1]]
+    if len(born) != 1 or len(died) != 1 or "yearless" in (born[0].unit, died[0].unit):
+        return None
+    least, most = (_years(born[0].high, died[0].low), _years(born[0].low, died[0].high))
+    return least <= age <= most if most - least <= 1 else None
+
+
+def _dates_after(text: str, word: re.Pattern[str]) -> list[Value]:
+    """The first date in the same sentence after each match of ``word``."""
+    found = []
+    for match in word.finditer(text):
+        after = re.split(r"[;)]|\.\s", text[match.end() :], maxsplit=1)[0]
+        found += [value for value in values_in(after) if value.kind == "date"][:1]
+    return found
+
+
+def _years(start: float, end: float) -> int:
+    """The number of full years between two days."""
+    one, other = (date.fromordinal(int(day)) for day in (start, end))
+    return other.year - one.year - ((other.month, other.day) < (one.month, one.day))
+
+
+def may_follow(claim: str, knowledge: str) -> bool:
+    """Whether a value of the claim is a share of an amount in the knowledge, or the rest of it.
+
+    Such a value contradicts nothing. With "it cost 21 million euros, of which the city paid two
+    thirds", the city paid 14 million and others paid a third.
+    """
+    known = values_in(knowledge)
+    shares = [part for value in known if value.kind == "share" and value.low == value.high
+              for part in (value.low, 1 - value.low)]
+    return any(
+        math.isclose(value.low, part * whole, rel_tol=0.005)
+        for value in values_in(claim) for part in shares
+        for whole in ([1.0] if value.kind == "share" else
+                      [one.low for one in known if (one.kind, one.unit) == (value.kind, value.unit)
+                       and value.kind in ("money", "number", "quantity")]))
 
 
 CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from q2_metric.text.overlap import stems
-from q2_metric.text.values.arithmetic import CLAUSES
+from q2_metric.text.values.arithmetic import CLAUSES, REFERRING
 from q2_metric.text.values.compare import compare_values, may_be_meant, of_one_thing
 from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.follows import OPEN
@@ -20,9 +20,6 @@ from q2_metric.text.values.value import Value
 
 _MEASURES = ("number", "quantity", "money", "share")
 """Kinds of values of which a thing usually has only one. (A thing may have many dates.)"""
-REFERRING = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them|this|that|these|those|there"
-                      r"|which|who|former|latter)\b", re.IGNORECASE)
-"""Matches words that may refer to a thing named in another sentence."""
 _RESPECTIVELY = re.compile(r",? respectively\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z]\w+")
 _AND = re.compile(r"(?:, )?\band |, ")
