@@ -66,7 +66,7 @@ _HOW = stems(
     "longer larger bigger higher heavier older wider faster costlier hotter warmer further richer "
     "shallower shorter smaller lower lighter younger narrower slower cheaper less colder nearer "
     "gained rose grew increased lost fell declined decreased dropped plans plan amount number "
-    "died death dead aged")
+    "died death dead aged heaviest lightest")
 """Stems of words that say how a value was computed ("total") or what it measures ("cost")."""
 NEAREST = 3
 """Number of sentences examined for each claim. The sentences that share most words with it are

@@ -61,7 +61,7 @@ _FRAME = re.compile(
     r" that\s"
     r"|(?:please )?(?:note|keep in mind|be aware) that\s"
     r"|it says (?:here |there )?that\s"
-    rf"|{_SOURCE},?\s"
+    rf"|(?:(?:i|we)(?:'m| am|'re| are) (?:no|not an?) \w+,? but )?{_SOURCE},?\s"
     r"|(?:did|do) (?:you|u) (?:ever )?(?:know|hear|realize|realise)(?: that)?\s(?!if|whether|about)"
     rf"|(?:according to|based (?:only |solely )?on|as stated in|from) {_TEXT},? "
     rf"|{_TEXT} (?:says|states|mentions|notes|indicates|explains|reports|shows|confirms) that ",

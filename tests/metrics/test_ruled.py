@@ -25,6 +25,9 @@ RATES = "Prices rose by 5 % in May and fell by 3 % in June."
 JOBS = "It will cut 250 of its 5,000 jobs."
 LIFE = "Josef Kral (born 4 June 1921 in Brno; died 9 January 2004 in Vienna) was a chemist."
 TEA = "Unlike black tea, white tea is not fermented. It contains less caffeine than green tea."
+BIKES = ("The Price of Lark is 1,650 €. The Price of Merle is 2,100 €. The Weight of Lark is 12 kg. "
+         "The Weight of Merle is 15 kg. The Weight of Kite is 9 kg. The Range of Kite is 40 km. "
+         "The Range of Lark is 65 km.")
 COST = "The library cost 21 million euros, of which the city paid two thirds."
 
 
@@ -58,6 +61,17 @@ COST = "The library cost 21 million euros, of which the city paid two thirds."
     ("Kral died at 82.", "Josef Kral (4 June 1921 – 9 January 2004) was a chemist.", True),
     ("Kral died at 83.", "Josef Kral (1921–2004) was a chemist.", True),
     ("Kral died at 81.", "Josef Kral (1921–2004) was a chemist.", False),
+    ("It takes at least four working days.", "It takes two to four working days.", False),
+    ("It takes at most four working days.", "It takes two to four working days.", None),
+    ("It takes at most 4 days.", "It takes 2 to 4 days.", None),
+    ("It takes 3 hours.", "It takes 2 to 4 days.", False),
+    ("It took at least 3 days.", "It took 5 days.", None),
+    ("The order will ship on 4 May 2024.", "The order shipped on 4 May 2024.", None),
+    ("The Merle costs 450 euros more than the Lark.", BIKES, True),
+    ("The Merle costs 900 euros more than the Lark.", BIKES, False),
+    ("The Lark costs 450 euros more than the Merle.", BIKES, False),
+    ("The Kite has 25 km less range than the Lark.", BIKES, True),
+    ("The Merle is the heaviest.", BIKES, True), ("The Kite is the heaviest.", BIKES, False),
     ("The library cost the city 14 million euros.", COST, None),
     ("The library cost the city 12 million euros.", COST, False),
     ("The state paid a third.", COST, None),

@@ -152,8 +152,10 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
                      else Claim(_text(tree, part, words), *place, part.kind))
             shorter = _unframed(parsed, sentence.start + sentence.doc[first].idx, claim)
             framed = shorter != claim and is_framed(claim.text)
+            personal = shorter.text.split()[0].lower() in SPEAKERS if framed else (
+                _is_personal(tree, part))
             kind = (_Kind.OPINION if _is_opinion(tree, part.head, words) else
-                    _Kind.PERSONAL if _is_personal(tree, part) and not framed else _Kind.FACT)
+                    _Kind.PERSONAL if personal else _Kind.FACT)
             found.append((shorter, kind))
     return found
 

@@ -14,8 +14,11 @@ from q2_metric.models.english.opposites import CUES, OPPOSITES
 from q2_metric.models.english.parser import Parser
 from q2_metric.models.english.statements import Statement, statements
 from q2_metric.models.english.tree import Tree
+from q2_metric.models.english.vocabulary import SPEAKING
+from q2_metric.text.alignment import stem
 from q2_metric.text.overlap import stems
 
+_SPEAKING = frozenset(map(stem, SPEAKING))
 _JOINED = re.compile(r"[;(]|\b(?:and|but|while|whereas)\b")
 """Matches what can stand between two clauses of a sentence."""
 
@@ -110,13 +113,16 @@ def misattached(claimed: Sequence[Statement], known: Sequence[Statement]) -> boo
     another of its clauses.
 
     "Bo directed it" does so if the sentence is "Ann directed it, and Bo wrote the score". Claims
-    with several verbs are not examined.
+    with several verbs are examined only if they report what somebody said.
     """
-    if len(claimed) != 1 or claimed[0].denied or not claimed[0].verbal:
+    if not claimed or (len(claimed) > 1 and claimed[0].key not in _SPEAKING):
+        return False
+    one = claimed[0]
+    if one.denied or not one.verbal:
         return False
     words = frozenset[str]().union(*(other.clause for other in known))
-    same = [other for other in known if other.key == claimed[0].key and other.asserted]
-    return bool(same) and all(_from_another_clause(claimed[0], other, words) for other in same)
+    same = [other for other in known if other.key == one.key and other.asserted]
+    return bool(same) and all(_from_another_clause(one, other, words) for other in same)
 
 
 def _from_another_clause(claimed: Statement, known: Statement, words: frozenset[str]) -> bool:

@@ -54,7 +54,7 @@ class Statement:
         patients: the same for each coordinated patient.
         adverbs: stems of the verb's adverbs, without denials.
         said: stems of the nouns, numbers and adjectives that belong to the verb.
-        without: stems of what is excluded ("but not on Sundays", "without a contract").
+        without: stems of what is excluded ("but not on Sundays", "except Mondays").
         asserted: whether the sentence asserts the verb. It does not in "to allow visitors" and "the
             percentage of straying".
         names: stems of the names that belong to the verb.
@@ -230,8 +230,9 @@ def _excluded(tree: Tree) -> int:
     """
     bits = 0
     for word in tree.words:
-        if word.lower == "without" and word.dep == "prep":
-            bits |= tree.below[word.i] & ~(1 << word.i)
+        if word.lower in ("without", "except", "excluding") and word.dep == "prep":
+            inner = tree.child(word, ("pobj",))  # "except Mondays from 10 to 18"
+            bits |= tree.below[(inner or word).i] & ~(1 << word.i)
         elif word.dep == "neg" and not is_verb(tree.words[word.head]) and word.lower != "no" and (
                 word.i + 1 == len(tree.words)
                 or tree.words[word.i + 1].lower not in NOT_DENYING):

@@ -11,7 +11,6 @@ supports a claim. With :func:`may_follow`, none of them contradicts a share of a
 """
 
 from q2_metric.text.values.arithmetic import (
-    REFERRING,
     changed,
     combines,
     may_follow,
@@ -26,6 +25,7 @@ from q2_metric.text.values.compare import (
     may_be_meant,
     stated,
 )
+from q2_metric.text.values.comparisons import REFERRING
 from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.follows import by_row, follows, ranks
 from q2_metric.text.values.owner import mispaired, of_another, respectively

@@ -11,12 +11,11 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 
-from q2_metric.text.alignment import stem
 from q2_metric.text.overlap import stems
 from q2_metric.text.values.compare import compare_values, stated
+from q2_metric.text.values.comparisons import CLAUSES, DENIED, THAN, compared, compared_in_words
 from q2_metric.text.values.find import values_in
 from q2_metric.text.values.value import Value
 
@@ -33,24 +32,13 @@ _FELL = re.compile(r"\b(?:fell|fall(?:s|en|ing)?|declin\w*|decreas\w*|dropp?\w*|
                    r"|went down|cuts?|reduc\w*|lowered|down (?:from|by|to)|lost)\b", re.IGNORECASE)
 _TO_OR_BY = re.compile(r"\b(to|by) (?:about |around |almost |nearly |over )?$", re.IGNORECASE)
 _OF = re.compile(r"(?: [a-z]+)? (?:out )?of (?:(?:its|the|their|all|his|her|our) )*", re.IGNORECASE)
-_GREATER = frozenset("deeper taller longer larger bigger higher heavier older wider faster dearer "
-                     "more costlier hotter warmer further farther richer pricier".split())
-_LESSER = frozenset("shallower shorter smaller lower lighter younger narrower slower cheaper "
-                    "fewer less colder cooler nearer closer".split())
-_THAN = re.compile(rf"\b({'|'.join(sorted(_GREATER | _LESSER))})\b(?: [a-z]+)? than\b",
-                   re.IGNORECASE)
-_END_OF_CLAUSE = re.compile(r"[,;.](?=\s|$)| and | but | while | whereas ")
 _AT_AGE = re.compile(r"\b(?:died|dead|killed|death)\b.*\b(?:aged|at(?: the)? age(?: of)?|at)"
                      r" (?P<age>\d{1,3})\b(?! ?[:%]|[.,]\d| (?:am|pm|p\.m|a\.m|o'clock))"
                      r"|\b(?P<years>\d{1,3}) years old (?:when|at)\b.*\b(?:died|death)\b",
                      re.IGNORECASE)
 _BORN = re.compile(r"\bborn\b|\bb\.", re.IGNORECASE)
 _DIED = re.compile(r"\bdied\b|\bd\.", re.IGNORECASE)
-REFERRING = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them|this|that|these|those|there"
-                      r"|which|who|former|latter)\b", re.IGNORECASE)
-"""Matches words that may refer to a thing named in another sentence."""
 _LASTED = re.compile(r"\b(?:for|lasted|existed|ran|took|over|old)\b", re.IGNORECASE)
-_DENIED = re.compile(r"\b(?:not|no|never|nor|without)\b|n['’]t\b", re.IGNORECASE)
 YEAR = 365.25
 DAY_SECONDS = 86_400
 
@@ -67,17 +55,17 @@ def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> boo
     (True, None)
     """
     text = " ".join(sentences)
-    denied = bool(_DENIED.search(text))
-    if _DENIED.search(claim) or (denied and not _THAN.search(claim)):
+    denied = bool(DENIED.search(text))
+    if DENIED.search(claim) or (denied and not THAN.search(claim)):
         return None
     own, known = values_in(claim), values_in(text)
     if combines(claim) and not denied:
         held = _combined(claim, own, text, known)
         summed = held is False and not _MEAN.search(claim)
         return None if summed and stated(claim, knowledge) else held
-    if _THAN.search(claim):
-        held = None if denied else _compared(claim, sentences)
-        return _compared_in_words(claim, sentences) if held is None else held
+    if THAN.search(claim):
+        held = None if denied else compared(claim, sentences)
+        return compared_in_words(claim, sentences) if held is None else held
     if _AT_AGE.search(claim):
         return _aged(claim, text)
     span = _lasted(claim, own, known)
@@ -93,7 +81,7 @@ def changed(claim: str, sentence: str) -> bool:
     >>> changed("Sales fell to 8 million.", "Sales of 8 million, up from 7 million, were reported.")
     True
     """
-    if _DENIED.search(claim) or _DENIED.search(sentence):
+    if DENIED.search(claim) or DENIED.search(sentence):
         return False
     clauses = [sentence] if _change_in(sentence) else CLAUSES.split(sentence)
     same = [(value, clause, other) for value in values_in(claim) for clause in clauses
@@ -125,7 +113,7 @@ def share_of(claim: str, sentences: Sequence[str]) -> bool | None:
     False
     """
     shares = [value for value in values_in(claim) if value.kind == "share"]
-    if len(shares) != 1 or _DENIED.search(claim):
+    if len(shares) != 1 or DENIED.search(claim):
         return None
     found = []
     for sentence in sentences:
@@ -204,81 +192,6 @@ def _counted(text: str, value: Value) -> set[str]:
     return stems(after[1]) if after else set()
 
 
-def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Whether the sentences agree with a comparison such as "Lake Bor is deeper than Lake Ana".
-
-    ``None`` if the sentences do not give exactly one value (such as a depth) for each of the two
-    things.
-    """
-    match = _THAN.search(claim)
-    if match is None or values_in(claim) or match[1].lower() in ("older", "younger"):
-        return None
-    one, other = stems(claim[: match.start()]), stems(claim[match.end() :])
-    parts = [part for sentence in sentences for part in CLAUSES.split(sentence)]
-    found = [_only_value(parts, own - theirs, theirs - own)
-             for own, theirs in ((one, other), (other, one))]
-    first, second = found
-    if first is None or second is None or first.kind != second.kind or (
-        first.unit != second.unit or first.low == second.low
-    ):
-        return None
-    return (first.low > second.low) == (match[1].lower() in _GREATER)
-
-
-def _compared_in_words(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Whether a sentence that compares the same two things agrees with the claim.
-
-    "White tea has less caffeine than green tea" contradicts "green tea has less caffeine than white
-    tea". ``None`` if no sentence compares both things, or if it agrees with the claim in the same
-    order.
-    """
-    found = _comparison(claim)
-    for sentence in sentences:
-        told = _comparison(sentence)
-        if (found is None or told is None or found.measure != told.measure or values_in(claim)
-                or _DENIED.search(sentence)):
-            continue
-        first, second = found.one - found.other, found.other - found.one
-        here, there = told.one - told.other, told.other - told.one
-        turned = bool(first & there) and not second & there and (
-            bool(second & here) or (bool(REFERRING.search(sentence))
-                                    and second <= stems(" ".join(sentences))))
-        straight = bool(second & there) and bool(first & here) and not first & there
-        if turned:
-            return found.greater != told.greater
-        if straight and found.greater != told.greater:
-            return False
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """What a text with "than" compares.
-
-    ``one`` and ``other`` are the stems of the words before and after. ``measure`` is the stem of
-    what is compared: "caffeine", or the adjective. ``greater`` is true for "more" and "deeper".
-    """
-
-    one: set[str]
-    other: set[str]
-    measure: str
-    greater: bool
-
-
-def _comparison(text: str) -> _Comparison | None:
-    match = _THAN.search(text)
-    if match is None:
-        return None
-    adjective, thing = match[1].lower(), "".join(match[0].split()[1:-1])
-    counted = adjective in ("more", "less", "fewer")
-    if counted and not thing:
-        return None
-    after = _END_OF_CLAUSE.split(text[match.end() :], maxsplit=1)[0]
-    return _Comparison(
-        stems(text[: match.start()]), stems(after), stem(thing) if counted else adjective,
-        adjective in _GREATER)
-
-
 def _aged(claim: str, text: str) -> bool | None:
     """Whether the age in "he died at the age of 82" agrees with the dates of birth and death.
 
@@ -335,23 +248,6 @@ def may_follow(claim: str, knowledge: str) -> bool:
         for whole in ([1.0] if value.kind == "share" else
                       [one.low for one in known if (one.kind, one.unit) == (value.kind, value.unit)
                        and value.kind in ("money", "number", "quantity")]))
-
-
-CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
-
-
-def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Value | None:
-    """The only value (number, amount, date or time) in the parts that contain all of ``words`` and
-    none of ``others``.
-
-    ``words`` and ``others`` are sets of stems. ``None`` if these parts contain no value or several
-    values.
-    """
-    if not words or not others:
-        return None
-    values = [value for part in parts if words <= stems(part) and not others & stems(part)
-              for value in values_in(part)]
-    return values[0] if len(values) == 1 and values[0].low == values[0].high else None
 
 
 def _lasted(claim: str, own: Sequence[Value], known: Sequence[Value]) -> bool | None:

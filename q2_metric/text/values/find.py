@@ -198,13 +198,15 @@ def _joined(text: str, one: Value, other: Value) -> Value | None:
         return None
     if one.kind == "number" and other.kind == "share":
         one = replace(one, kind="share", low=one.low / 100, high=one.high / 100)
-    if one.high > other.low:
+    if one.high > other.low and other.kind != "quantity":
         return None
     if other.kind not in ("number", "money", "quantity", "share", "clock"):
         return None
     before = text[max(0, one.start - 9) : one.start].lower()
     if "and" in between and not before.endswith("between "):
         return None
+    if one.kind == "number" and other.kind == "quantity":
+        return None if before.endswith("from ") else _measured(text, one, other)
     if "to" in between and one.kind == "number" and not before.endswith(
             ("from ", "between ", "for ", "of ", "takes ")) and before.strip():
         return None  # "lost 3 to 1", "fell 5 to 20"
@@ -213,6 +215,16 @@ def _joined(text: str, one: Value, other: Value) -> Value | None:
     if one.kind == "number" and other.kind == "money":
         return replace(other, low=one.low, start=one.start)
     return None
+
+
+def _measured(text: str, one: Value, other: Value) -> Value | None:
+    """The range from a number to a quantity, as in "2 to 4 days"."""
+    number = next(iter(numbers_in(text[other.start : other.end])), None)
+    if number is None or not number.step:
+        return None
+    factor = other.step / number.step
+    low = other.low + (one.low - number.value) * factor
+    return replace(other, low=low, start=one.start) if low < other.low else None
 
 
 def _hedged(text: str, value: Value) -> Value:

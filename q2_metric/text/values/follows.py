@@ -28,6 +28,8 @@ OPEN = re.compile(
     r"|other|another|respectively|half|than)\b|n['’]t\b|\?", re.IGNORECASE)
 """Matches words that can change what a sentence says about a value: "not", "may", "planned". Texts
 with such a word are left to the entailment model."""
+_FUTURE = re.compile(r"\b(?:will|shall|going to)\b|['’]ll\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(?:was|were|had|did|\w+ed)\b", re.IGNORECASE)
 _DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|after|to|and|year|early"
                      r"|late|mid|summer|winter|spring|autumn|fall|[a-z]*ember|october|january"
                      r"|february|march|april|may|june|july|august)|[-–(,/])[ ]?$", re.IGNORECASE)
@@ -39,6 +41,10 @@ _SUPERLATIVE = re.compile(
     r"\bthe (?:(?P<least>smallest|lowest|least|fewest|shortest|lightest)"
     r"|(?P<price>cheapest|most expensive|dearest|priciest)"
     r"|most|largest|biggest|highest|greatest|longest|heaviest)\b", re.IGNORECASE)
+_MEASURES = {"cheapest": "price cost", "most expensive": "price cost", "dearest": "price cost",
+             "priciest": "price cost", "lightest": "weight mass", "heaviest": "weight mass",
+             "longest": "length", "shortest": "length height"}
+"""The columns of a table that a superlative is about, if the claim names no column."""
 _TIMES = (1e3, 1e6, 1e9)
 _ASIDE = frozenset("about around approximately roughly circa nearly almost just over under exactly "
                    "total each every per degrees".split())
@@ -65,6 +71,10 @@ def follows(claim: str, sentence: str) -> bool:
     False
     """
     if OPEN.search(without_values(claim)) or OPEN.search(without_values(sentence)):
+        return False
+    if _FUTURE.search(claim) and not _FUTURE.search(sentence):
+        return False
+    if _FUTURE.search(sentence) and _PAST.search(claim):
         return False
     own, known = _tokens(claim), _tokens(sentence)
     values = [token for token in own if token.value]
@@ -185,7 +195,7 @@ def ranks(claim: str, sentences: Sequence[str]) -> bool | None:
     if found is None or OPEN.search(claim):
         return None
     cells = [match for match in map(_CELL.fullmatch, sentences) if match]
-    said = stems(claim) | (stems("price cost") if found["price"] else set())
+    said = stems(claim) | stems(_MEASURES.get(found[0].lower().removeprefix("the "), ""))
     columns = {cell["column"] for cell in cells if said & stems(cell["column"])}
     named = {cell["row"] for cell in cells if _names(claim, cell["row"])}
     column = {cell["row"]: values_in(cell["cell"]) for cell in cells if cell["column"] in columns}

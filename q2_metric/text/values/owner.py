@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 
 from q2_metric.text.overlap import stems
-from q2_metric.text.values.arithmetic import CLAUSES, REFERRING
 from q2_metric.text.values.compare import compare_values, may_be_meant, of_one_thing
+from q2_metric.text.values.comparisons import CLAUSES, REFERRING
 from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.follows import OPEN
 from q2_metric.text.values.value import Value
