@@ -25,9 +25,9 @@ RATES = "Prices rose by 5 % in May and fell by 3 % in June."
 JOBS = "It will cut 250 of its 5,000 jobs."
 LIFE = "Josef Kral (born 4 June 1921 in Brno; died 9 January 2004 in Vienna) was a chemist."
 TEA = "Unlike black tea, white tea is not fermented. It contains less caffeine than green tea."
-BIKES = ("The Price of Lark is 1,650 €. The Price of Merle is 2,100 €. The Weight of Lark is 12 kg. "
-         "The Weight of Merle is 15 kg. The Weight of Kite is 9 kg. The Range of Kite is 40 km. "
-         "The Range of Lark is 65 km.")
+BIKES = ("The Price of Lark is 1,650 €. The Price of Merle is 2,100 €. "
+         "The Weight of Lark is 12 kg. The Weight of Merle is 15 kg. The Weight of Kite is 9 kg. "
+         "The Range of Kite is 40 km. The Range of Lark is 65 km.")
 COST = "The library cost 21 million euros, of which the city paid two thirds."
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.evaluation import calibrate
 from q2_metric.metrics.claims import unclaimed
 from q2_metric.metrics.groundedness import evidence
 from q2_metric.metrics.q2 import Q2
@@ -186,16 +187,16 @@ def logits(head: Mapping[str, Any], rows: Rows) -> NDArray[np.float64]:
 
 
 def calibrated(head: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
-    """The head with its logit replaced by a · logit + b. A logistic regression on labelled rows
-    fits a and b (Platt scaling), so the order of responses does not change."""
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=np.inf).fit(logits(head, rows).reshape(-1, 1), rows.supported)
-    slope, shift = float(model.coef_[0, 0]), float(model.intercept_[0])
+    """The head with its logit replaced by a · logit + b, which Platt scaling fits on labelled rows.
+    So the order of responses does not change."""
+    fitted = calibrate.fit(rows.supported, logits(head, rows), name="attributable",
+                           metric="groundedness", signature="", kind="platt")
+    assert fitted.slope is not None
+    assert fitted.intercept is not None
     return {
         **head,
-        "intercept": round(slope * head["intercept"] + shift, 4),
-        "features": {name: {**item, "weight": round(slope * item["weight"], 4)}
+        "intercept": round(fitted.slope * head["intercept"] + fitted.intercept, 4),
+        "features": {name: {**item, "weight": round(fitted.slope * item["weight"], 4)}
                      for name, item in head["features"].items()},
         "calibrated_on": len(rows.supported),
     }
