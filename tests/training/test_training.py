@@ -288,7 +288,8 @@ def test_a_calibrated_head_gives_the_share_of_supported_responses_and_keeps_thei
     before = 0.1 + 0.3 * values.sum(axis=1)
     supported = draw.random(400) < 1 / (1 + np.exp(1 - 2 * before))
 
-    found = calibrated(head, Rows(values, supported))
+    questions = draw.normal(size=(400, 1))  # this head does not use them
+    found = calibrated(head, Rows(np.hstack([values, questions]), supported))
 
     weights = [item["weight"] for item in found["features"].values()]
     after = found["intercept"] + values @ np.array(weights)

@@ -178,11 +178,12 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
 
 
 def logits(head: Mapping[str, Any], rows: Rows) -> NDArray[np.float64]:
-    """The logit of each row by a head, (rows,)."""
+    """The logit of each row by a head, (rows,). The head may lack the last feature of the rows."""
     features: Iterable[dict[str, float]] = head["features"].values()
     mean, deviation, weight = (np.array([item[key] for item in features])
                                for key in ("mean", "deviation", "weight"))
-    found: NDArray[np.float64] = head["intercept"] + (rows.values - mean) / deviation @ weight
+    values = rows.values[:, : len(weight)]
+    found: NDArray[np.float64] = head["intercept"] + (values - mean) / deviation @ weight
     return found
 
 
