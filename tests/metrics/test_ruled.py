@@ -71,6 +71,7 @@ COST = "The library cost 21 million euros, of which the city paid two thirds."
     ("The Merle costs 900 euros more than the Lark.", BIKES, False),
     ("The Lark costs 450 euros more than the Merle.", BIKES, False),
     ("The Kite has 25 km less range than the Lark.", BIKES, True),
+    ("The Merle costs more than 450 euros.", BIKES, None),
     ("The Merle is the heaviest.", BIKES, True), ("The Kite is the heaviest.", BIKES, False),
     ("The library cost the city 14 million euros.", COST, None),
     ("The library cost the city 12 million euros.", COST, False),

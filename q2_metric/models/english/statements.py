@@ -176,7 +176,8 @@ def _unabridged(tree: Tree, verb: Word) -> Word | None:
     rest = {child.dep for child in tree.children[verb.i]} - {*SUBJECTS, *_LOOSE}
     if rest:
         return None
-    if verb.dep in ("conj", "advcl"):
+    beside = any(child.lower in ("whereas", "while") for child in tree.children[verb.i])
+    if verb.dep == "conj" or (verb.dep == "advcl" and beside):
         return tree.words[verb.head]
     return next((child for child in tree.children[verb.i]
                  if child.dep in _LOOSE and is_verb(child) and child.i < verb.i), None)

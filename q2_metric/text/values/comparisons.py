@@ -40,8 +40,11 @@ def compared(claim: str, sentences: Sequence[str]) -> bool | None:
     if match is None or len(differences) > 1 or match[1].lower() in ("older", "younger"):
         return None
     difference = differences[0] if differences else None
-    if difference and difference.kind not in ("money", "quantity", "number"):
-        return None
+    hedge = THAN.search(claim)
+    if difference and (difference.kind not in ("money", "quantity", "number") or (
+            hedge and claim[hedge.end() :].lstrip().startswith(
+                claim[difference.start : difference.end]))):
+        return None  # "more than 300 rooms"
     one, other = (stems(part) - _MEASURED for part in (
         match.string[: match.start()], match.string[match.end() :]))
     parts = [part for sentence in sentences for part in CLAUSES.split(sentence)]
