@@ -186,7 +186,7 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
         return None
     if worked is not None or combines(claim) or not _is_about(near[0], claim, ABOUT_VALUES):
         return worked
-    wrong = has_wrong_value(claim, near[0], knowledge) and not may_follow(claim, knowledge)
+    wrong = has_wrong_value(claim, near[0], knowledge) and not may_follow(claim, near[0])
     return False if wrong else None
 
 

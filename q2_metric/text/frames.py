@@ -56,7 +56,7 @@ _FRAME = re.compile(
     r"|(?:it )?that\s(?=(?:it|they|he|she|there|the|you)\b))"
     r"|(?:(?:i|we)(?: was| were|'m| am|'re| are)|you (?:may|might|will|would) be)(?: \w+)? "
     r"(?:surprised|interested|glad|happy|shocked|excited|pleased) to "
-    r"(?:know|learn|hear|find out|read|see|discover)(?: that)?\s"
+    r"(?:know|learn|hear|find out|read|see|discover) that\s"
     r"|(?:all (?:i|we) (?:do )?know|(?:my|the) (?:\w+ )?(?:understanding|guess|answer|point)) is"
     r" that\s"
     r"|(?:please )?(?:note|keep in mind|be aware) that\s"
@@ -70,7 +70,8 @@ _FRAME = re.compile(
 
 _ENDING = re.compile(
     rf"(?:,? (?:lol|haha|btw|by the way|{_SOURCE})"
-    r"|(?:,|(?<!\bthan)(?<!\bwhat)(?<!\bhow)(?<!\bas)) (?:i|we) (?:think|believe|guess|suppose))"
+    r"|(?:, (?:i|we)|(?<!\bthan)(?<!\bwhat)(?<!\bhow)(?<!\bas) (?-i:i)) "
+    r"(?:think|believe|guess|suppose))"
     r"(?=[\s.!)]*$)",
     re.IGNORECASE,
 )

@@ -17,17 +17,15 @@ from q2_metric.models.english.answers import EnglishAnswers
 from q2_metric.models.english.clauses import clause_of, finite_clause, is_negated
 from q2_metric.models.english.parser import Parsed, ParsedSentence, Parser, default_parser
 from q2_metric.models.english.phrases import core, is_aside, spell
+from q2_metric.models.english.speakers import is_about_us, is_opinion, is_personal
 from q2_metric.models.english.tree import Tree, Word, is_verb
-from q2_metric.models.english.verbs import is_finite_clause, subject_of
+from q2_metric.models.english.verbs import is_finite_clause
 from q2_metric.models.english.vocabulary import (
     AUXILIARIES,
     EITHER,
     KNOWING,
-    LINKING,
-    OPINIONS,
     PASTS,
     PRESUPPOSING,
-    SPEAKERS,
     SPEAKING,
     STATING,
     SUBJECTS,
@@ -35,7 +33,7 @@ from q2_metric.models.english.vocabulary import (
     TEXTS,
 )
 from q2_metric.text.answers import decides
-from q2_metric.text.claims import has_claim, is_content
+from q2_metric.text.claims import has_claim
 from q2_metric.text.frames import ending, frame, is_framed, presents
 from q2_metric.text.lists import Item, items
 from q2_metric.types import Claim, ClaimKind, Example
@@ -152,9 +150,9 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
                      else Claim(_text(tree, part, words), *place, part.kind))
             shorter = _unframed(parsed, sentence.start + sentence.doc[first].idx, claim)
             framed = shorter != claim and is_framed(claim.text)
-            personal = shorter.text.split()[0].lower() in SPEAKERS if framed else (
-                _is_personal(tree, part))
-            kind = (_Kind.OPINION if _is_opinion(tree, part.head, words) else
+            personal = shorter.text.split()[0].lower() in ("i", "my") if framed else (
+                is_personal(tree, part.head, coordinated=part.kind == "clause"))
+            kind = (_Kind.OPINION if is_opinion(tree, part.head, words) else
                     _Kind.PERSONAL if personal else _Kind.FACT)
             found.append((shorter, kind))
     return found
@@ -202,7 +200,7 @@ def _parts(tree: Tree) -> list[_Part]:
     for word in tree.words:
         if word.i not in found and _adds_claim(tree, word):
             kind: ClaimKind = "apposition" if word.dep == "appos" else "relative"
-            found[word.i] = _Part(word, kind, is_frame=_is_about_us(tree, word))
+            found[word.i] = _Part(word, kind, is_frame=is_about_us(tree, word))
     return [found[i] for i in sorted(found)]
 
 
@@ -281,8 +279,10 @@ def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
         return None
     denied = tree.child(verb, ("neg",)) is not None
     if subject.lower in ("i", "we", "you"):
+        unsaid = denied and verb.lemma not in PRESUPPOSING - {"believe", "hear", "see"} and not any(
+            child.lower in ("ca", "can", "could") for child in tree.children[verb.i])
         frames = (state.lemma in SURE and not denied if state else
-                  verb.lemma in KNOWING and not (denied and verb.lemma not in PRESUPPOSING))
+                  verb.lemma in KNOWING and not unsaid)
     elif subject.lemma in TEXTS:
         frames = verb.lemma in STATING and not denied
     else:
@@ -310,36 +310,7 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
     if any(child.tag == "WRB" for child in tree.children[word.i]):
         return False
     clause = clause_of(tree, word)
-    return _is_about_us(tree, word) or (clause is not None and bool(clause.subject))
-
-
-def _is_about_us(tree: Tree, word: Word) -> bool:
-    """Whether ``word`` heads a relative clause about the speakers: ", which I really like"."""
-    subject = subject_of(tree, word) if word.dep == "relcl" else None
-    return subject is not None and subject.lower in SPEAKERS
-
-
-def _is_personal(tree: Tree, part: _Part) -> bool:
-    """Whether a clause is about the speakers: "i love it", "my cat is old"."""
-    subject = subject_of(tree, part.head)
-    if subject is None and part.kind == "clause" and (clause := finite_clause(tree, part.head)):
-        return clause.subject.lower() in SPEAKERS
-    return subject is not None and bool(
-        {word.lower for word in (subject, *tree.children[subject.i])} & SPEAKERS)
-
-
-def _is_opinion(tree: Tree, verb: Word, words: Sequence[Word]) -> bool:
-    """Whether a clause only says what the speaker thinks of something: "that cat is so funny".
-
-    ``words`` are the words of the clause with this ``verb``.
-    """
-    subject = subject_of(tree, verb)
-    if verb.lemma not in LINKING or subject is None:
-        return False
-    said = [word.lower for word in words
-            if not tree.below[subject.i] >> word.i & 1 and word.text.isalnum()]
-    return (not OPINIONS.isdisjoint(said)
-            and not any(is_content(word) and word not in OPINIONS for word in said))
+    return is_about_us(tree, word) or (clause is not None and bool(clause.subject))
 
 
 # --- the words of a claim ---------------------------------------------------------------------

@@ -19,6 +19,9 @@ from q2_metric.text.alignment import stem
 from q2_metric.text.overlap import stems
 
 _SPEAKING = frozenset(map(stem, SPEAKING))
+_LIFE = frozenset(map(stem, ("bear", "die")))
+"""Verbs whose places are compared: "born in Brno; died in Vienna". In general, a place may lie in
+another one ("in Brno", "in Moravia")."""
 _JOINED = re.compile(r"[;(]|\b(?:and|but|while|whereas)\b")
 """Matches what can stand between two clauses of a sentence."""
 
@@ -109,8 +112,7 @@ def _closest(claimed: Statement, known: Sequence[Statement]) -> list[Statement]:
 
 
 def misattached(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
-    """Whether a claim combines a verb from one clause of a sentence with a name or participant from
-    another of its clauses.
+    """Whether a claim combines a verb from one clause of a sentence with a name from another.
 
     "Bo directed it" does so if the sentence is "Ann directed it, and Bo wrote the score". Claims
     with several verbs are examined only if they report what somebody said.
@@ -122,22 +124,25 @@ def misattached(claimed: Sequence[Statement], known: Sequence[Statement]) -> boo
         return False
     words = frozenset[str]().union(*(other.clause for other in known))
     same = [other for other in known if other.key == one.key and other.asserted]
+    lives = [other.place for other in known if other.key in _LIFE and other.key != one.key]
+    if one.key in _LIFE and one.place in lives and all(
+            other.place and other.place.isdisjoint(one.place) for other in same):
+        return bool(same)
     return bool(same) and all(_from_another_clause(one, other, words) for other in same)
 
 
 def _from_another_clause(claimed: Statement, known: Statement, words: frozenset[str]) -> bool:
-    """Whether the claim has a participant or name of another clause of the sentence, in place of
-    one that stands in the clause of ``known``. ``words`` are the stems of the whole sentence."""
-    own, theirs = (one.names.difference(*one.agents, *one.patients) for one in (claimed, known))
-    moved = [own - theirs] if theirs - own else []
-    for mine, others in ((claimed.agents, known.agents), (claimed.patients, known.patients)):
-        if len(mine) == len(others) == 1:
-            [one], [other] = mine, others
-            # "Bo Silva" is not "Ann Silva".
-            named = mine is claimed.agents and one - other <= claimed.names
-            if other - one and (one.isdisjoint(other) or named):
-                moved.append(one - other)
-    return any(one and one <= words and one.isdisjoint(known.clause) for one in moved)
+    """Whether the claim has a name of another clause of the sentence, in place of a name in the
+    clause of ``known``. ``words`` are the stems of the whole sentence.
+
+    Only names are compared: "the duo" may be Lennon and McCartney.
+    """
+    pairs = [(one, other) for mine, others in (
+        (claimed.agents, known.agents), (claimed.patients, known.patients))
+        if len(mine) == len(others) == 1 for one in mine for other in others]
+    return any(one <= claimed.names and other <= known.names and other - one
+               and one - other and one <= words and (one - other).isdisjoint(known.clause)
+               for one, other in pairs)
 
 
 def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:

@@ -57,7 +57,8 @@ class Statement:
         without: stems of what is excluded ("but not on Sundays", "except Mondays").
         asserted: whether the sentence asserts the verb. It does not in "to allow visitors" and "the
             percentage of straying".
-        names: stems of the names that belong to the verb.
+        names: stems of the names that belong to the verb, without dates.
+        place: stems of the name after "in" or "at".
         verbal: whether the statement is made with a verb, and not with an adjective or noun.
         clause: stems of the nouns, numbers and adjectives of the whole coordinated clause to which
             the verb belongs.
@@ -80,6 +81,7 @@ class Statement:
     without: frozenset[str] = frozenset()
     asserted: bool = True
     names: frozenset[str] = frozenset()
+    place: frozenset[str] = frozenset()
     verbal: bool = True
     clause: frozenset[str] = frozenset()
 
@@ -134,7 +136,10 @@ def _statement(tree: Tree, verb: Word, word: Word, false: bool, without: int) ->
     able = any(c.dep == "aux" and c.lower in ("can", "could") for c in tree.children[verb.i])
     agents, patients = (frozenset(_phrase(tree, noun) for noun in _joined(tree, first))
                         for first in (subject, done_to))
-    names = frozenset(stem(name.lower) for name in tree.members(below) if name.tag[:3] == "NNP")
+    names = frozenset(stem(name.lower) for name in tree.members(below)
+                      if name.tag[:3] == "NNP" and name.label not in ("DATE", "TIME"))
+    places = [noun for child in tree.children[verb.i] if child.lower in ("in", "at")
+              if (noun := tree.child(child, ("pobj",))) is not None]
     return Statement(
         key, denied ^ false, is_open, would, _is_past(tree, verb), verb.tag in ("VBZ", "VBP"),
         _has_ended(tree, verb), able, _heads(tree, subject), _heads(tree, done_to),
@@ -142,7 +147,8 @@ def _statement(tree: Tree, verb: Word, word: Word, false: bool, without: int) ->
         frozenset(stem(child.lower) for child in tree.children[verb.i]
                   if child.dep == "advmod" and child.lower not in NEVER),
         _stems(tree, below & ~without), _stems(tree, below & without), _is_asserted(tree, verb),
-        names, not complement, _stems(tree, _clause(tree, verb)))
+        names, names.intersection(*(_phrase(tree, noun) for noun in places[:1])) if places else
+        frozenset(), not complement, _stems(tree, _clause(tree, verb)))
 
 
 def _joined_clauses(tree: Tree, verb: Word) -> int:

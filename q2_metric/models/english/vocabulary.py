@@ -127,6 +127,9 @@ PAST_MAKERS = words(
 
 SPEAKERS = words("i we me my our us myself mine")
 """Words for the speaker. A clause about the speaker makes no claim about the world."""
+LIKING = words("like love enjoy hate admire adore prefer recommend appreciate miss")
+POINTING = words("it this that these those they he she which who")
+"""Subjects of opinions. A statement about another subject can be checked."""
 LINKING = words("be 's sound look seem feel taste smell")
 """Verbs between a subject and an adjective that describes it."""
 OPINIONS = words("""

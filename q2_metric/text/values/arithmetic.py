@@ -16,7 +16,7 @@ from datetime import date
 from q2_metric.text.overlap import stems
 from q2_metric.text.values.compare import compare_values, stated
 from q2_metric.text.values.comparisons import CLAUSES, DENIED, THAN, compared, compared_in_words
-from q2_metric.text.values.find import values_in
+from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.value import Value
 
 _TOTAL = re.compile(r"\b(?:together|in total|in all|altogether|combined|a total of|the total"
@@ -32,10 +32,12 @@ _FELL = re.compile(r"\b(?:fell|fall(?:s|en|ing)?|declin\w*|decreas\w*|dropp?\w*|
                    r"|went down|cuts?|reduc\w*|lowered|down (?:from|by|to)|lost)\b", re.IGNORECASE)
 _TO_OR_BY = re.compile(r"\b(to|by) (?:about |around |almost |nearly |over )?$", re.IGNORECASE)
 _OF = re.compile(r"(?: [a-z]+)? (?:out )?of (?:(?:its|the|their|all|his|her|our) )*", re.IGNORECASE)
-_AT_AGE = re.compile(r"\b(?:died|dead|killed|death)\b.*\b(?:aged|at(?: the)? age(?: of)?|at)"
-                     r" (?P<age>\d{1,3})\b(?! ?[:%]|[.,]\d| (?:am|pm|p\.m|a\.m|o'clock))"
-                     r"|\b(?P<years>\d{1,3}) years old (?:when|at)\b.*\b(?:died|death)\b",
-                     re.IGNORECASE)
+_AT_AGE = re.compile(
+    r"\b(?:died|dead|killed|death)\b.{0,80}?\b(?:aged|at(?: the)? age(?: of)?|at) (?P<age>\d{1,3})"
+    r"(?=[.,;]?$|[.,;] | (?:in|on|of|from|after)\b)"
+    r"|\b(?P<years>\d{1,3}) years old (?:when|at)\b.{0,80}?\b(?:died|death)\b", re.IGNORECASE)
+_RELATIVE = re.compile(r"\b(?:wife|husband|sons?|daughters?|father|mother|brothers?|sisters?|child"
+                       r"|children|widow|widower|parents?|uncle|aunt|cousin)\b", re.IGNORECASE)
 _BORN = re.compile(r"\bborn\b|\bb\.", re.IGNORECASE)
 _DIED = re.compile(r"\bdied\b|\bd\.", re.IGNORECASE)
 _LASTED = re.compile(r"\b(?:for|lasted|existed|ran|took|over|old)\b", re.IGNORECASE)
@@ -196,23 +198,26 @@ def _aged(claim: str, text: str) -> bool | None:
     """Whether the age in "he died at the age of 82" agrees with the dates of birth and death.
 
     ``None`` if the text does not contain exactly one date of birth and one of death, or if the
-    claim names somebody whom the text does not mention.
+    claim may be about somebody else.
     """
     found = _AT_AGE.search(claim)
     names = stems(" ".join(re.findall(r"\b[A-Z]\w+", claim)))
-    if found is None or not names <= stems(text):
+    if found is None or not names <= stems(text) or _RELATIVE.search(claim):
         return None
     group = "age" if found["age"] else "years"
     age, place = int(found[group]), found.start(group)
     if any(value.start != place and not stated(claim[value.start : value.end], text)
            for value in values_in(claim)):
         return None
-    born, died = (_dates_after(text, word) for word in (_BORN, _DIED))
+    born, died = ([] if _RELATIVE.search(text) else _dates_after(text, word)
+                  for word in (_BORN, _DIED))
     for bracket in re.findall(r"\(([^()]*)\)", text):
         dates = [value for value in values_in(bracket) if value.kind == "date"]
         if len(dates) == 2 and not (_BORN.search(bracket) or _DIED.search(bracket)):
             born, died = [*born, dates[0]], [*died, dates[1]]
     if len(born) != 1 or len(died) != 1 or "yearless" in (born[0].unit, died[0].unit):
+        return None
+    if min(born[0].low, died[0].low) < 1:  # before Christ
         return None
     least, most = (_years(born[0].high, died[0].low), _years(born[0].low, died[0].high))
     return least <= age <= most if most - least <= 1 else None
@@ -233,21 +238,24 @@ def _years(start: float, end: float) -> int:
     return other.year - one.year - ((other.month, other.day) < (one.month, one.day))
 
 
-def may_follow(claim: str, knowledge: str) -> bool:
-    """Whether a value of the claim is a share of an amount in the knowledge, or the rest of it.
+def may_follow(claim: str, sentence: str) -> bool:
+    """Whether a value of the claim is a share of an amount in the sentence, or the rest of it.
 
     Such a value contradicts nothing. With "it cost 21 million euros, of which the city paid two
-    thirds", the city paid 14 million and others paid a third.
+    thirds", the city paid 14 million, and others paid a third.
     """
-    known = values_in(knowledge)
+    known = values_in(sentence)
     shares = [part for value in known if value.kind == "share" and value.low == value.high
               for part in (value.low, 1 - value.low)]
-    return any(
-        math.isclose(value.low, part * whole, rel_tol=0.005)
-        for value in values_in(claim) for part in shares
-        for whole in ([1.0] if value.kind == "share" else
-                      [one.low for one in known if (one.kind, one.unit) == (value.kind, value.unit)
-                       and value.kind in ("money", "number", "quantity")]))
+    of_others = bool(stems(without_values(claim)) - stems(sentence))
+    for value in values_in(claim):
+        wholes = [1.0] if value.kind == "share" and of_others else [
+            one.low for one in known if (one.kind, one.unit) == (value.kind, value.unit)
+            and value.kind in ("money", "number", "quantity")]
+        if any(math.isclose(value.low, part * whole, rel_tol=0.005)
+               for part in shares for whole in wholes):
+            return True
+    return False
 
 
 def _lasted(claim: str, own: Sequence[Value], known: Sequence[Value]) -> bool | None:

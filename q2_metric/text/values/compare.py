@@ -65,7 +65,7 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
     if own[0] <= others[1] and others[0] <= own[1]:
         # "at least 4" disagrees with "2 to 4": it may also be 2.
         goes_on = one.open_ended and other.near is None and other.low < other.high
-        return False if goes_on and one.kind in ("number", "quantity", "money", "share") else None
+        return False if goes_on and one.kind in ("quantity", "money") else None
     return _rounded(one, other)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from q2_metric.text.alignment import stem
 from q2_metric.text.overlap import stems
 from q2_metric.text.values.find import values_in, without_values
+from q2_metric.text.values.follows import OPEN
 from q2_metric.text.values.value import Value
 
 _GREATER = frozenset("deeper taller longer larger bigger higher heavier older wider faster dearer "
@@ -24,6 +25,9 @@ REFERRING = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them|this|tha
                       r"|which|who|former|latter)\b", re.IGNORECASE)
 """Matches words that may refer to a thing named in another sentence."""
 DENIED = re.compile(r"\b(?:not|no|never|nor|without)\b|n['’]t\b", re.IGNORECASE)
+_UNSURE = re.compile(OPEN.pattern.replace("|than)", ")") + r"|\b(?:some|says?|said|when|while"
+                     r"|where|who|once)\b", re.IGNORECASE)
+"""Matches words that limit a comparison to some time or some people, or leave it open."""
 _MEASURED = stems("costs cost weighs weigh measures lasts lasted runs has")
 """Stems of verbs that say which value of a thing is compared."""
 
@@ -70,16 +74,18 @@ def compared_in_words(claim: str, sentences: Sequence[str]) -> bool | None:
     order.
     """
     found = _comparison(claim)
+    if found is None or values_in(claim) or _UNSURE.search(claim):
+        return None
+    before: set[str] = set()
     for sentence in sentences:
-        told = _comparison(sentence)
-        if (found is None or told is None or found.measure != told.measure or values_in(claim)
-                or DENIED.search(sentence)):
+        told, previous, before = _comparison(sentence), before, stems(sentence)
+        if (told is None or found.measure != told.measure or values_in(sentence)
+                or _UNSURE.search(THAN.sub(" ", sentence))):
             continue
         first, second = found.one - found.other, found.other - found.one
         here, there = told.one - told.other, told.other - told.one
         turned = bool(first & there) and not second & there and (
-            bool(second & here) or (bool(REFERRING.search(sentence))
-                                    and second <= stems(" ".join(sentences))))
+            bool(second & here) or (bool(REFERRING.search(sentence)) and second <= previous))
         straight = bool(second & there) and bool(first & here) and not first & there
         if turned:
             return found.greater != told.greater
