@@ -266,7 +266,8 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
 
 
 def _claimed(judged: Score) -> str:
-    """The response without the words that belong to no claim, such as chat and "I know that"."""
+    """The words of the response that belong to a claim. Chat and frames ("I know that") are left
+    out."""
     places = sorted((item.claim.start, item.claim.end) for item in judged.evidence
                     if isinstance(item, Judgement))
     pieces, done = [], 0

@@ -163,7 +163,8 @@ def _any_content(words: Sequence[str]) -> bool:
 
 
 def is_content(word: str) -> bool:
-    """Whether a word, in lower case, states something: no sound and not in :data:`NOT_CLAIMED`."""
+    """Whether a word (in lower case) can carry a claim. Sounds ("haha"), single letters and the
+    words in :data:`NOT_CLAIMED` cannot."""
     stem = CONTRACTED.sub("", word)
     return not (
         stem in NOT_CLAIMED

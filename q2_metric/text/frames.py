@@ -1,4 +1,4 @@
-"""Finds frames: words before a claim that say how the speaker knows it, and are no part of it.
+"""Finds frames: words beside a claim that say how the speaker knows it or feels about it.
 
 "I'm not sure, but I do know that it is red", "according to the document, it is red" and "yes, it is
 red" make the same claim, namely that it is red. Words that deny the claim ("I doubt that ...", "it
@@ -31,7 +31,7 @@ _GOOD = (r"(?:(?:so|very|really|quite|pretty|also|kind of|rather|truly|just) )*"
          r"(?:a shame|a pity|sad|great|good|nice|cool|crazy|funny|fun|amazing|awesome|incredible"
          r"|wonderful|interesting|fascinating|impressive|surprising|unfortunate|strange|weird|odd"
          r"|hard to believe|best|coolest|worst)")
-"""Words of feeling for a fact that the speaker takes as true, as in "it's a shame that"."""
+"""Matches what a speaker feels about a fact: "a shame" in "it's a shame that"."""
 
 _SOURCE = (r"(?:as far as (?:i|we)(?:'m| am|'re| are)? (?:know|can tell|remember|recall|aware)"
            r"|from what (?:i|we)(?:'ve| have| can)? (?:know|read|heard|hear|understand|remember"

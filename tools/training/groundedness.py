@@ -178,7 +178,8 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
 
 
 def logits(head: Mapping[str, Any], rows: Rows) -> NDArray[np.float64]:
-    """The logit of each row by a head, (rows,). The head may lack the last feature of the rows."""
+    """The head's logit for each row; shape (rows,). The head may lack the last feature of the rows.
+    """
     features: Iterable[dict[str, float]] = head["features"].values()
     mean, deviation, weight = (np.array([item[key] for item in features])
                                for key in ("mean", "deviation", "weight"))
@@ -188,8 +189,8 @@ def logits(head: Mapping[str, Any], rows: Rows) -> NDArray[np.float64]:
 
 
 def calibrated(head: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
-    """The head with its logit replaced by a · logit + b, which Platt scaling fits on labelled rows.
-    So the order of responses does not change."""
+    """The head with its logit replaced by a · logit + b. Platt scaling fits a and b on labelled
+    rows. As a is positive, the order of responses does not change."""
     fitted = calibrate.fit(rows.supported, logits(head, rows), name="attributable",
                            metric="groundedness", signature="", kind="platt")
     assert fitted.slope is not None

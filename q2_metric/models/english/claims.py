@@ -17,7 +17,7 @@ from q2_metric.models.english.answers import EnglishAnswers
 from q2_metric.models.english.clauses import clause_of, finite_clause, is_negated
 from q2_metric.models.english.parser import Parsed, ParsedSentence, Parser, default_parser
 from q2_metric.models.english.phrases import core, is_aside, spell
-from q2_metric.models.english.speakers import is_about_us, is_opinion, is_personal
+from q2_metric.models.english.speakers import is_liking, is_opinion, is_personal
 from q2_metric.models.english.tree import Tree, Word, is_verb
 from q2_metric.models.english.verbs import is_finite_clause
 from q2_metric.models.english.vocabulary import (
@@ -100,7 +100,8 @@ class EnglishClaims:
 
 
 def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
-    """The claims of a response of the first kind in :class:`_Kind` that occurs in it."""
+    """The claims of a response: those of the first kind (:class:`_Kind`) that occurs in it. If
+    there are none, the whole response is the claim."""
     listed = items(example.response)
     found: list[tuple[Claim, _Kind]] = []
     for sentence in parsed.sentences:
@@ -178,7 +179,8 @@ def _unframed(parsed: Parsed, start: int, claim: Claim) -> Claim:
 
 
 def _end(parsed: Parsed, claim: Claim) -> int:
-    """The end of a claim in the response without a frame at its end, such as ", I think"."""
+    """The character offset where a claim ends in the response, before a frame such as ", I think".
+    """
     bounds = parsed.repaired.from_original(claim.start, claim.end)
     if bounds is None:
         return claim.end
@@ -200,7 +202,7 @@ def _parts(tree: Tree) -> list[_Part]:
     for word in tree.words:
         if word.i not in found and _adds_claim(tree, word):
             kind: ClaimKind = "apposition" if word.dep == "appos" else "relative"
-            found[word.i] = _Part(word, kind, is_frame=is_about_us(tree, word))
+            found[word.i] = _Part(word, kind, is_frame=is_liking(tree, word))
     return [found[i] for i in sorted(found)]
 
 
@@ -310,7 +312,7 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
     if any(child.tag == "WRB" for child in tree.children[word.i]):
         return False
     clause = clause_of(tree, word)
-    return is_about_us(tree, word) or (clause is not None and bool(clause.subject))
+    return is_liking(tree, word) or (clause is not None and bool(clause.subject))
 
 
 # --- the words of a claim ---------------------------------------------------------------------

@@ -66,7 +66,7 @@ def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
 
 
 def _names_speaker(tree: Tree, subject: Word) -> bool:
-    """Whether a subject is "you" or names the speaker: "my favorite"."""
+    """Whether a subject is "you" or contains a word for the speaker: "my favorite"."""
     return subject.lower == "you" or any(
         word.lower in SPEAKERS for word in tree.members(tree.below[subject.i]))
 

@@ -23,14 +23,16 @@ def is_personal(tree: Tree, head: Word, *, coordinated: bool) -> bool:
         {word.lower for word in (subject, *tree.children[subject.i])} & SPEAKERS)
 
 
-def is_about_us(tree: Tree, word: Word) -> bool:
-    """Whether ``word`` heads a relative clause about the speakers: ", which I really like"."""
+def is_liking(tree: Tree, word: Word) -> bool:
+    """Whether ``word`` heads a relative clause that says what the speakers like or dislike: ",
+    which I really like"."""
     subject = subject_of(tree, word) if word.lemma in LIKING and word.dep == "relcl" else None
     return subject is not None and subject.lower in SPEAKERS
 
 
 def is_opinion(tree: Tree, verb: Word, words: Sequence[Word]) -> bool:
-    """Whether a clause only says what the speaker thinks of it: "that cat is so funny".
+    """Whether a clause only gives the speaker's opinion of something named before: "that cat is so
+    funny".
 
     ``words`` are the words of the clause with this ``verb``.
     """

@@ -2,7 +2,8 @@
 
 A claim and a sentence of the knowledge can have the same words and still disagree. Examples are
 "Bluetooth is supported" and "it does not support Bluetooth", "raised" and "may raise", "Ann taught
-Ben" and "Ben taught Ann". The rules compare only verbs and adjectives that occur in both texts.
+Ben" and "Ben taught Ann". The rules compare only words that occur in both texts, and words
+of opposite or converse meaning ("open" and "closed", "beat" and "lost to").
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from q2_metric.text.overlap import stems
 
 _SPEAKING = frozenset(map(stem, SPEAKING))
 _LIFE = frozenset(map(stem, ("bear", "die")))
-"""Verbs whose places are compared: "born in Brno; died in Vienna". In general, a place may lie in
-another one ("in Brno", "in Moravia")."""
+"""Verbs whose places are compared: "born in Brno; died in Vienna". Places of other verbs are not
+compared, because one place may lie in the other ("in Brno", "in Moravia")."""
 _JOINED = re.compile(r"[;(]|\b(?:and|but|while|whereas)\b")
 """Matches what can stand between two clauses of a sentence."""
 
@@ -42,9 +43,9 @@ class EnglishStances:
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
         """For each (claim, sentence of the knowledge), whether the sentence disagrees.
 
-        It disagrees if it denies what the claim affirms (or the reverse), leaves open what the
-        claim affirms, swaps who did something to whom, or says something of another thing in
-        another of its clauses.
+        It disagrees if it denies what the claim affirms (or the reverse), leaves it open, says that
+        it was true only until some time, or swaps who did something to whom. It also disagrees if
+        the claim takes a verb from one of its clauses and a name from another.
         """
         suspects = [pair for pair in dict.fromkeys(pairs) if may_oppose(*pair)]
         found = self._statements(suspects)
@@ -69,7 +70,7 @@ def may_oppose(claim: str, known: str) -> bool:
 
     They could if one contains a word that denies or leaves something open, or a word that has an
     opposite. They also could if each seems to name two participants ("Ann taught Ben"), or if the
-    sentence has several clauses and all words of the claim but one.
+    sentence may have several clauses and lacks at most one content word of the claim.
     """
     if CUES.search(claim) or CUES.search(known) or _named(claim) == 2 == _named(known):
         return True
@@ -85,8 +86,8 @@ def _named(text: str) -> int:
 def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
     """Whether the statements of the knowledge disagree with those of the claim.
 
-    For some statement of the claim, at least one statement of the knowledge about the same thing
-    must disagree, and no such statement may agree.
+    They disagree if, for some verb or adjective of the claim, one statement of the knowledge
+    disagrees and none agrees. ``known`` are the statements of one sentence.
     """
     for one in claimed:
         if not one.asserted:
@@ -99,9 +100,11 @@ def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
 
 
 def _closest(claimed: Statement, known: Sequence[Statement]) -> list[Statement]:
-    """Those statements of the knowledge whose participants share most words with the claim's.
+    """The statements of the knowledge without those about other participants.
 
-    For "cats are welcome", "dogs are welcome, but cats are not" states one thing about cats.
+    Of the statements with the claim's key, only those remain whose participants share most words
+    with the claim's. For the claim "cats are welcome" and the sentence "dogs are welcome, but cats
+    are not", the statement about dogs is dropped.
     """
     own = frozenset[str]().union(*claimed.agents, *claimed.patients)
     shared = [len(own.intersection(frozenset[str]().union(*other.agents, *other.patients)))
@@ -114,8 +117,10 @@ def _closest(claimed: Statement, known: Sequence[Statement]) -> list[Statement]:
 def misattached(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
     """Whether a claim combines a verb from one clause of a sentence with a name from another.
 
-    "Bo directed it" does so if the sentence is "Ann directed it, and Bo wrote the score". Claims
-    with several verbs are examined only if they report what somebody said.
+    "Bo directed it" does so if the sentence is "Ann directed it, and Bo wrote the score", and "Bo
+    was born in Vienna" if it is "Bo (born in Brno; died in Vienna) sang". Only the first statement
+    of the claim is examined. If the claim has several, its first verb must report what somebody
+    said.
     """
     if not claimed or (len(claimed) > 1 and claimed[0].key not in _SPEAKING):
         return False
@@ -135,7 +140,7 @@ def _from_another_clause(claimed: Statement, known: Statement, words: frozenset[
     """Whether the claim has a name of another clause of the sentence, in place of a name in the
     clause of ``known``. ``words`` are the stems of the whole sentence.
 
-    Only names are compared: "the duo" may be Lennon and McCartney.
+    Only names are compared, because other nouns may mean the same persons ("the duo").
     """
     pairs = [(one, other) for mine, others in (
         (claimed.agents, known.agents), (claimed.patients, known.patients))
@@ -148,9 +153,10 @@ def _from_another_clause(claimed: Statement, known: Statement, words: frozenset[
 def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
     """Whether the claim makes exactly one statement, and the knowledge makes the same statement.
 
-    Verb, stance and participants must be the same, with all modifiers ("all rooms" are not "some
-    rooms"). The knowledge may add circumstances to a past event, but not to a present state: "dogs
-    are allowed in the garden" does not say that dogs are allowed everywhere.
+    Verb, stance, tense and adverbs must be the same. The knowledge must name all participants of
+    the claim with the same modifiers ("all rooms" are not "some rooms"). The knowledge may add
+    circumstances to a past event, but not to a present state: "dogs are allowed in the garden" does
+    not say that dogs are allowed everywhere.
     """
     if len(claimed) != 1 or claimed[0].open or claimed[0].would or not claimed[0].agents | (
             claimed[0].patients):
@@ -173,7 +179,8 @@ def _rest(statement: Statement) -> frozenset[str]:
 def _against(claimed: Statement, known: Statement) -> bool | None:
     """Whether a statement of the knowledge disagrees with one of the claim.
 
-    ``None`` if the two statements are about different things.
+    ``None`` if the two statements are about different things, or if the claim denies what the
+    knowledge only leaves open.
     """
     opposite = known.key in OPPOSITES.get(claimed.key, ())
     turned = claimed.key in known.agent and known.key in claimed.agent  # "A is B" and "B is A"

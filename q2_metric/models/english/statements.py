@@ -1,4 +1,4 @@
-"""Finds what a sentence states with each of its verbs and predicate adjectives."""
+"""Finds what a sentence states with each of its verbs, predicate adjectives and predicate nouns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from q2_metric.text.alignment import stem
 
 _GOVERNED = ("ccomp", "xcomp", "acl", "pcomp", "advcl")
 _PASTS = ("has", "have", "had", "was", "were", "did", "'ve")
-_ABRIDGING = ("be", "'s", "do", "have", "can", "will", "could", "would")
+_ELLIPTICAL = ("be", "'s", "do", "have", "can", "will", "could", "would")
 """Verbs that can stand for a whole verb phrase: "but the hotel does not"."""
 _LOOSE = ("neg", "punct", "cc", "ccomp", "advmod", "mark")
 _COPULAS = ("be", "become", "remain", "stay", "'s", "seem")
@@ -37,23 +37,25 @@ _COPULAS = ("be", "become", "remain", "stay", "'s", "seem")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a sentence states with one of its verbs or adjectives.
+    """What a sentence states with one of its verbs, predicate adjectives or predicate nouns.
 
     Attributes:
-        key: the stem of the verb or adjective. Only statements with related keys are compared.
+        key: the stem of this word, or of the verb that stands for it in ``CONVERSES`` ("beat" for
+            "lost to"). Only statements with related keys are compared.
         denied: whether the sentence denies the verb or adjective.
         open: whether the sentence leaves the statement open ("may", "plans to", "if").
         would: whether the verb has "would", which leaves open whether the event happened.
-        past: whether the sentence says that the event happened.
+        past: whether the verb is in the past tense or the perfect.
         present: whether the verb is in the present tense ("opens").
         ended: whether the sentence says with "until" when the statement stopped being true.
         able: whether the sentence says that something can be done.
-        agent: stems of the noun that says who acts, without coordinated nouns and adjectives.
+        agent: stems of the noun that names who acts, and of nouns compounded with it, without
+            coordinated nouns and adjectives.
         patient: the same for the noun that says who or what is acted on.
         agents: for each coordinated agent, the set of stems of its noun and the noun's modifiers.
         patients: the same for each coordinated patient.
         adverbs: stems of the verb's adverbs, without denials.
-        said: stems of the nouns, numbers and adjectives that belong to the verb.
+        said: stems of the nouns, numbers and adjectives that depend on the verb.
         without: stems of what is excluded ("but not on Sundays", "except Mondays").
         asserted: whether the sentence asserts the verb. It does not in "to allow visitors" and "the
             percentage of straying".
@@ -87,7 +89,13 @@ class Statement:
 
 
 def statements(tree: Tree) -> Iterator[Statement]:
-    """Yields what a sentence states with each of its verbs and predicate adjectives."""
+    """Yields what a sentence states with each of its verbs, predicate adjectives and predicate
+    nouns.
+
+    A question states nothing. Clauses without their full verb also state something: "the inn has a
+    pool, the hotel does not" and "unlike the hotel, the inn has a pool" say that the hotel has
+    none.
+    """
     if tree.asks:
         return
     false = says_false(tree) and not any(
@@ -105,13 +113,13 @@ def statements(tree: Tree) -> Iterator[Statement]:
         by_verb[verb.i] = statement = _statement(tree, verb, word, false, without)
         yield statement
     for verb in tree.words:
-        full = _unabridged(tree, verb)
+        full = _full_verb(tree, verb)
         if full is not None and full.i in by_verb:
             denied = tree.child(verb, ("neg",)) is not None
-            yield _abridged(tree, tree.child(verb, SUBJECTS), by_verb[full.i], denied)
+            yield _about(tree, tree.child(verb, SUBJECTS), by_verb[full.i], denied)
         if verb.lower == "unlike" and verb.head in by_verb:
             told = by_verb[verb.head]
-            yield _abridged(tree, tree.child(verb, ("pobj",)), told, not told.denied)
+            yield _about(tree, tree.child(verb, ("pobj",)), told, not told.denied)
 
 
 def _statement(tree: Tree, verb: Word, word: Word, false: bool, without: int) -> Statement:
@@ -174,10 +182,10 @@ def _clause(tree: Tree, verb: Word) -> int:
     return tree.below[top.i] & ~_joined_clauses(tree, top) & between
 
 
-def _unabridged(tree: Tree, verb: Word) -> Word | None:
-    """The verb whose words an abridged clause leaves out: "has" for "does" in "the inn has a pool,
-    the hotel does not". ``None`` if the clause of ``verb`` is not abridged."""
-    if not is_verb(verb) or verb.lemma not in _ABRIDGING or tree.child(verb, SUBJECTS) is None:
+def _full_verb(tree: Tree, verb: Word) -> Word | None:
+    """The full verb that an elliptical clause leaves out: "has" for the ``verb`` "does" in "the inn
+    has a pool, the hotel does not". ``None`` if nothing is left out."""
+    if not is_verb(verb) or verb.lemma not in _ELLIPTICAL or tree.child(verb, SUBJECTS) is None:
         return None
     rest = {child.dep for child in tree.children[verb.i]} - {*SUBJECTS, *_LOOSE}
     if rest:
@@ -189,8 +197,9 @@ def _unabridged(tree: Tree, verb: Word) -> Word | None:
                  if child.dep in _LOOSE and is_verb(child) and child.i < verb.i), None)
 
 
-def _abridged(tree: Tree, subject: Word | None, full: Statement, denied: bool) -> Statement:
-    """The statement ``full`` about another ``subject``, and denied or not."""
+def _about(tree: Tree, subject: Word | None, full: Statement, denied: bool) -> Statement:
+    """A copy of the statement ``full`` about another ``subject``. ``denied`` says whether the copy
+    is denied."""
     heads = _heads(tree, subject)
     phrases = frozenset(_phrase(tree, noun) for noun in _joined(tree, subject))
     said = full.said.difference(*full.agents, *full.patients).union(*phrases)
@@ -201,21 +210,23 @@ def _abridged(tree: Tree, subject: Word | None, full: Statement, denied: bool) -
 
 
 def _is_past(tree: Tree, verb: Word) -> bool:
-    """Whether a verb says that something happened: "opened", "was opened", "has opened"."""
+    """Whether a verb is in the past tense or the perfect: "opened", "was opened", "has opened"."""
     return verb.tag == "VBD" or any(child.dep in ("aux", "auxpass") and child.lower in _PASTS
                                     for child in tree.children[verb.i])
 
 
 def _has_ended(tree: Tree, verb: Word) -> bool:
-    """Whether the verb is said to be true only until a time: "it was the longest until 1964"."""
+    """Whether "until" says when the statement stopped being true: "it was the longest until 1964".
+    """
     return any(
         child.lower in ENDINGS or any(below.lower in ENDINGS for below in tree.children[child.i])
         for child in tree.children[verb.i])
 
 
 def _is_asserted(tree: Tree, verb: Word) -> bool:
-    """Whether the sentence asserts the verb. It does not assert a purpose ("to allow visitors"), a
-    topic ("the percentage of straying") or an order ("check with your station")."""
+    """Whether the sentence asserts the verb. It does not assert a purpose ("to allow visitors"), an
+    "-ing" form that depends on another word ("the percentage of straying"), or an order ("check
+    with your station")."""
     helped = [child for child in tree.children[verb.i] if child.dep in ("aux", "auxpass")]
     if verb.tag == "VBG":
         return bool(helped) or verb.dep not in ("pcomp", "advcl", "acl")
@@ -300,7 +311,7 @@ def _stance(tree: Tree, verb: Word) -> tuple[bool, bool, bool]:
             head = tree.words[head.head]
             if head.lemma not in DENIERS | WISHES:
                 return denied, is_open, would
-        # A clause before its verb may be only loosely attached: "It is so, it may be said."
+        # A clause before its governing verb may be loosely attached: "It is so, it may be said."
         beside = word.dep == "ccomp" and word.i < head.i
         if word.dep not in _GOVERNED or head.i == word.i or beside:
             return denied, is_open, would

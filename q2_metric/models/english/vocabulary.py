@@ -128,8 +128,10 @@ PAST_MAKERS = words(
 SPEAKERS = words("i we me my our us myself mine")
 """Words for the speaker. A clause about the speaker makes no claim about the world."""
 LIKING = words("like love enjoy hate admire adore prefer recommend appreciate miss")
+"""Verbs that say what a speaker likes or dislikes."""
 POINTING = words("it this that these those they he she which who")
-"""Subjects of opinions. A statement about another subject can be checked."""
+"""Words for something named before: "it", or "that" in "that cat". A statement about another
+subject is no mere opinion."""
 LINKING = words("be 's sound look seem feel taste smell")
 """Verbs between a subject and an adjective that describes it."""
 OPINIONS = words("""

@@ -7,7 +7,8 @@ values agree. :func:`compare_answers` compares two answers to one question.
 :func:`has_wrong_value` compares a claim with a passage. :func:`follows`, :func:`by_row`,
 :func:`ranks`, :func:`of_another`, :func:`respectively`, :func:`mispaired`, :func:`changed`,
 :func:`share_of` and :func:`worked_out` each decide by a rule about values whether the knowledge
-supports a claim. With :func:`may_follow`, none of them contradicts a share of a known amount.
+supports a claim. A value that is a share of a known amount is not a wrong value
+(:func:`may_follow`).
 """
 
 from q2_metric.text.values.arithmetic import (

@@ -1,5 +1,5 @@
-"""Checks sums, means, comparisons and changes that a claim derives from values (numbers, amounts,
-dates, times) of the knowledge.
+"""Checks sums, means, comparisons, changes and ages at death that a claim derives from values
+(numbers, amounts, dates, times) of the knowledge.
 
 A claim is checked only if the sentences of the knowledge have no other values of the same kind. All
 other claims are left to the entailment model.
@@ -49,7 +49,8 @@ def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> boo
     """Whether arithmetic over the values (numbers, amounts, dates, times) in the sentences agrees
     with the claim.
 
-    ``None`` if the claim contains no sum, mean, comparison, duration or change that can be checked.
+    ``None`` if the claim contains no sum, mean, comparison, duration, age at death or change that
+    can be checked.
     Also ``None`` for a wrong sum that the ``knowledge`` itself states somewhere.
 
     >>> shops = ["The first shop sold 12 lamps and the second sold 8 lamps."]
@@ -197,8 +198,8 @@ def _counted(text: str, value: Value) -> set[str]:
 def _aged(claim: str, text: str) -> bool | None:
     """Whether the age in "he died at the age of 82" agrees with the dates of birth and death.
 
-    ``None`` if the text does not contain exactly one date of birth and one of death, or if the
-    claim may be about somebody else.
+    ``text`` is the knowledge. ``None`` if it does not contain exactly one date of birth and one of
+    death, or if the claim may be about somebody else.
     """
     found = _AT_AGE.search(claim)
     names = stems(" ".join(re.findall(r"\b[A-Z]\w+", claim)))
@@ -224,7 +225,7 @@ def _aged(claim: str, text: str) -> bool | None:
 
 
 def _dates_after(text: str, word: re.Pattern[str]) -> list[Value]:
-    """The first date in the same sentence after each match of ``word``."""
+    """The first date after each match of the pattern ``word`` in the same sentence."""
     found = []
     for match in word.finditer(text):
         after = re.split(r"[;)]|\.\s", text[match.end() :], maxsplit=1)[0]
@@ -233,16 +234,22 @@ def _dates_after(text: str, word: re.Pattern[str]) -> list[Value]:
 
 
 def _years(start: float, end: float) -> int:
-    """The number of full years between two days."""
+    """The number of full years between two days, which are ordinals as in :class:`datetime.date`.
+    """
     one, other = (date.fromordinal(int(day)) for day in (start, end))
     return other.year - one.year - ((other.month, other.day) < (one.month, one.day))
 
 
 def may_follow(claim: str, sentence: str) -> bool:
-    """Whether a value of the claim is a share of an amount in the sentence, or the rest of it.
+    """Whether a value of the claim can be computed from a share in the sentence.
 
-    Such a value contradicts nothing. With "it cost 21 million euros, of which the city paid two
-    thirds", the city paid 14 million, and others paid a third.
+    It can be the share of an amount in the sentence, or what remains of this amount. If the claim
+    has words that the sentence lacks, it can also be the remaining share. Such a value contradicts
+    nothing.
+
+    >>> told = "It cost 21 million euros, of which the city paid two thirds."
+    >>> may_follow("The city paid 14 million euros.", told)
+    True
     """
     known = values_in(sentence)
     shares = [part for value in known if value.kind == "share" and value.low == value.high

@@ -34,7 +34,9 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
 
     The claimed value agrees if it is the known value in another notation, or the known value
     rounded, or if it contains the known value: "in the 1970s" contains 1972, and "more than 300"
-    contains 412. The two values disagree if they do not overlap.
+    contains 412. The two values disagree if they do not overlap and the claimed value is not
+    the known one rounded. A claimed minimum or maximum ("at least 4 km") also disagrees with a
+    known range that reaches beyond it ("2 to 6 km").
 
     >>> one = lambda text: values_in(text)[0]
     >>> compare_values(one("3,000 metres"), one("3 km")), compare_values(one("8 pm"), one("18:00"))
@@ -63,7 +65,7 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
     ):
         return True  # "starts at 9" agrees with "9 to 12"
     if own[0] <= others[1] and others[0] <= own[1]:
-        # "at least 4" disagrees with "2 to 4": it may also be 2.
+        # "at least 4" disagrees with "2 to 4": the known value may be less than 4.
         goes_on = one.open_ended and other.near is None and other.low < other.high
         return False if goes_on and one.kind in ("quantity", "money") else None
     return _rounded(one, other)

@@ -28,16 +28,17 @@ DENIED = re.compile(r"\b(?:not|no|never|nor|without)\b|n['’]t\b", re.IGNORECAS
 _UNSURE = re.compile(OPEN.pattern.replace("|than)", ")") + r"|\b(?:some|says?|said|when|while"
                      r"|where|who|once)\b", re.IGNORECASE)
 """Matches words that limit a comparison to some time or some people, or leave it open."""
-_MEASURED = stems("costs cost weighs weigh measures lasts lasted runs has")
-"""Stems of verbs that say which value of a thing is compared."""
+_MEASURED = stems("costs cost weighs weigh measures lasts lasted runs")
+"""Stems of verbs that are no part of the name of a thing that is compared."""
 
 
 def compared(claim: str, sentences: Sequence[str]) -> bool | None:
     """Whether the sentences agree with a comparison such as "Lake Bor is deeper than Lake Ana" or
     "Lake Bor is 25 m deeper than Lake Ana".
 
-    ``None`` if the sentences do not give exactly one value (such as a depth) for each of the two
-    things.
+    ``sentences`` are those of the knowledge. ``None`` if they do not give exactly one value (such
+    as a depth) for each of the two things, if the two values are equal, and for claims that this
+    rule does not read ("older", "more than 300 rooms").
     """
     differences = values_in(claim)
     match = THAN.search(without_values(claim))
@@ -69,9 +70,14 @@ def compared(claim: str, sentences: Sequence[str]) -> bool | None:
 def compared_in_words(claim: str, sentences: Sequence[str]) -> bool | None:
     """Whether a sentence that compares the same two things agrees with the claim.
 
-    "White tea has less caffeine than green tea" contradicts "green tea has less caffeine than white
-    tea". ``None`` if no sentence compares both things, or if it agrees with the claim in the same
-    order.
+    True only if a sentence names the two things in the opposite order and says the same. ``None``
+    if no sentence compares both things by the same measure, if it only repeats the claim, or if a
+    text contains a value or a word such as "may". ``sentences`` are those of the knowledge, in
+    order: "it" may stand for a thing in the sentence before.
+
+    >>> told = ["Coffee has more caffeine than tea."]
+    >>> compared_in_words("Tea has less caffeine than coffee.", told)
+    True
     """
     found = _comparison(claim)
     if found is None or values_in(claim) or _UNSURE.search(claim):
@@ -98,8 +104,9 @@ def compared_in_words(claim: str, sentences: Sequence[str]) -> bool | None:
 class _Comparison:
     """What a text with "than" compares.
 
-    ``one`` and ``other`` are the stems of the words before and after. ``measure`` is the stem of
-    what is compared: "caffeine", or the adjective. ``greater`` is true for "more" and "deeper".
+    ``one`` are the stems of the words before the comparative, and ``other`` those after "than".
+    ``measure`` is what is compared: the stem of "caffeine" in "more caffeine than", or the
+    comparative itself ("deeper"). ``greater`` is true for "more" and "deeper".
     """
 
     one: set[str]
@@ -129,7 +136,8 @@ def _only_value(
     none of ``others``.
 
     ``words`` and ``others`` are sets of stems. If ``like`` is given, only values of its kind and
-    unit are considered. ``None`` if these parts contain no value or several values.
+    unit are considered. ``None`` if these parts contain no value or several values, or if the value
+    is a range, such as a year.
     """
     if not words or not others:
         return None

@@ -44,7 +44,8 @@ _SUPERLATIVE = re.compile(
 _MEASURES = {"cheapest": "price cost", "most expensive": "price cost", "dearest": "price cost",
              "priciest": "price cost", "lightest": "weight mass", "heaviest": "weight mass",
              "longest": "length", "shortest": "length height"}
-"""The columns of a table that a superlative is about, if the claim names no column."""
+"""Words in the name of the column that a superlative is about. They are added to the claim's words.
+"""
 _TIMES = (1e3, 1e6, 1e9)
 _ASIDE = frozenset("about around approximately roughly circa nearly almost just over under exactly "
                    "total each every per degrees".split())
@@ -63,7 +64,8 @@ def follows(claim: str, sentence: str) -> bool:
     """Whether a sentence contains the claim's content words in the same order, and the claim's
     values (numbers, amounts, dates, times) in any notation.
 
-    False if one of the two texts denies something or leaves it open.
+    False if one of the two texts denies something or leaves it open, and if only one of them is
+    about the future.
 
     >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
     True
