@@ -47,9 +47,10 @@ class EnglishStances:
         it was true only until some time, or swaps who did something to whom. It also disagrees if
         the claim takes a verb from one of its clauses and a name from another.
         """
-        suspects = [pair for pair in dict.fromkeys(pairs) if may_oppose(*pair)]
+        suspects = [pair for pair in dict.fromkeys(pairs)
+                    if may_oppose(*pair) or may_misattach(*pair)]
         found = self._statements(suspects)
-        verdicts = {pair: disagree(found[pair[0]], found[pair[1]])
+        verdicts = {pair: (may_oppose(*pair) and disagree(found[pair[0]], found[pair[1]]))
                     or misattached(found[pair[0]], found[pair[1]]) for pair in suspects}
         return [verdicts.get(pair, False) for pair in pairs]
 
@@ -69,11 +70,14 @@ def may_oppose(claim: str, known: str) -> bool:
     """Whether a claim and a sentence of the knowledge could disagree, so that both must be parsed.
 
     They could if one contains a word that denies or leaves something open, or a word that has an
-    opposite. They also could if each seems to name two participants ("Ann taught Ben"), or if the
-    sentence may have several clauses and lacks at most one content word of the claim.
+    opposite. They also could if each seems to name two participants ("Ann taught Ben").
     """
-    if CUES.search(claim) or CUES.search(known) or _named(claim) == 2 == _named(known):
-        return True
+    return bool(CUES.search(claim) or CUES.search(known)) or _named(claim) == 2 == _named(known)
+
+
+def may_misattach(claim: str, known: str) -> bool:
+    """Whether a claim could combine words of several clauses of a sentence, so that both must be
+    parsed. The sentence may lack at most one content word of the claim."""
     return bool(_JOINED.search(known)) and len(stems(claim) - stems(known)) <= 1
 
 
