@@ -47,11 +47,11 @@ class EnglishStances:
         it was true only until some time, or swaps who did something to whom. It also disagrees if
         the claim takes a verb from one of its clauses and a name from another.
         """
-        suspects = [pair for pair in dict.fromkeys(pairs)
-                    if may_oppose(*pair) or may_misattach(*pair)]
+        cued = {pair: may_oppose(*pair) for pair in dict.fromkeys(pairs)}
+        suspects = [pair for pair, cue in cued.items() if cue or may_misattach(*pair)]
         found = self._statements(suspects)
-        verdicts = {pair: (may_oppose(*pair) and disagree(found[pair[0]], found[pair[1]]))
-                    or misattached(found[pair[0]], found[pair[1]]) for pair in suspects}
+        verdicts = {(claim, known): (cued[claim, known] and disagree(found[claim], found[known]))
+                    or misattached(found[claim], found[known]) for claim, known in suspects}
         return [verdicts.get(pair, False) for pair in pairs]
 
     def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
