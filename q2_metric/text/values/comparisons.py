@@ -19,8 +19,8 @@ _LESSER = frozenset("shallower shorter smaller lower lighter younger narrower sl
                     "fewer less colder cooler nearer closer".split())
 THAN = re.compile(rf"\b({'|'.join(sorted(_GREATER | _LESSER))})\b(?: [a-z]+)? than\b",
                    re.IGNORECASE)
-_END_OF_CLAUSE = re.compile(r"[,;.](?=\s|$)| and | but | while | whereas ")
 CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
+"""Matches what stands between two clauses."""
 REFERRING = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them|this|that|these|those|there"
                       r"|which|who|former|latter)\b", re.IGNORECASE)
 """Matches words that may refer to a thing named in another sentence."""
@@ -86,7 +86,7 @@ def compared_in_words(claim: str, sentences: Sequence[str]) -> bool | None:
     for sentence in sentences:
         told, previous, before = _comparison(sentence), before, stems(sentence)
         if (told is None or found.measure != told.measure or values_in(sentence)
-                or _UNSURE.search(THAN.sub(" ", sentence))):
+                or _UNSURE.search(sentence)):
             continue
         first, second = found.one - found.other, found.other - found.one
         here, there = told.one - told.other, told.other - told.one
@@ -116,6 +116,8 @@ class _Comparison:
 
 
 def _comparison(text: str) -> _Comparison | None:
+    """The first comparison in a text; ``None`` if there is none, or if it does not say what there
+    is more of."""
     match = THAN.search(text)
     if match is None:
         return None
@@ -123,7 +125,7 @@ def _comparison(text: str) -> _Comparison | None:
     counted = adjective in ("more", "less", "fewer")
     if counted and not thing:
         return None
-    after = _END_OF_CLAUSE.split(text[match.end() :], maxsplit=1)[0]
+    after = CLAUSES.split(text[match.end() :], maxsplit=1)[0]
     return _Comparison(
         stems(text[: match.start()]), stems(after), stem(thing) if counted else adjective,
         adjective in _GREATER)

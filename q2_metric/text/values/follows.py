@@ -41,9 +41,9 @@ _SUPERLATIVE = re.compile(
     r"\bthe (?:(?P<least>smallest|lowest|least|fewest|shortest|lightest)"
     r"|(?P<price>cheapest|most expensive|dearest|priciest)"
     r"|most|largest|biggest|highest|greatest|longest|heaviest)\b", re.IGNORECASE)
-_MEASURES = {"cheapest": "price cost", "most expensive": "price cost", "dearest": "price cost",
-             "priciest": "price cost", "lightest": "weight mass", "heaviest": "weight mass",
-             "longest": "length", "shortest": "length height"}
+_COLUMNS = {"cheapest": "price cost", "most expensive": "price cost", "dearest": "price cost",
+            "priciest": "price cost", "lightest": "weight mass", "heaviest": "weight mass",
+            "longest": "length", "shortest": "length height"}
 """Words in the name of the column that a superlative is about. They are added to the claim's words.
 """
 _TIMES = (1e3, 1e6, 1e9)
@@ -64,8 +64,9 @@ def follows(claim: str, sentence: str) -> bool:
     """Whether a sentence contains the claim's content words in the same order, and the claim's
     values (numbers, amounts, dates, times) in any notation.
 
-    False if one of the two texts denies something or leaves it open, and if only one of them is
-    about the future.
+    False if one of the two texts denies something or leaves it open. Also false if the claim is
+    about the future and the sentence is not, or if the sentence is about the future and the claim
+    about the past.
 
     >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
     True
@@ -197,7 +198,7 @@ def ranks(claim: str, sentences: Sequence[str]) -> bool | None:
     if found is None or OPEN.search(claim):
         return None
     cells = [match for match in map(_CELL.fullmatch, sentences) if match]
-    said = stems(claim) | stems(_MEASURES.get(found[0].lower().removeprefix("the "), ""))
+    said = stems(claim) | stems(_COLUMNS.get(found[0].lower().removeprefix("the "), ""))
     columns = {cell["column"] for cell in cells if said & stems(cell["column"])}
     named = {cell["row"] for cell in cells if _names(claim, cell["row"])}
     column = {cell["row"]: values_in(cell["cell"]) for cell in cells if cell["column"] in columns}
