@@ -4,19 +4,20 @@ those of an earlier run."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from q2_metric.cli.commands import TOO_LOW, Read, Written, command, warn
 from q2_metric.cli.options import CACHE_OPTIONS, cache_file, metric_names
+from q2_metric.errors import InputError
+from q2_metric.scoring.verdict import GATED, THRESHOLD
 
 if TYPE_CHECKING:
     from q2_metric.report.gate import Gate
@@ -35,16 +36,40 @@ def _check_junit(path: str) -> None:
         check_free(path, "a JUnit file of q2 gate")
 
 
+def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
+    """A click callback that turns "all" into ``None``, and other texts into whole numbers."""
+    if text == "all":
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise click.BadParameter(f"{text!r} is neither a number of rows nor all")
+    return int(text)
+
+
+def _allow(outcome: str, what: str) -> Callable[..., Any]:
+    return click.option(f"--allow-{outcome}", metavar="N|all", default="0", show_default=True,
+                        callback=_most,
+                        help=f"With --baseline: accept at most N rows {what}, or all of them.")
+
+
+def _finite(_ctx: click.Context, _option: click.Parameter, value: float) -> float:
+    if math.isnan(value):
+        raise click.BadParameter("nan is not a number between 0 and 1")
+    return value
+
+
 @command("gate")
 @click.argument("file", metavar="FILE", type=Read())
 @click.option("--baseline", metavar="FILE", type=Read(),
               help="Scores or rows of an earlier run. Then only new failures count.")
-@click.option("-m", "--metric", default="groundedness", show_default=True, callback=metric_names,
+@click.option("-m", "--metric", default=GATED, show_default=True, callback=metric_names,
               help="The metric whose scores are checked.")
-@click.option("--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True,
-              help="A response with a lower score fails.")
+@click.option("--threshold", type=click.FloatRange(0, 1), default=THRESHOLD, show_default=True,
+              callback=_finite, help="A response with a lower score fails.")
 @click.option("--allow", "allowed", type=click.IntRange(min=0), default=0, show_default=True,
               metavar="N", help="The gate passes with at most N failures.")
+@_allow("missing", "that only the baseline has")
+@_allow("unscored", "that had a score and have none now")
+@_allow("changed", "whose knowledge, question or history changed")
 @click.option("--junit", metavar="PATH", type=Written(guard=_check_junit),
               help="Write JUnit XML with a test for each response.")
 @click.option("--json", "shows_json", is_flag=True, help="Print a JSON object instead of text.")
@@ -56,26 +81,33 @@ def gate(**options: Any) -> None:
     (To choose models, columns or settings, run q2 score.)
 
     Without --baseline, every response whose score is under --threshold fails. With --baseline, such
-    a response fails unless it also failed in the baseline. A response that claims nothing also
-    fails if it had a score in the baseline. The gate also fails if the mean is lower than in the
-    baseline, and the 95 % interval of the paired differences is entirely below 0. Rows are matched
-    by id, or by their knowledge, question and history.
+    a response fails unless it also failed in the baseline. The gate also fails if rows of the
+    baseline are missing, have lost their score or have other texts now, and if the mean is lower
+    than in the baseline (the 95 % interval of the paired differences is entirely below 0). Rows are
+    matched by id, or by their knowledge, question and history.
+
+    If a file of scores has a manifest beside it, the manifest must be that of the file.
 
     On GitHub Actions, the failures also appear as annotations and in the step summary.
 
     Exit code 4 means that the gate failed. The other exit codes are those of q2 score.
     """
     from q2_metric.report import ci
+    from q2_metric.report.gate import FAILING
     from q2_metric.report.gate import gate as decide
 
     if len(options["metric"]) != 1:
         raise click.UsageError("--metric takes one name")
     [metric] = options["metric"]
+    allowed = {"allow": options["allowed"]} | {
+        name: options[name] for name in FAILING if name in options}
+    paths = [options["file"], options["baseline"]]
+    if all(path and os.path.exists(path) for path in paths) and os.path.samefile(*paths):
+        raise InputError(f"{paths[0]}: is also the baseline; name the file of an earlier run")
     with ExitStack() as stack:
-        read = [None if path is None else _read(path, metric, options, stack)
-                for path in (options["file"], options["baseline"])]
+        read = [None if path is None else _read(path, metric, options, stack) for path in paths]
         assert read[0] is not None
-        decided = decide(read[0], metric, options["threshold"], read[1], options["allowed"])
+        decided = decide(read[0], metric, options["threshold"], read[1], allowed)
     if options["junit"] is not None:
         _write(options["junit"], ci.junit(decided))
     if os.environ.get("GITHUB_STEP_SUMMARY"):
@@ -95,51 +127,40 @@ def gate(**options: Any) -> None:
 def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> ScoreFiles:
     """Reads the scores of the file at ``path``. If it has no scores, its rows are scored first.
 
-    ``stack`` closes the files and removes temporary files. Messages name the file as ``path``.
+    ``stack`` closes the temporary files with the rows.
     """
-    from q2_metric.report.read import read_scores
-
-    scores = stack.enter_context(_scored(path, metric, options))
-    scores_read = read_scores([scores], stack)
-    if scores == path:
-        return scores_read
-    return replace(scores_read, runs=tuple(replace(run, name=path) for run in scores_read.runs))
-
-
-@contextmanager
-def _scored(path: str, metric: str, options: dict[str, Any]) -> Iterator[str]:
-    """Yields the path of a file with scores.
-
-    If the file at ``path`` contains scores, this is ``path`` itself. Otherwise the file's rows are
-    scored first, and the path is that of a temporary file.
-    """
-    if _has_scores(path):
-        yield path
-        return
     from q2_metric.engine.job import Job
+    from q2_metric.engine.manifest import check_evidence
     from q2_metric.engine.run import JobRun, Listener
+    from q2_metric.report.read import ScoreFiles, read_scores
+    from q2_metric.report.spool import spool
+    from q2_metric.report.systems import SystemRun
     from q2_metric.rows.columns import Columns
 
+    if _has_scores(path):
+        scores = read_scores([path], stack)
+        if any(score.name == metric for run in scores.runs for score in run.scores):
+            check_evidence(path, metric)
+        return scores
     warn(f"{path}: has no scores yet; scoring its rows by {metric}")
     job = Job(files=(path,), columns=Columns(), metrics=(metric,), texts=True, evidence=True,
               cache=cache_file(options), cache_bytes=options["cache_size"] * 1_000_000)
-    with TemporaryDirectory() as folder:
-        out = str(Path(folder) / "scores.jsonl")
-        JobRun(job, listener=Listener(warn=warn)).run(out)
-        yield out
+    rows = stack.enter_context(spool())
+    [result] = JobRun(job, listener=Listener(warn=warn)).run(page=lambda _: nullcontext(rows))
+    if not result.rows:
+        raise InputError(f"{path}: has no rows")
+    return ScoreFiles((SystemRun(path, result.rows, result.failed, result.systems),), (rows,))
 
 
 def _has_scores(path: str) -> bool:
-    from q2_metric.errors import InputError
     from q2_metric.files import STDIN, rereadable
     from q2_metric.metrics.registry import columns
     from q2_metric.rows.formats import read_fields
 
     if path == STDIN or (os.path.exists(path) and not rereadable(path)):
         raise InputError(f"{path}: q2 gate needs a file that can be read twice")
-    for _, row in read_fields(path):
-        return "id" in row and any(name in row for name in columns())
-    return False
+    names = columns()
+    return any("id" in row and any(name in row for name in names) for _, row in read_fields(path))
 
 
 def _write(path: str, content: bytes) -> None:
@@ -153,14 +174,14 @@ def _print(decided: Gate) -> None:
     from q2_metric.cli.render import plain
 
     click.echo(plain(decided.headline))
-    failed = decided.of("failed", "error")
-    for case in failed[:SHOWN]:
+    shown = decided.shown()
+    for case in shown[:SHOWN]:
         response = " ".join(case.response.split())
         click.echo(plain(f"  row {case.id} {case.why}{response and ': '}{response}"))
         for line in case.findings:
             click.echo(plain(f"      {line}"))
-    if len(failed) > SHOWN:
-        click.echo(f"  and {len(failed) - SHOWN} more (--json or --junit lists all)")
+    if len(shown) > SHOWN:
+        click.echo(f"  and {len(shown) - SHOWN} more (--json or --junit lists all)")
     for note in decided.notes():
         click.echo(plain(note))
     click.echo("gate passed" if decided.passed else "gate failed")

@@ -24,12 +24,15 @@ _LONGEST = 200
 
 
 def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
-    """Prints how many responses have an unsupported claim. Below, it lists the worst responses,
-    each with the passage of the knowledge that is nearest to the claim or contradicts it."""
+    """Prints how many responses have an unsupported claim, and how many fail the gate. Below, it
+    lists the worst responses, each with the passage of the knowledge that is nearest to the claim
+    or contradicts it."""
     if not verdict.headline:
         return
     style = "bold red" if verdict.unsupported else "bold green"
     screen.print(Text(verdict.headline, style=style), soft_wrap=True)
+    if verdict.criterion:
+        screen.print(Text(verdict.criterion), soft_wrap=True)
     for worst in verdict.worst:
         sign, colour = SIGNS[worst.verdict]
         # A bare number before the text could be taken for a part of the text.

@@ -19,6 +19,7 @@ The manifest of a run that has not finished is in the folder ``scores.jsonl.part
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -245,3 +246,39 @@ def _of_output(path: Path) -> Manifest | None:
     record = read_manifest(path)
     fields = {*manifest([], {}, {}, {}), "systems", "output"}
     return record if record is not None and fields <= record.keys() else None
+
+
+def check_evidence(out: str | Path, metric: str) -> None:
+    """Checks that the manifest of a file of scores describes the file as it is now.
+
+    A file without a manifest passes: then nothing is known about it.
+
+    Raises:
+        InputError: the manifest is damaged or of an unfinished run, has no signature of the metric,
+            or the file has changed since it was written.
+    """
+    record = beside(out)
+    if not os.path.lexists(record):
+        return
+    fields = read_json(record)
+    signatures = fields.get("signatures") if isinstance(fields, dict) else None
+    if not isinstance(signatures, dict) or not isinstance(fields.get("output"), str):
+        problem = f"{record}: is not a manifest of q2 score"
+    elif fields.get("complete") is not True:
+        problem = f"{record}: says that the run did not finish"
+    elif fields["output"] != fingerprint(out):
+        problem = f"{out}: is not the file that q2 score wrote: its SHA-256 is not that in {record}"
+    elif not all(_signs(name, text) for name, text in signatures.items()):
+        problem = f"{record}: has a damaged signature"
+    elif metric not in signatures:
+        problem = f"{record}: has no signature of {metric}"
+    else:
+        return
+    raise InputError(f"{problem}; score the rows again with q2 score")
+
+
+def _signs(name: str, text: object) -> bool:
+    try:
+        return isinstance(text, str) and parse(text)[0] == name
+    except InputError:
+        return False

@@ -2,8 +2,8 @@
 // The list of responses, with filters, sorting and pages. Its state is stored in the page's URL.
 (() => {
 const {
-  MEANINGS, SAME, SIGNS, asking, byId, card, change, element, facts, fill, known, main, metrics,
-  number, numbers, percent, rowAt, scoreAt, several, signed,
+  MEANINGS, SAME, SIGNS, asking, byId, card, change, countedAt, element, facts, fill, known, main,
+  metrics, number, numbers, percent, rowAt, scoreAt, several, signed,
 } = explain;
 const BINS = 20;
 const CHUNK = 50; // number of cards that are made at a time if the list has a single page
@@ -51,7 +51,7 @@ const KINDS = {
   worse: ["worse", (item, state) =>
     known(change(item, state.metric)) && change(item, state.metric) <= -SAME],
   crossed: ["that crossed the threshold", (item, {metric, threshold}) => {
-    const [a, b] = item.places.map((place) => scoreAt(place, metric));
+    const [a, b] = item.places.map((place) => countedAt(place, metric));
     return known(a) && known(b) && (a > Number(threshold)) !== (b > Number(threshold));
   }],
   labelled: ["with a label", anyPlace(isLabelled)],
@@ -346,10 +346,13 @@ function histogram(name) {
     () => binned(itemsOf(state.view).map((item) => valueOf(item, name)).filter(known)));
   const now = binned(some);
   const highest = Math.max(1, ...before);
-  const mean = some.reduce((sum, value) => sum + value, 0) / some.length;
-  const words = some.length
-    ? `${count(some.length)} ${two ? "changes" : "scores"}, mean ${(two ? signed : number)(mean)}`
-    : "no score";
+  const averaged = two ? some : shown.map((item) => countedAt(item.places[0], name)).filter(known);
+  const mean = averaged.reduce((sum, value) => sum + value, 0) / averaged.length;
+  const zeros = averaged.length - some.length;
+  const words = averaged.length
+    ? `${count(some.length)} ${two ? "changes" : "scores"}${
+      zeros ? ` and ${count(zeros)} without a claim, which count as 0` : ""
+    }, mean ${(two ? signed : number)(mean)}` : "no score";
   const tall = (n) => n ? Math.max(1.5, 54 * n / highest) : 0;
   const svg = element("svg", {viewBox: "0 0 200 56", role: "img", preserveAspectRatio: "none",
     "aria-label": `${facts.titles[name]}: distribution, ${words}`});

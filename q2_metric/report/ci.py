@@ -25,27 +25,28 @@ and the JSON contain all."""
 def junit(gate: Gate) -> bytes:
     """The result of a gate as JUnit XML, which CI systems read.
 
-    Each response is a test case. A response that also failed in the baseline, or has no score,
-    counts as a skipped test.
+    Each row is a test case. A case that the gate does not refuse, and that did not pass, counts as
+    a skipped test.
     """
-    failed, errors = gate.of("failed"), gate.of("error")
+    refused = gate.refused()
+    errors = [case for case in refused if case.outcome == "error"]
+    skipped = [case for case in gate.cases if case.outcome != "passed" and case not in refused]
     suite = ElementTree.Element(
         "testsuite", name=_xml(f"q2 gate {gate.metric}"), tests=str(len(gate.cases)),
-        failures=str(len(failed) + gate.worse), errors=str(len(errors)),
-        skipped=str(len(gate.of("known", "skipped"))))
+        failures=str(len(refused) - len(errors) + gate.worse), errors=str(len(errors)),
+        skipped=str(len(skipped)))
     for case in gate.cases:
         test = ElementTree.SubElement(
             suite, "testcase", classname=_xml(gate.name), name=_xml(case.id))
-        kind = {"failed": "failure", "error": "error", "known": "skipped",
-                "skipped": "skipped"}.get(case.outcome)
-        if kind is not None:
+        if case.outcome != "passed":
+            kind = "skipped" if case in skipped else "error" if case in errors else "failure"
             words = "failed in the baseline too: " if case.outcome == "known" else ""
             element = ElementTree.SubElement(test, kind, message=_xml(words + case.why))
             element.text = _xml("\n".join([case.response, *case.findings]))
     if gate.worse:
         test = ElementTree.SubElement(suite, "testcase", classname=_xml(gate.name), name="mean")
         suite.set("tests", str(len(gate.cases) + 1))
-        ElementTree.SubElement(test, "failure", message=_xml(gate.notes()[-1]))
+        ElementTree.SubElement(test, "failure", message=_xml(gate.mean_change))
     whole = ElementTree.Element("testsuites")
     whole.append(suite)
     text: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
@@ -66,7 +67,7 @@ def summary(gate: Gate) -> str:
     """Markdown for GitHub's step summary: whether the gate passed, then the worst responses."""
     lines = [f"### q2 gate: {'passed' if gate.passed else 'failed'}", "", f"{gate.headline}.", ""]
     lines += [f"- {note}" for note in gate.notes()]
-    failed = gate.of("failed", "error")
+    failed = gate.shown()
     if failed:
         lines += ["", f"| row | {gate.metric} | before | response |", "|---|---|---|---|"]
         lines += [_line(case) for case in failed[:SHOWN]]
@@ -93,9 +94,9 @@ def _number(value: float | None) -> str:
 def workflow_commands(gate: Gate) -> list[str]:
     """The lines that GitHub Actions turns into annotations of the run, one for each failure."""
     messages = [(f"{gate.metric}: row {case.id}", " | ".join([case.why, *case.findings]))
-                for case in gate.of("failed", "error")[:SHOWN]]
+                for case in gate.shown()[:SHOWN]]
     if gate.worse:
-        messages.append((f"{gate.metric}: mean", gate.notes()[-1]))
+        messages.append((f"{gate.metric}: mean", gate.mean_change))
     return [f"::error title={_command(title, value=True)}::{_command(message)}"
             for title, message in messages]
 
@@ -114,7 +115,8 @@ def as_json(gate: Gate) -> dict[str, Any]:
     """The result of a gate, with all responses, as a JSON object."""
     return {
         "passed": gate.passed, "headline": gate.headline, "file": gate.name,
-        "metric": gate.metric, "threshold": gate.threshold, "matched": gate.matched,
-        "change": None if gate.change is None else asdict(gate.change),
+        "metric": gate.metric, "threshold": gate.threshold, "allowed": dict(gate.allowed),
+        "matched": gate.matched, "change": None if gate.change is None else asdict(gate.change),
+        "verdict": gate.verdict.as_json(), "notes": gate.notes(),
         "cases": [asdict(case) for case in gate.cases],
     }

@@ -1,4 +1,8 @@
-"""Compares the scores of two systems: matches their rows, and computes the paired differences."""
+"""Compares the scores of two systems: matches their rows, and computes the paired differences.
+
+The page and the gate both use these functions, so they draw the same conclusions from the same
+files.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from q2_metric.metrics.bootstrap import bootstrap_interval
+from q2_metric.scoring import NO_CLAIM, NoClaim
+from q2_metric.scoring.outcome import merged, of_row
 
 How = Literal["id", "number", "knowledge", "order"]
 """By what the rows of two systems were matched: by id; by ids that are only row numbers ("number");
@@ -24,7 +30,7 @@ SAME = 0.0005
 class PairedDifference:
     """How the scores of a metric differ between two systems, over pairs of matched rows.
 
-    - ``n``: number of pairs in which both rows have a score. Other pairs are left out.
+    - ``n``: number of pairs in which both rows count in the means. Other pairs are left out.
     - ``value``: mean difference, second system minus first.
     - ``interval``: 95 % bootstrap percentile interval of the mean difference.
     - ``better``, ``worse``, ``same``: number of pairs in which the second score is higher, lower,
@@ -45,33 +51,52 @@ class PairedDifference:
         return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
 
 
+IDENTITY = ("knowledge", "question", "history")
+"""The parts of a row that identify it. Only the response may differ between two systems."""
+
+
 @dataclass(slots=True)
 class SystemValues:
     """What is needed to match and compare the rows of a system, in the order of the rows.
 
+    - ``no_claim``: how responses without a claim are averaged. It determines ``scores``.
     - ``ids``: the id of each row.
-    - ``contexts``: a hash of each row's knowledge, question and history; ``None`` if the knowledge
-      is unknown.
-    - ``scores``: by metric, the score of each row, with NaN for a missing score.
+    - ``contexts``: for each row, hashes of its :data:`IDENTITY`; ``None`` if the texts are unknown.
+    - ``scores``: by metric, the number of each row that counts in the mean, NaN if none does.
     """
 
+    no_claim: NoClaim = NO_CLAIM
     ids: list[str] = field(default_factory=list)
-    contexts: list[int | None] = field(default_factory=list)
+    contexts: list[tuple[int, ...] | None] = field(default_factory=list)
     scores: dict[str, array[float]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], metrics: Iterable[str]) -> None:
         """Adds an output row with its scores by these metrics."""
         self.ids.append(row["id"])
-        knowledge = row.get("knowledge")
-        context = (knowledge, row.get("question"), *(row.get("history") or ()))
-        self.contexts.append(None if knowledge is None else hash(context))
+        parts = (row.get("knowledge"), row.get("question"), tuple(row.get("history") or ()))
+        self.contexts.append(None if parts[0] is None else tuple(map(hash, parts)))
+        numbers = merged(of_row(row), self.no_claim)
         for metric in metrics:
-            value = row.get(metric)
-            column = self.scores.setdefault(metric, array("d"))
-            column.append(math.nan if value is None else value)
+            value = numbers.get(metric)
+            self.scores.setdefault(metric, array("d")).append(math.nan if value is None else value)
 
 
-def match(first: SystemValues, second: SystemValues) -> tuple[How, list[tuple[int, int]]] | None:
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The rows of two systems that belong together.
+
+    - ``how``: by what they were matched.
+    - ``pairs``: (index of a row of the first system, index of a row of the second), sorted.
+    - ``changed``: the pairs that are matched by id although their texts differ, each with the parts
+      of :data:`IDENTITY` that differ.
+    """
+
+    how: How
+    pairs: list[tuple[int, int]]
+    changed: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
+
+
+def match(first: SystemValues, second: SystemValues) -> Matched | None:
     """Matches the rows of two systems that answer the same dialogue turn.
 
     The first of these methods that works is used:
@@ -82,22 +107,21 @@ def match(first: SystemValues, second: SystemValues) -> tuple[How, list[tuple[in
     2. by knowledge, question and history. Rows with equal texts are matched in order;
     3. by order, if all texts are unknown and both systems have the same number of rows.
 
-    Returns:
-        The method, and the pairs (index of a row of the first system, index of a row of the
-            second). ``None`` if no row can be matched.
+    ``None`` if no row can be matched.
     """
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):
         places = {id_: place for place, id_ in enumerate(first.ids)}
-        pairs = [(places[id_], i) for i, id_ in enumerate(second.ids) if id_ in places]
+        pairs = sorted((places[id_], i) for i, id_ in enumerate(second.ids) if id_ in places)
+        changed = _changed(first, second, pairs)
         counted = _counts(first) and _counts(second)
-        if pairs and not (counted and _differ(first, second, pairs)):
-            return "number" if counted else "id", sorted(pairs)
+        if pairs and not (counted and 2 * len(changed) > len(pairs)):
+            return Matched("number" if counted else "id", pairs, changed)
     pairs = _by_context(first, second)
     if pairs:
-        return "knowledge", sorted(pairs)
+        return Matched("knowledge", sorted(pairs))
     unknown = all(context is None for context in (*first.contexts, *second.contexts))
     if unknown and first.ids and len(first.ids) == len(second.ids):
-        return "order", [(i, i) for i in range(len(first.ids))]
+        return Matched("order", [(i, i) for i in range(len(first.ids))])
     return None
 
 
@@ -107,18 +131,24 @@ def _counts(column: SystemValues) -> bool:
     return all(id_ == str(number) for number, id_ in enumerate(column.ids, start=1))
 
 
-def _differ(first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]]) -> bool:
-    known = [(first.contexts[a], second.contexts[b]) for a, b in pairs]
-    same = [a == b for a, b in known if a is not None and b is not None]
-    return 2 * sum(same) < len(same)
+def _changed(
+    first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], tuple[str, ...]]:
+    changed = {}
+    for a, b in pairs:
+        one, other = first.contexts[a], second.contexts[b]
+        if one is not None and other is not None and one != other:
+            changed[a, b] = tuple(part for part, was, now in zip(IDENTITY, one, other, strict=True)
+                                  if was != now)
+    return changed
 
 
 def _by_context(first: SystemValues, second: SystemValues) -> list[tuple[int, int]]:
-    places: defaultdict[int, list[int]] = defaultdict(list)
+    places: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for place, context in enumerate(first.contexts):
         if context is not None:
             places[context].append(place)
-    pairs, used = [], Counter[int]()
+    pairs, used = [], Counter[tuple[int, ...]]()
     for i, context in enumerate(second.contexts):
         if context is not None and used[context] < len(places.get(context, ())):
             pairs.append((places[context][used[context]], i))

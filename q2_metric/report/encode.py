@@ -13,6 +13,7 @@ from typing import Any
 from q2_metric.report.groups import Grouping
 from q2_metric.report.view import view
 from q2_metric.rows.fields import OutputRow
+from q2_metric.scoring.outcome import CLAIMLESS
 from q2_metric.scoring.verdict import unsupported
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -45,6 +46,7 @@ class Flag(IntFlag):
     CONTRADICTED = 64
     MISCITED = 128
     CLAIMED = 256
+    SILENT = 512
 
 
 def flags(row: OutputRow) -> Flag:
@@ -63,6 +65,7 @@ def flags(row: OutputRow) -> Flag:
         | Flag.CONTRADICTED * any(claim["verdict"] == "contradicted" for claim in claims)
         | Flag.CLAIMED * bool(claims)
         | Flag.MISCITED * any(claim.get("citation") == "wrong passage" for claim in claims)
+        | Flag.SILENT * (row.get("reason") in CLAIMLESS)
     )
 
 

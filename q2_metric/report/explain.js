@@ -32,6 +32,13 @@ function rowAt(place) {
 }
 const FIRST = 4; // index of the first score in a row's numbers (encode.py)
 const scoreAt = (place, name) => numbers[place][FIRST + columns.indexOf(name)];
+// The number that counts in the mean, as in scoring/outcome.py.
+const SILENT = 512; // as in encode.py
+function countedAt(place, name) {
+  const score = scoreAt(place, name);
+  const [system, flags] = numbers[place];
+  return !known(score) && flags & SILENT && facts.zero[system].includes(name) ? 0 : score;
+}
 
 const metrics = columns;
 // Score columns besides the main column of their metric, such as "Q² without NLI". They are shown
@@ -353,7 +360,7 @@ function longOthers(row) {
 }
 
 function change(item, metric) {
-  const [a, b] = item.places.map((place) => scoreAt(place, metric));
+  const [a, b] = item.places.map((place) => countedAt(place, metric));
   return known(a) && known(b) ? b - a : null;
 }
 
@@ -429,7 +436,7 @@ if (facts.alone) {
   made.querySelector("details").open = true;
 }
 return {
-  MEANINGS, SAME, SIGNS, asking, byId, card, change, columns, element, facts, fill, known, main,
-  metrics, number, numbers, percent, rowAt, scoreAt, several, signed,
+  MEANINGS, SAME, SIGNS, asking, byId, card, change, columns, countedAt, element, facts, fill,
+  known, main, metrics, number, numbers, percent, rowAt, scoreAt, several, signed,
 };
 })();

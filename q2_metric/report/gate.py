@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.signature import of_metric, shortened
-from q2_metric.report.compare import PairedDifference, SystemValues, differences, match
+from q2_metric.report.compare import Matched, PairedDifference, SystemValues, differences, match
 from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
+from q2_metric.scoring.verdict import VerdictCounts, falls_short
 
-_SILENT = ("no_claim", "empty")
+Outcome = Literal[
+    "passed", "failed", "known", "skipped", "error", "unscored", "changed", "missing"]
+"""The gate's decision on a row.
 
-Outcome = Literal["passed", "failed", "known", "skipped", "error"]
-"""The gate's decision on a response. "known": the response failed, and failed in the baseline too.
-"skipped": it has no score, because it claims nothing or has no knowledge. "error": it could not be
-scored."""
+- "failed": its score is under the threshold. "known": so was its score in the baseline.
+- "error": it could not be scored.
+- "skipped": it claims nothing or has no knowledge, and had no score in the baseline either.
+- "unscored": it has no score, but had one in the baseline.
+- "changed": it passes, but its knowledge, question or history is not that of the baseline's row
+  with the same id.
+- "missing": only the baseline has it.
+"""
+
+FAILING: Mapping[str, tuple[Outcome, ...]] = {
+    "allow": ("failed", "error"),
+    "allow_missing": ("missing",),
+    "allow_unscored": ("unscored",),
+    "allow_changed": ("changed",),
+}
+"""By option of ``q2 gate``, the outcomes of which it allows some."""
+
+_WORDS: Mapping[Outcome, str] = {
+    "missing": "only in the baseline",
+    "unscored": "with a score in the baseline and none now",
+    "changed": "with other texts than in the baseline",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A response and the gate's decision on it.
+    """A row and the gate's decision on it.
 
     Attributes:
         id: id of the row.
@@ -52,25 +73,40 @@ class Gate:
         name: name of the file.
         metric: the metric whose scores are checked.
         threshold: a response with a lower score fails.
-        cases: the responses, in the order of the rows, each with the decision on it.
-        allowed: the gate passes if at most this many responses fail.
+        cases: the decision on each row: first the rows of the file, in their order, then the rows
+            that only the baseline has.
+        allowed: by key of :data:`FAILING`, how many cases with these outcomes still pass; ``None``
+            for any number. A missing key means 0.
         change: how the scores differ from those of the baseline, over matched rows; ``None``
             without a baseline.
         matched: number of rows that were matched with a row of the baseline.
+        verdict: how many responses have an unsupported claim. The gate does not judge by claims.
+        remarks: further lines to print, about what could not be checked.
     """
 
     name: str
     metric: str
     threshold: float
     cases: tuple[Case, ...]
-    allowed: int = 0
+    allowed: Mapping[str, int | None]
     change: PairedDifference | None = None
     matched: int = 0
+    verdict: VerdictCounts = field(default_factory=VerdictCounts)
+    remarks: tuple[str, ...] = ()
 
     def of(self, *outcomes: Outcome) -> list[Case]:
-        """The responses with these decisions, lowest score first."""
+        """The cases with these outcomes, lowest score first."""
         cases = [case for case in self.cases if case.outcome in outcomes]
         return sorted(cases, key=lambda case: -1.0 if case.score is None else case.score)
+
+    def refused(self) -> list[Case]:
+        """The cases because of which the gate fails, lowest score first within each kind."""
+        refused = []
+        for option, outcomes in FAILING.items():
+            cases, most = self.of(*outcomes), self.allowed.get(option, 0)
+            if most is not None and len(cases) > most:
+                refused += cases
+        return refused
 
     @property
     def worse(self) -> bool:
@@ -81,77 +117,99 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Whether the gate passes. It fails if too many responses fail, if the mean score fell, or
-        if no response has a score."""
+        """Whether the gate passes. It fails if it refuses a case, if the mean score fell, or if no
+        response has a score."""
         known = not self.cases or any(case.score is not None for case in self.cases)
-        return known and len(self.of("failed", "error")) <= self.allowed and not self.worse
+        return known and not self.refused() and not self.worse
 
     @property
     def headline(self) -> str:
         """How many responses fail, in one line."""
-        failed = len(self.of("failed", "error"))
+        failed, rows = len(self.of("failed", "error")), len(self.cases) - len(self.of("missing"))
         new = " newly" if self.change is not None else ""
-        return (f"{failed} of {len(self.cases)} responses{new} "
-                f"{'fails' if failed == 1 else 'fail'} "
+        return (f"{failed} of {rows} responses{new} {'fails' if failed == 1 else 'fail'} "
                 f"({self.metric} under {self.threshold:g})")
 
+    def shown(self) -> list[Case]:
+        """The cases to print: those because of which the gate fails, then allowed failures."""
+        return list(dict.fromkeys([*self.refused(), *self.of("failed", "error")]))
+
+    @property
+    def mean_change(self) -> str:
+        """How the mean score changed since the baseline, in one line; "" if it is unknown."""
+        change = self.change
+        if change is None or change.value is None:
+            return ""
+        ends = change.interval
+        interval = f" (95 % interval {ends[0]:+.3f} to {ends[1]:+.3f})" if ends else ""
+        return (f"mean {self.metric} changed by {change.value:+.3f}{interval} over "
+                f"{change.n} {'pair' if change.n == 1 else 'pairs'}")
+
     def notes(self) -> list[str]:
-        """Further lines to print: failures known from the baseline, responses without a score, and
-        how the mean changed."""
-        lines = []
+        """Further lines to print: cases of other kinds, and how the mean changed."""
+        lines = [self.verdict.headline] if self.verdict.headline else []
         if known := len(self.of("known")):
             lines.append(f"{known} failed in the baseline too")
         if skipped := len(self.of("skipped")):
             lines.append(f"{skipped} without a score: no claim or no knowledge")
-        if skipped and all(case.score is None for case in self.cases):
+        refused = {case.outcome for case in self.refused()}
+        for outcome, words in _WORDS.items():
+            if n := len(self.of(outcome)):
+                option = f"--allow-{outcome}"
+                advice = (f"{option} all accepts this" if outcome in refused
+                          else f"allowed by {option}")
+                lines.append(f"{n} {'row' if n == 1 else 'rows'} {words} ({advice})")
+        if self.cases and all(case.score is None for case in self.cases):
             lines.append("no response has a score")
         if self.change is not None:
-            lines.append(f"{self.matched} of {len(self.cases)} rows are in the baseline")
-        if self.change is not None and self.change.value is not None:
-            ends = self.change.interval
-            interval = f" (95 % interval {ends[0]:+.3f} to {ends[1]:+.3f})" if ends else ""
-            lines.append(f"mean {self.metric} changed by {self.change.value:+.3f}{interval}")
-        return lines
+            rows = len(self.cases) - len(self.of("missing"))
+            lines.append(f"{self.matched} of {rows} rows are in the baseline")
+        return [*lines, *filter(None, [self.mean_change]), *self.remarks]
 
 
 def gate(
     scored: ScoreFiles, metric: str, threshold: float, baseline: ScoreFiles | None = None,
-    allowed: int = 0,
+    allowed: Mapping[str, int | None] | None = None,
 ) -> Gate:
     """Decides which responses of a file fail.
 
     Without a baseline, each response whose score is below ``threshold`` fails. With a baseline,
-    such a response counts as "known" if its row was below ``threshold`` there too. A response that
-    claims nothing also fails if its row had a score in the baseline.
+    such a response counts as "known" if its row was below ``threshold`` there too. Rows that lost
+    their score, rows that only the baseline has, and rows whose texts changed also fail.
 
     Args:
         scored: the scores of one file.
         metric: the metric whose scores are checked.
         threshold: the lowest score that passes.
         baseline: the scores of an earlier run.
-        allowed: the gate passes if at most this many responses fail.
+        allowed: :attr:`Gate.allowed`.
 
     Raises:
-        InputError: a file has no scores of the metric or has several systems, the files were scored
-            by different models or settings, or no row can be matched.
+        InputError: a file has no scores of the metric, has several systems or has a score outside
+            [0, 1]; the files were scored by different models or settings; or no row can be matched.
     """
     name, rows = _one(scored, metric)
-    before: dict[int, float | None] = {}
-    change = None
+    old: list[OutputRow] = []
+    matched, change, remarks = Matched("id", []), None, _unsigned(scored, metric)
     if baseline is not None:
         old_name, old = _one(baseline, metric)
         _check_signatures(scored, baseline, metric)
-        first, second = _column(baseline, old, metric), _column(scored, rows, metric)
-        matched = match(first, second)
-        if matched is None:
+        remarks += _unsigned(baseline, metric)
+        first, second = _values(baseline, old, metric), _values(scored, rows, metric)
+        found = match(first, second)
+        if found is None:
             raise InputError(f"{name}: no row matches a row of {old_name} by id or by knowledge "
                              "and history")
-        pairs = matched[1]
-        before = {here: old[there].get(metric) for there, here in pairs}
-        change = differences(first, second, pairs)[0]
-    cases = tuple(_case(row, metric, threshold, i in before, before.get(i))
-                  for i, row in enumerate(rows))
-    return Gate(name, metric, threshold, cases, allowed, change, len(before))
+        matched, change = found, differences(first, second, found.pairs)[0]
+        if None in (*first.contexts, *second.contexts):
+            remarks.append("some rows have no texts: whether they are the same rows as in the "
+                           "baseline was not checked")
+    cases = _cases(rows, old, matched, metric, threshold, dict(allowed or {}))
+    verdict = VerdictCounts()
+    for row in rows:
+        verdict.add(row)
+    return Gate(name, metric, threshold, tuple(cases), dict(allowed or {}), change,
+                len(matched.pairs), verdict, tuple(remarks))
 
 
 def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow]]:
@@ -165,10 +223,15 @@ def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow]]:
     return run.name, list(scored)
 
 
-def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> None:
+def _signature(scored: ScoreFiles, metric: str) -> str:
+    """The signature of the metric in a file; "" if it is unknown."""
     # The gate compares the scores of rows, so the files may differ in how means are computed.
-    signed = [of_metric({score.name: score.signature for score in file.runs[0].scores}[metric])
-              for file in (scored, baseline)]
+    [signed] = [score.signature for score in scored.runs[0].scores if score.name == metric]
+    return of_metric(signed)
+
+
+def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> None:
+    signed = [_signature(file, metric) for file in (scored, baseline)]
     if all(signed) and signed[0] != signed[1]:
         raise InputError(
             f"{metric} was computed by different models, settings or versions: "
@@ -176,38 +239,61 @@ def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> 
             "score both again with one version")
 
 
-def _column(scored: ScoreFiles, rows: Iterable[OutputRow], metric: str) -> SystemValues:
-    [signature] = [score.signature for score in scored.runs[0].scores if score.name == metric]
-    zero = "|no_claim:zero" in signature
-    column = SystemValues()
+def _unsigned(scored: ScoreFiles, metric: str) -> list[str]:
+    """A line about a file whose models are unknown, if they are."""
+    return [] if _signature(scored, metric) else [
+        f"{scored.runs[0].name}: no manifest is beside this file, so its models and settings are "
+        "unknown, and the file may have been edited"]
+
+
+def _values(scored: ScoreFiles, rows: Iterable[OutputRow], metric: str) -> SystemValues:
+    values = SystemValues(scored.runs[0].no_claim)
     for row in rows:
-        silent = zero and row.get(metric) is None and row.get("reason") in _SILENT
-        column.add({**row, metric: 0.0} if silent else row, [metric])
-    return column
+        values.add(row, [metric])
+    return values
 
 
-def _case(
-    row: Mapping[str, Any], metric: str, threshold: float, matched: bool, before: float | None,
-) -> Case:
-    outcome, why = _outcome(row, row.get(metric), threshold, before)
-    if matched and outcome in ("failed", "known") and before is not None:
-        why += f"; it was {before:.3f}"
-    return Case(row["id"], row.get("response") or "", row.get(metric), before, outcome, why,
-                tuple(_findings(row.get("claims") or ())))
+def _cases(
+    rows: Sequence[OutputRow], old: Sequence[OutputRow], matched: Matched, metric: str,
+    threshold: float, allowed: Mapping[str, int | None],
+) -> list[Case]:
+    """The decision on each of ``rows``, then the rows of the baseline (``old``) that are missing.
+    """
+    places = {here: there for there, here in matched.pairs}
+    most = allowed.get("allow_changed", 0)
+    told = most is not None and len(matched.changed) > most
+    cases = []
+    for i, row in enumerate(rows):
+        there = places.get(i)
+        before = None if there is None else old[there].get(metric)
+        outcome, why = _outcome(row, metric, threshold, before)
+        if outcome in ("failed", "known", "unscored") and before is not None:
+            why += f"; it was {before:.3f}"
+        if there is not None and (parts := matched.changed.get((there, i))) and told:
+            why += f"; it is another row than in the baseline: other {' and '.join(parts)}"
+            outcome = "changed" if outcome in ("passed", "known", "skipped") else outcome
+        cases.append(Case(row["id"], row.get("response") or "", row.get(metric), before, outcome,
+                          why, tuple(_findings(row.get("claims") or ()))))
+    here = {there for there, _ in matched.pairs}
+    cases += [Case(row["id"], row.get("response") or "", None, row.get(metric), "missing",
+                   "is only in the baseline") for i, row in enumerate(old) if i not in here]
+    return cases
 
 
 def _outcome(
-    row: Mapping[str, Any], score: float | None, threshold: float, before: float | None,
+    row: Mapping[str, Any], metric: str, threshold: float, before: float | None,
 ) -> tuple[Outcome, str]:
     if row.get("error") is not None:
         return "error", f"could not be scored: {row['error']}"
+    score: float | None = row.get(metric)
     if score is None:
-        silent = before is not None and row.get("reason") in _SILENT
         reason: Any = row.get("reason")
-        return ("failed" if silent else "skipped",
-                f"has no score: {REASONS.get(reason, reason or 'no reason is recorded')}")
+        words = f"has no score: {REASONS.get(reason, reason or 'no reason is recorded')}"
+        if before is not None:
+            return "unscored", words
+        return "skipped" if reason in REASONS and reason != "fault" else "error", words
     words = f"has {score:.3f}"
-    if score >= threshold:
+    if not falls_short(row, metric, threshold):
         return "passed", words
     known = before is not None and before < threshold
     return ("known" if known else "failed"), words

@@ -147,6 +147,9 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         "series": None if steps is None else {**asdict(steps), "curves": curves(runs, verdicts)},
         "groups": [group.as_json() for group in groups],
         "grouped": chosen(groups, runs),
+        # By system, the columns in whose means a response without a claim counts as 0.
+        "zero": [[score.name for score in run.scores] if run.no_claim == "zero" else []
+                 for run in runs],
     }
     stream = _environment().get_template("page.html.j2").stream(
         **_parts(facts),

@@ -23,7 +23,7 @@ from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow, with_texts
-from q2_metric.rows.formats import read_fields, tells
+from q2_metric.rows.formats import records, shown, tells
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.spreadsheet import from_cell
 from q2_metric.scoring import Aggregate, NoClaim, check_no_claim
@@ -201,13 +201,21 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     written = form or Path(path).suffix.lower().removeprefix(".")
     escaped = written == "csv" and _setting(path, "raw_csv") is not True
     plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
-    for where, fields in read_fields(path, form):
+    for record in records(path, shown(path), form):
+        where, fields = record.where, record.fields
+        if problem := record.problem or record.note:
+            raise InputError(f"{where}: {problem.removesuffix('; the last is read')}")
         if not fields.get("id") or not any(name in fields for name in columns):
             raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
-        yield where, {
+        row = {
             field.name: _value(plain(fields[field.name]), field, where)
             for field in known if field.name in fields
         }
+        for name in columns:
+            score = row.get(name)
+            if score is not None and not 0 <= score <= 1:
+                raise InputError(f"{where}: the score {name} is {score:g}, not between 0 and 1")
+        yield where, row
 
 
 def _unescaped(cell: object) -> object:

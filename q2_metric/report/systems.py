@@ -60,6 +60,7 @@ class SideBySide:
     - ``pairs``: the matched rows, each as (index of the row of ``against``, index of the row of
       ``system``). The rows of all systems on the page are numbered together.
     - ``differences``: for each metric, how the scores differ (``system`` minus ``against``).
+    - ``changed``: number of pairs that are matched by id although their texts differ.
     """
 
     system: int
@@ -67,6 +68,7 @@ class SideBySide:
     pairs: list[tuple[int, int]]
     differences: list[PairedDifference]
     against: int = 0
+    changed: int = 0
 
 
 def compare_runs(
@@ -82,7 +84,7 @@ def compare_runs(
     """
     if len(runs) < 2:
         return []
-    columns = [SystemValues() for _ in runs]
+    columns = [SystemValues(run.no_claim) for run in runs]
     metrics = [[score.name for score in run.scores] for run in runs]
     for place, row in zip(places(runs), rows, strict=True):
         columns[place].add(row, metrics[place])
@@ -92,10 +94,10 @@ def compare_runs(
     comparisons = []
     for one, other in wanted:
         if matched := match(columns[one], columns[other]):
-            how, pairs = matched
-            there = [(a + offsets[one], b + offsets[other]) for a, b in pairs]
-            changes = differences(columns[one], columns[other], pairs)
-            comparisons.append(SideBySide(other, how, there, changes, one))
+            there = [(a + offsets[one], b + offsets[other]) for a, b in matched.pairs]
+            changes = differences(columns[one], columns[other], matched.pairs)
+            comparisons.append(
+                SideBySide(other, matched.how, there, changes, one, len(matched.changed)))
     return comparisons
 
 

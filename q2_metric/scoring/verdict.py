@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from q2_metric.text.nearest import WordIndex
@@ -14,6 +15,17 @@ SHOWN = 3
 """Maximum number of responses in :attr:`VerdictCounts.worst`."""
 UNSUPPORTED = ("contradicted", "not found")
 """The verdicts with which a claim counts as unsupported."""
+GATED, THRESHOLD = "groundedness", 0.5
+"""The metric and the threshold by which ``q2 gate`` judges a response, unless others are named."""
+
+
+def falls_short(row: Mapping[str, Any], metric: str = GATED, threshold: float = THRESHOLD) -> bool:
+    """Whether a row of ``q2 score --out`` could not be scored, or has a score under the threshold.
+    """
+    if row.get("error") is not None:
+        return True
+    score: float | None = row.get(metric)
+    return score is not None and score < threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,8 @@ class VerdictCounts:
     """Counts responses and claims by their verdicts.
 
     Attributes:
+        gated: number of responses in runs that compute :data:`GATED`.
+        failing: number of these responses that fail ``q2 gate`` (:func:`falls_short`).
         judged: number of responses with a judged claim.
         unsupported: number of responses with a claim that is contradicted or not found.
         contradicted: number of responses with a claim that is contradicted.
@@ -52,6 +66,8 @@ class VerdictCounts:
             claim with the least support comes first.
     """
 
+    gated: int = 0
+    failing: int = 0
     judged: int = 0
     unsupported: int = 0
     contradicted: int = 0
@@ -61,6 +77,9 @@ class VerdictCounts:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Adds a row as ``q2 score --out`` writes it. The row may also contain its texts."""
+        if GATED in row:
+            self.gated += 1
+            self.failing += falls_short(row)
         claims = row.get("claims") or ()
         self.judged += bool(claims)
         citations = [claim.get("citation") for claim in claims]
@@ -86,13 +105,24 @@ class VerdictCounts:
         judged."""
         if not self.judged:
             return ""
+        one = self.judged == 1
+        responses = f"{self.judged:,} {'response' if one else 'responses'} with claims"
         if not self.unsupported:
-            return f"none of {self.judged:,} responses has an unsupported claim"
+            return f"none of {responses} has an unsupported claim"
         have = "has" if self.unsupported == 1 else "have"
         more = f" ({self.contradicted:,} contradicted)" if self.contradicted else ""
-        return (f"{self.unsupported:,} of {self.judged:,} "
-                f"{'response' if self.judged == 1 else 'responses'} {have} "
-                f"an unsupported claim{more}")
+        return f"{self.unsupported:,} of {responses} {have} an unsupported claim{more}"
+
+    @property
+    def criterion(self) -> str:
+        """One line that says how many responses fail the gate; "" if :data:`GATED` was not
+        computed."""
+        if not self.gated:
+            return ""
+        return (f"{self.failing:,} of {self.gated:,} "
+                f"{'response' if self.gated == 1 else 'responses'} "
+                f"{'fails' if self.failing == 1 else 'fail'} q2 gate "
+                f"({GATED} under {THRESHOLD:g})")
 
     @property
     def citations(self) -> str:
@@ -112,9 +142,8 @@ class VerdictCounts:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> VerdictCounts:
         """Reads the JSON object that :meth:`as_json` wrote."""
-        counts = {name: fields[name] for name in
-                  ("judged", "unsupported", "contradicted", "cited", "cited_rightly")}
-        return cls(**counts, worst=tuple(Worst(**claim) for claim in fields["worst"]))
+        counts = {one.name: fields[one.name] for one in dataclass_fields(cls)}
+        return cls(**{**counts, "worst": tuple(Worst(**claim) for claim in fields["worst"])})
 
 
 def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -30,7 +30,7 @@ def test_the_worst_responses_are_named() -> None:
     verdict.add({"id": "fine", "claims": [claim("x", 0, 1, "supported", 0.9)]})
     verdict.add({"id": "silent", "claims": []})
     verdict.add({"id": "bad", "claims": None})
-    assert verdict.headline == "4 of 5 responses have an unsupported claim"
+    assert verdict.headline == "4 of 5 responses with claims have an unsupported claim"
     assert [one.id for one in verdict.worst] == ["r1", "r3", "r2"]
     assert verdict.worst[0].source == "A cabin costs 95 euros."
     assert VerdictCounts.from_json(json.loads(json.dumps(verdict.as_json()))) == verdict
@@ -60,8 +60,9 @@ def test_score_says_the_verdict_first(tmp_path: Path) -> None:
                                      "--out", str(tmp_path / "out.jsonl")])
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
-    assert lines[0] == "1 of 2 responses has an unsupported claim (1 contradicted)"
-    assert lines[1:3] == ["≠ row 1  A cabin costs 120 euros.",
+    assert lines[0] == "1 of 2 responses with claims has an unsupported claim (1 contradicted)"
+    assert lines[1] == "1 of 2 responses fails q2 gate (groundedness under 0.5)"
+    assert lines[2:4] == ["≠ row 1  A cabin costs 120 euros.",
                           "  the sources say: A cabin costs 95 euros."]
     assert "coverage" not in done.output
     assert "fallback" not in done.output

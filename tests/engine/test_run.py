@@ -73,7 +73,7 @@ def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
         columns={**dict.fromkeys(asdict(Columns())), "response": "response",
                  "knowledge": "knowledge"},
         blocks=[3, 3, 3, 1], verdict=found.verdict)
-    assert found.verdict.headline == "5 of 8 responses have an unsupported claim"
+    assert found.verdict.headline == "5 of 8 responses with claims have an unsupported claim"
     assert found.seconds > 0
     assert found.rows_per_second == pytest.approx(8 / found.seconds)
     assert told["files"] == [[job.files[0]]]

@@ -564,7 +564,8 @@ def test_claims_are_marked_in_place(tab: Tab, tmp_path: Path) -> None:
     page = tab.page
     page.goto(path.as_uri())
     verdict = page.locator(".verdict").inner_text()
-    assert verdict.startswith("1 of 2 responses has an unsupported claim (1 contradicted).")
+    assert verdict.startswith(
+        "1 of 2 responses with claims has an unsupported claim (1 contradicted).")
     assert "0 of 1 claims with a citation cite a passage that supports them." in verdict
     assert tab.ids() == ["claimed", "fine"]  # the worst first
     response = page.locator("#list > li").first.locator(".response")

@@ -251,7 +251,11 @@ def test_matching(
     how: str, pairs: list[tuple[int, int]],
 ) -> None:
     made = [column(*((*row, 0.0) for row in rows)) for rows in (first, second)]
-    assert match(*made) == (how, pairs)
+    matched = match(*made)
+    assert matched is not None
+    assert (matched.how, matched.pairs) == (how, pairs)
+    other = {(i, j): ("knowledge",) for i, j in pairs if first[i][1] != second[j][1]}
+    assert matched.changed == other
 
 
 def test_what_cannot_be_matched() -> None:
@@ -265,7 +269,9 @@ def test_the_history_tells_turns_apart() -> None:
     for made, turns in ((first, ("x", "y")), (second, ("y", "x"))):
         for place, turn in enumerate(turns):
             made.add({"id": f"{place + 1}", "knowledge": "k", "history": [turn], "q2": 1.0}, ["q2"])
-    assert match(first, second) == ("knowledge", [(0, 1), (1, 0)])
+    matched = match(first, second)
+    assert matched is not None
+    assert (matched.how, matched.pairs) == ("knowledge", [(0, 1), (1, 0)])
 
 
 def test_differences() -> None:
