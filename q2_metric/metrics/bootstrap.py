@@ -30,9 +30,10 @@ def bootstrap_interval(
 ) -> tuple[float, float] | None:
     """The 95 % bootstrap percentile interval of the mean of the values.
 
-    ``None`` if there are no values, or if ``n_bootstrap`` (the number of resamples) is 0.
+    ``None`` if there are fewer than two values, or if ``n_bootstrap`` (the number of resamples) is
+    0.
     """
-    if not len(values) or n_bootstrap <= 0:
+    if len(values) < 2 or n_bootstrap <= 0:
         return None
     import numpy as np
 

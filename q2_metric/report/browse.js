@@ -350,7 +350,7 @@ function histogram(name) {
   const mean = averaged.reduce((sum, value) => sum + value, 0) / averaged.length;
   const zeros = averaged.length - some.length;
   const words = averaged.length
-    ? `${count(some.length)} ${two ? "changes" : "scores"}${
+    ? `${count(some.length)} ${two ? "change" : "score"}${some.length === 1 ? "" : "s"}${
       zeros ? ` and ${count(zeros)} without a claim, which count as 0` : ""
     }, mean ${(two ? signed : number)(mean)}` : "no score";
   const tall = (n) => n ? Math.max(1.5, 54 * n / highest) : 0;

@@ -147,9 +147,7 @@ class Aggregate:
         fallback = self._shares.get("fallback", nothing) if asks else nothing
         coverage = self._shares.get("coverage", nothing) if asks else nothing
         claimless = nothing if metric.any_text else self._shares.get("no_claim", nothing)
-        # One response gives no interval.
-        interval = bootstrap_interval(
-            values, n_bootstrap=n_bootstrap, seed=seed) if mean.n > 1 else None
+        interval = bootstrap_interval(values, n_bootstrap=n_bootstrap, seed=seed)
         drawn = {} if interval is None else {"bootstrap": n_bootstrap, "bootstrap_seed": seed}
         return SystemScore(
             name=name, value=mean.value, n=mean.n, n_fallback=round(fallback.total),

@@ -273,6 +273,14 @@ def test_manifest(
     assert words in found[1]
 
 
+def test_one_pair_gives_no_interval(baseline: Path, tmp_path: Path) -> None:
+    """So one answer that became worse, but still passes, does not fail the gate by its mean."""
+    row = {**_rows()[0], "response": "Rome has seven hills and fountains."}
+    code, said = _gate(_score(_write(tmp_path / "new.jsonl", [row])), "--baseline", baseline,
+                       "--allow-missing", "all")
+    assert (code, "over 1 pair" in said, "interval" in said) == (0, True, False)
+
+
 def test_an_edited_score(baseline: Path, tmp_path: Path) -> None:
     """The manifest knows the file's contents."""
     scores = _score(_write(tmp_path / "new.jsonl", _rows(bad=[1, 2])))

@@ -173,6 +173,7 @@ def test_everything_is_on_the_page(path: Path) -> None:
                     {"columns": ["scale"], "details": "sentences"}],
         "measured": [False], "findings": {}, "ranked": {},
         "pairs": [], "series": None, "groups": [], "grouped": "",
+        "zero": [["q2", "scale"]],
     }
 
 

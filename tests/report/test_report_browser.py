@@ -588,6 +588,25 @@ def test_claims_are_marked_in_place(tab: Tab, tmp_path: Path) -> None:
     assert page.locator(".knowledge .number").all_inner_texts() == ["1", "2"]
 
 
+def test_the_page_has_one_mean(tab: Tab, tmp_path: Path) -> None:
+    """A response without a claim counts as 0 in the table, over the histogram and in a pair."""
+    path, fine = tmp_path / "means.html", row("a", "Rome has 7 hills.", 1.0)
+    silent = {**row("b", "lol", 0.0, scale=None), "q2": None, "q2_no_nli": None,
+              "reason": "no_claim", "claims": []}
+    before = [fine, {**fine, "id": "b"}]
+    runs = [SystemRun(name, 2, 0, (SystemScore("q2", mean, 2, 0, None, "q2|a:b|no_claim:zero"),))
+            for name, mean in (("before", 1.0), ("after", 0.5))]
+    write_page(path, runs, [*before, fine, silent])
+    tab.page.goto(f"{path.as_uri()}#view=1")
+    words = tab.page.locator("#histograms figcaption").inner_text()
+    assert "1 score and 1 without a claim, which count as 0, mean 0.500" in words
+    assert tab.page.locator("td.mean").all_inner_texts() == ["1.000", "0.500", "−0.500"]
+    tab.page.goto(path.as_uri())
+    assert "2 changes, mean −0.500" in tab.page.locator("#histograms figcaption").inner_text()
+    tab.page.get_by_label("Show").select_option("worse (1)")
+    assert tab.ids() == ["b"]
+
+
 def test_paper_has_thirty_responses_on_eight_pages(tab: Tab, tmp_path: Path) -> None:
     path = tmp_path / "thirty.html"
     rows = [{**CLAIMED, "id": f"r{i}", "label": i % 2 == 0} for i in range(30)]

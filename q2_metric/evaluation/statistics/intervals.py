@@ -46,7 +46,7 @@ def share_interval(hits: ArrayLike) -> Interval:
         InputError: there is no value.
     """
     values = np.asarray(hits, np.float64)
-    ends = bootstrap_interval(list(values))
-    if ends is None:
+    if not len(values):
         raise InputError("a mean needs at least one value")
-    return Interval(float(values.mean()), *ends)
+    mean = float(values.mean())
+    return Interval(mean, *(bootstrap_interval(list(values)) or (mean, mean)))
