@@ -29,7 +29,7 @@ SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-g
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
            "export-wide-again", "wide-on", "export-wide-on", "ranges")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow",
-         "deep")
+         "deep", "reading", "export-reading", "reading-wide", "export-reading-wide")
 
 
 @click.command(help=__doc__)

@@ -19,7 +19,7 @@ from q2_metric.models.bundled import on_torch
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
 from q2_metric.models.bundled.stored import WEIGHTS
-from tools.training import entailment, entailment_data, ranges, rates, reader, reader_data
+from tools.training import entailment, entailment_data, ranges, rates, reader, reader_data, reading
 from tools.training.base import base_folder, load_base, load_wide_base, wide_base
 from tools.training.compared import comparisons
 from tools.training.examples import ExampleSource, TrainingExample, split
@@ -36,6 +36,8 @@ from tools.training.stages import (
     GENERAL_SEED,
     NARROW,
     READER,
+    READING,
+    READING_SEED,
     REORDERED_SEED,
     UNANSWERED_FROZEN,
     UNANSWERED_SEED,
@@ -190,6 +192,13 @@ class Recipe:
         """Trains the wide network in its stage 4, on four times as many rows as in stage 3."""
         self._train_wide_on(4, 11, WIDTH_SEED + 3, UNLABELLED_LAST, UNLABELLED_LAST_RATE)
 
+    def train_reading(self, name: str) -> None:
+        """Trains a shipped network, "entailment" or "wide", on written claims and on human sources
+        that word overlap does not decide."""
+        network = shipped_entailment(GENERAL_DROPOUT, name)
+        self._run(network, READING[name], f"{name}-reading", split(reading.sources(self.data))[0],
+                  entailment.loss, READING_SEED, reading.evaluator(self._tokenizer(), self.device))
+
     def train_unanswered(self) -> None:
         """Trains the reader in its stage 4, to leave questions unanswered.
 
@@ -331,6 +340,10 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-wide-again": lambda recipe: recipe.write_shipped("wide-3"),
     "wide-on": Recipe.train_wide_on,
     "export-wide-on": lambda recipe: recipe.write_shipped("wide-4"),
+    "reading": lambda recipe: recipe.train_reading("entailment"),
+    "export-reading": lambda recipe: recipe.write_shipped("entailment-reading"),
+    "reading-wide": lambda recipe: recipe.train_reading("wide"),
+    "export-reading-wide": lambda recipe: recipe.write_shipped("wide-reading"),
     "ranges": Recipe.write_ranges,
 }
 """By name, all parts in order, including those that were only tried
@@ -338,7 +351,8 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
 OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
              "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
-             "export-wide-on", "ranges")
+             "export-wide-on", "reading", "export-reading", "reading-wide",
+             "export-reading-wide", "ranges")
 """Parts that load their own initial weights. Before the others, :meth:`Recipe.start_from_base` is
 called."""
 

@@ -1,0 +1,72 @@
+"""The stage "reading": what its written claims promise, and how premises are shortened."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tools.training.examples import TrainingExample  # noqa: E402
+from tools.training.reading import WRITTEN, by_file, excerpt, overlap_auc, weight  # noqa: E402
+
+FILLER = " ".join(f"Sentence {i} talks of weather and wind." for i in range(40))
+PREMISE = f"Ann founded the mill. {FILLER} She sold it to Bo in 1980. {FILLER}"
+
+
+def test_an_excerpt_holds_distant_sentences_in_their_order() -> None:
+    found = excerpt(PREMISE, "Ann's mill was sold to Bo.", words=40)
+    assert found.startswith("Ann founded the mill.")
+    assert "She sold it to Bo in 1980." in found
+    assert len(found.split()) <= 40
+    assert excerpt("Short.\nText.", "x") == "Short.\nText."
+
+
+def test_a_sentence_longer_than_the_limit_is_kept() -> None:
+    long = "word " * 300 + "mill."
+    assert excerpt(long + " Other words here.", "the mill", words=50).startswith("word word")
+
+
+def test_the_claims_are_balanced() -> None:
+    """By the label, and by the words that they share with their source."""
+    ids: Counter[str] = Counter()
+    for path in WRITTEN.glob("*.jsonl"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            ids[json.loads(line)["id"]] += 1
+    assert max(ids.values()) == 1
+    for name, rows in by_file().items():
+        shares = Counter(row.target for row in rows)
+        assert 0.44 <= shares["supported"] / len(rows) <= 0.56, name
+        assert min(shares.values()) >= 0.15 * len(rows), name
+        assert 0.42 <= overlap_auc(rows[::3]) <= 0.6, name
+
+
+@pytest.mark.parametrize(("auc", "expected"), [(0.4, 1.0), (0.725, 0.55), (0.85, 0.1), (1.0, 0.1)])
+def test_sources_that_word_overlap_decides_weigh_little(auc: float, expected: float) -> None:
+    assert weight(auc) == pytest.approx(expected)
+
+
+def test_the_auc_of_word_overlap() -> None:
+    pairs = [("Rome has hills", "supported"), ("Milan lies north", "refuted"),
+             ("Rome has bridges", "not_enough")]
+    rows = [TrainingExample(claim, "Rome has seven hills.", label, "") for claim, label in pairs]
+    assert overlap_auc(rows) == 1.0
+
+
+def test_the_form_of_a_claim_hardly_tells_its_label() -> None:
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+
+    rows = [(claim["text"], claim["label"] == "supported", row["id"])
+            for path in WRITTEN.glob("*.jsonl")
+            for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+            for claim in row.get("claims", ())]
+    texts, labels, groups = zip(*rows, strict=True)
+    words = CountVectorizer(ngram_range=(1, 2), min_df=3).fit_transform(texts)
+    found = cross_val_predict(LogisticRegression(C=0.05, max_iter=500), words, labels,
+                              groups=groups, cv=GroupKFold(5), method="predict_proba")[:, 1]
+    assert roc_auc_score(labels, found) < 0.68
