@@ -61,7 +61,7 @@ bench: $(VENV)/test.done
 	$(BIN)/python -m tools.benchmarks quoted
 
 # The pages of docs/results on agreement with people (hours on a CPU). With BERTScore:
-# make agreement METRICS=q2,scale,knowledge_f1,bertscore MODELS="--bertscore-model ./encoder"
+# make agreement METRICS=q2,scale,knowledge_f1,bertscore MODELS="-s bertscore_model=./encoder"
 METRICS ?= q2,scale,groundedness,knowledge_f1,word_share,knowledge_bleu,nli
 agreement: $(VENV)/test.done
 	$(BIN)/q2 meta-eval wow --dtype int8 --metrics $(METRICS) $(MODELS) \

@@ -21,7 +21,6 @@ from q2_metric.cli.experiments import (
 from q2_metric.cli.options import (
     CACHE_OPTIONS,
     MODEL_OPTIONS,
-    SETTING_OPTIONS,
     format_option,
     metric_names,
 )
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
 @CACHE_OPTIONS
 @MODEL_OPTIONS
-@SETTING_OPTIONS
 def calibrate(
     file: Path,
     form: str | None,

@@ -96,6 +96,22 @@ class Written(click.Path):
         self.also, self.guard = also, guard
 
 
+class LateOption(click.Option):
+    """An option that is read when all others are known."""
+
+    def finish(self, ctx: click.Context) -> None:
+        """Reads the option's values in ``ctx.params``, and puts the results there.
+
+        Raises:
+            click.BadParameter: a value is wrong.
+        """
+        raise NotImplementedError
+
+    def hint(self, option: str) -> str:
+        """What to write instead of an option that does not exist; "" if that is unknown."""
+        raise NotImplementedError
+
+
 def _overwrite_option(words: str) -> click.Option:
     """The option ``--overwrite``, with ``words`` as its help text. :func:`overwriting` says whether
     the user gave the option."""
@@ -135,10 +151,21 @@ class Command(click.Command):
             self.params.append(_overwrite_option(overwrites))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hints = [param.hint(error.option_name) for param in self.params
+                     if isinstance(param, LateOption)]
+            if not any(hints):
+                raise
+            raise click.UsageError(
+                f"No such option: {error.option_name}. {hints[0]}", error.ctx) from error
         if ctx.resilient_parsing:  # the shell asks for completions
             return rest
-        read: list[Any] = []
+        for param in self.params:
+            if isinstance(param, LateOption):
+                param.finish(ctx)
+        read: list[Any] = list(ctx.meta.get(READ, ()))
         written: list[Any] = []
         guards: list[Callable[[], None]] = []
         for param in self.params:
@@ -157,6 +184,8 @@ class Command(click.Command):
 
 
 _KEPT = "q2_metric.kept"
+READ = "q2_metric.read"
+"""The key in ``ctx.meta`` of further files and folders that a command reads, such as models."""
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -223,7 +252,7 @@ class Group(click.Group):
             words = f"{error.filename}: {error.strerror or error}"
             raise OneLineError(words, COULD_NOT) from error
         except MemoryError as error:
-            raise OneLineError("out of memory; --batch-size 1 needs the least",
+            raise OneLineError("out of memory; -s batch_size=1 needs the least",
                                COULD_NOT) from error
 
     def main(self, *arguments: Any, **keywords: Any) -> Any:

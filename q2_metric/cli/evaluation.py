@@ -77,7 +77,8 @@ def dnli(file: Path, threshold: float | None, dev: Path | None, **options: Any) 
     """Measure on Dialogue NLI whether a response is consistent with the speaker's persona.
 
     FILE is dialogue_nli_verified_test.jsonl. By default, Q² keeps questions about the speakers
-    (--personal). --drop-unanswerable computes the variant of Q² that the paper calls Q²*.
+    (-s personal=remove drops them). -s drop_unanswerable=true computes the variant of Q² that the
+    paper calls Q²*.
     """
     from q2_metric.data.dnli import read_dnli
     from q2_metric.evaluation import dnli as protocol

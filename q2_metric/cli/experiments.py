@@ -19,8 +19,8 @@ from q2_metric.cli.commands import Read, Written, overwriting, warn
 from q2_metric.cli.options import (
     CACHE_OPTIONS,
     MODEL_OPTIONS,
-    SETTING_OPTIONS,
     all_options,
+    cache_bytes,
     cache_file,
     format_option,
     load,
@@ -68,7 +68,7 @@ COLUMN_OPTIONS = all_options(
                  help="With --scores: a column of scores; may be repeated."),
 )
 EXPERIMENT_OPTIONS = all_options(
-    COLUMN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS, SETTING_OPTIONS
+    COLUMN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS
 )
 
 
@@ -109,7 +109,7 @@ def columns_of(
     user's file of scores.
 
     Some data sets count a response that claims nothing as unsupported, others as supported. By
-    default, each set is scored as its own annotation guideline says. ``--support`` sets one rule
+    default, each set is scored as its own annotation guideline says. ``-s support=`` sets one rule
     for all sets. The presets of the papers have a fixed rule.
 
     Args:
@@ -142,8 +142,7 @@ def score_cache(options: Mapping[str, Any]) -> Cache:
     """Opens the score cache that the command's options name."""
     from q2_metric.engine.cache import Cache
 
-    largest = options["cache_size"] * 1_000_000
-    return Cache(cache_file(options), largest=largest, warn=warn)
+    return Cache(cache_file(options), largest=cache_bytes(), warn=warn)
 
 
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:

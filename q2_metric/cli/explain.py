@@ -11,12 +11,11 @@ import click
 from q2_metric.cli.commands import command
 from q2_metric.cli.options import (
     MODEL_OPTIONS,
-    SETTING_OPTIONS,
     SIGNATURE_OPTION,
     TEXT_OPTIONS,
     load,
     metrics_option,
-    setting_options,
+    model_options,
 )
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
@@ -29,7 +28,6 @@ FINDERS = [entry for entry in METRICS.values() if entry.details == "sentences"]
 @TEXT_OPTIONS
 @metrics_option()
 @MODEL_OPTIONS
-@SETTING_OPTIONS
 @SIGNATURE_OPTION
 def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
     """Score one response, and show the questions, answers and claims behind the score."""
@@ -38,8 +36,7 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
 
 @command("evidence")
 @TEXT_OPTIONS
-@MODEL_OPTIONS
-@setting_options(FINDERS)
+@model_options(FINDERS)
 @SIGNATURE_OPTION
 def evidence(as_json: bool, **options: Any) -> None:
     """Show, for each claim of a response, the sentence of the knowledge that supports it best.

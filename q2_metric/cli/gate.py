@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from q2_metric.cli.commands import TOO_LOW, Read, Written, command, warn
-from q2_metric.cli.options import CACHE_OPTIONS, cache_file, metric_names
+from q2_metric.cli.options import CACHE_OPTIONS, cache_bytes, cache_file, metric_names
 from q2_metric.errors import InputError
 from q2_metric.scoring.verdict import GATED, THRESHOLD
 
@@ -144,7 +144,7 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
         return scores
     warn(f"{path}: has no scores yet; scoring its rows by {metric}")
     job = Job(files=(path,), columns=Columns(), metrics=(metric,), texts=True, evidence=True,
-              cache=cache_file(options), cache_bytes=options["cache_size"] * 1_000_000)
+              cache=cache_file(options), cache_bytes=cache_bytes())
     rows = stack.enter_context(spool())
     [result] = JobRun(job, listener=Listener(warn=warn)).run(page=lambda _: nullcontext(rows))
     if not result.rows:

@@ -1,9 +1,4 @@
-"""Options that several commands share, most of them made from the settings of the metrics.
-
-Each field of a metric's settings dataclass becomes an option. The option takes its type, its
-default and its description from the field. If the user does not give the option, the metric uses
-its own default.
-"""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -16,11 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from q2_metric.checks import Setting, settings_of
-from q2_metric.cli.commands import Read, Written
+from q2_metric.checks import settings_of
+from q2_metric.cli.assign import SettingsOption, completed, read_preset
+from q2_metric.cli.commands import Written
 from q2_metric.errors import InputError
 from q2_metric.metrics import default_names
-from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, check_names, keywords, models
+from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, check_names, keywords
 from q2_metric.models.presets import STAGES, preset
 from q2_metric.rows.formats import FORMS
 from q2_metric.runtime_config import RuntimeConfig
@@ -43,105 +39,35 @@ def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], W
     return decorate
 
 
-# --- from dataclasses ----------------------------------------------------------------------
+# --- models and settings ---------------------------------------------------------------------
 
 
-_OWN = {**preset().q2_settings, **preset().scale_settings}
-"""Settings of the default preset whose values differ from the papers', by name."""
+def _runtime(name: str) -> Option[Any]:
+    [setting] = (one for one in settings_of(RuntimeConfig) if one.name == name)
 
-
-def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> Option[Any]:
-    """Makes an option from a field of a settings dataclass.
-
-    If the default preset changes the field's default, the help shows both values.
-
-    Args:
-        kind: the dataclass.
-        setting: the field. In its metadata, ``option`` may contain the name of the option, and
-            ``default`` the default that the help shows.
-        titles: titles of the metrics that have this setting. The help text begins with them.
-    """
-    flag = setting.metadata.get("option", f"--{setting.name.replace('_', '-')}")
-    default = setting.metadata.get("default", setting.default)
-    own = _OWN.get(setting.name)
-    if own is not None:
-        default = f"{default}; {preset().name}: {own}"
-    shown: dict[str, Any] = {
-        "default": None,
-        "help": f"{', '.join(titles)}: {setting.words}." if titles else setting.sentence,
-        "show_default": str(default) if default is not None else False,
-        "callback": _checked(kind, setting.name),
-    }
-    if setting.kind is bool:
-        name = flag.removeprefix("--")
-        shown["show_default"] = name if default else f"no-{name}"
-        return click.option(f"--{name}/--no-{name}", setting.name, **shown)
-    form: Any = click.Choice(setting.choices) if setting.choices else setting.kind
-    if setting.kind is int and kind is RuntimeConfig:
-        form = click.IntRange(min=1)  # a number of rows
-    return click.option(flag, setting.name, type=form, **shown)
-
-
-def _checked(kind: type, name: str) -> Callable[..., Any]:
-    """Returns a click callback that checks an option's value before models are loaded.
-
-    The value is wrong if the dataclass ``kind`` raises an error for it as the field ``name``.
-    """
-
-    def check(_ctx: click.Context, _option: click.Parameter, value: Any) -> Any:
-        if value is None:
-            return None
+    def check(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | None:
         if value == "":
             raise click.BadParameter("is empty")
-        try:
-            kind(**{name: value})
-        except InputError as error:
-            raise click.BadParameter(str(error)) from error
         return value
 
-    return check
+    return click.option(f"--{name}", show_default=str(setting.default), callback=check,
+                        help=setting.sentence)
 
 
-def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """A click callback that raises an error if the option's text is empty."""
-    if value is not None and not value.strip():
-        raise click.BadParameter("is empty")
-    return value
-
-
-# --- of the metrics ------------------------------------------------------------------------
-
-
-def setting_options(entries: Sequence[Entry]) -> Option[Any]:
-    """Makes the options for all settings of these metrics, as one decorator.
-
-    If several metrics have a setting with the same name, one option sets it for all of them.
-    """
-    by_name: dict[str, tuple[type, Setting, list[str]]] = {}
-    for entry in sorted(entries, key=lambda entry: bool(entry.bases)):
-        for setting in entry.setting_fields():
-            _, _, titles = by_name.setdefault(
-                setting.name, (entry.settings_class(), setting, []))
-            titles.append(entry.title)
-    return all_options(*(setting_option(*one) for one in by_name.values()))
-
-
-def _model_option(name: str) -> Option[Any]:
-    users = ", ".join(metric.title for metric in METRICS.values() if name in metric.models)
-    return click.option(
-        f"--{name.replace('_', '-')}", metavar="MODEL", type=Read(path_type=str),
-        callback=not_empty, help=f"Hub name or folder of a model for {users}.",
+def model_options(entries: Sequence[Entry] | None = None) -> Option[Any]:
+    """The options that choose models and settings for these metrics (default: for all metrics)."""
+    return all_options(
+        click.option("--preset", metavar="NAME|FILE", default="bundled", show_default=True,
+                     callback=read_preset, is_eager=True,
+                     help="Models and settings to use (q2 presets), or a .toml file of them."),
+        click.option("-s", "--set", "assigned", metavar="NAME=VALUE", multiple=True,
+                     cls=SettingsOption, entries=entries, shell_complete=completed,
+                     help="Set a model or setting (q2 presets --settings); may be repeated."),
+        _runtime("device"), _runtime("dtype"),
     )
 
 
-SETTING_OPTIONS = setting_options(list(METRICS.values()))
-
-MODEL_OPTIONS = all_options(
-    click.option("--preset", default="bundled", show_default=True, callback=not_empty,
-                 is_eager=True, help="Models and settings to use (q2 presets)."),
-    *(_model_option(name) for name in models()),
-    *(setting_option(RuntimeConfig, one) for one in settings_of(RuntimeConfig)),
-)
+MODEL_OPTIONS = model_options()
 
 
 def metric_names(
@@ -216,12 +142,6 @@ CACHE_OPTIONS = all_options(
         "--no-cache", is_flag=True, envvar="Q2_NO_CACHE",
         help="Use no cache, even if Q2_CACHE names a file. A file that --cache names is used.",
     ),
-    click.option(
-        "--cache-size", metavar="MB", type=click.IntRange(min=1), default=1000,
-        show_default=True,
-        help="Maximum size of the cache. When it is full, the least recently used scores are "
-        "removed.",
-    ),
 )
 
 
@@ -235,6 +155,18 @@ def cache_file(options: Mapping[str, Any]) -> Path | None:
         source = click.get_current_context().get_parameter_source("cache")
         return None if source is ParameterSource.ENVIRONMENT else named
     return named or default_path()
+
+
+def cache_bytes() -> int:
+    """The maximum size of the score cache: 1 GB, or the megabytes in ``Q2_CACHE_SIZE``.
+
+    Raises:
+        InputError: ``Q2_CACHE_SIZE`` is no whole number above 0.
+    """
+    text = os.environ.get("Q2_CACHE_SIZE", "1000")
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise InputError(f"Q2_CACHE_SIZE is {text!r}; it is a number of megabytes, such as 1000")
+    return int(text) * 1_000_000
 
 
 # --- of a text -------------------------------------------------------------------------------

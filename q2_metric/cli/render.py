@@ -7,7 +7,7 @@ replaces control characters, so they do not reach the terminal.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
 
 if TYPE_CHECKING:
+    from q2_metric.cli.assign import Assignable
     from q2_metric.data.catalogue import DataSet
     from q2_metric.engine.result import FileResult
     from q2_metric.models.presets import Preset, Stage
@@ -146,6 +147,17 @@ def print_presets(presets: Sequence[Preset]) -> None:
     if any(stage.pickled for preset in presets for stage in preset.on_the_hub()):
         console().print("These pickles are trusted by name: torch's weights-only reader, which "
                         "runs no code, reads them. Sizes are approximate, for float32.")
+
+
+def print_settings(settings: Iterable[Assignable]) -> None:
+    """Prints a line for each model and each setting that ``-s NAME=VALUE`` can set."""
+    table = bare_table()
+    for heading in ("name", "values  [default]", "of", "what it decides"):
+        table.add_column(heading, overflow="fold")
+    for one in settings:
+        table.add_row(Text(one.name, style="bold"), Text(one.values),
+                      ", ".join(one.titles) or "all", one.words)
+    console().print(table)
 
 
 def _named(stage: Stage) -> str:

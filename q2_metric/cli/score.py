@@ -33,9 +33,9 @@ from q2_metric.cli.options import (
     CACHE_OPTIONS,
     COLUMN_OPTIONS,
     MODEL_OPTIONS,
-    SETTING_OPTIONS,
     SIGNATURE_OPTION,
     all_options,
+    cache_bytes,
     cache_file,
     format_option,
     load_keywords,
@@ -176,16 +176,18 @@ ENGINE_OPTIONS = all_options(
 )
 
 
-SHOWN = {
-    "Rows": ("response", "knowledge", "question", "limit"),
-    "Scores": ("metrics", "preset", "device"),
-    "Results": ("out", "report", "group_by", "thresholds", "as_json", "quiet", "overwrite"),
-    "Help": ("help_all", "help"),
+GROUPS = {
+    "Rows": ("response", "knowledge", "question", "history", "id_", "label", "form", "limit",
+             "knowledge_pool", "rankers"),
+    "Scores": ("metrics", "preset", "assigned", "device", "dtype", "calibrations"),
+    "Results": ("out", "report", "group_by", "no_claim", "thresholds", "texts", "evidence",
+                "raw_csv", "as_json", "signature", "quiet", "strict", "overwrite"),
+    "Running": ("cache", "no_cache", "engine", "address", "actors", "gpus_per_actor"),
 }
-"""By title of the group, the parameters whose options ``--help`` shows."""
+"""By title of the group, the parameters whose options ``--help`` shows in this group."""
 
 
-@command("score", cls=Grouped, groups=SHOWN,
+@command("score", cls=Grouped, groups=GROUPS,
          overwrites="Replace existing files, and restart an interrupted run from the beginning.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
 @format_option("FILE")
@@ -198,7 +200,6 @@ SHOWN = {
 @ENGINE_OPTIONS
 @CACHE_OPTIONS
 @MODEL_OPTIONS
-@SETTING_OPTIONS
 @SIGNATURE_OPTION
 def score(**options: Any) -> None:
     """Score the rows of files (.jsonl, .json, .csv, .tsv, .parquet, a folder of datasets; -).
@@ -335,7 +336,7 @@ def _job(options: Mapping[str, Any]) -> Job:
         limit=options["limit"],
         choice=None if pool is None else PoolChoice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
-        cache_bytes=options["cache_size"] * 1_000_000,
+        cache_bytes=cache_bytes(),
     )
 
 

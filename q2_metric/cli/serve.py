@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from q2_metric.cli.commands import command, warn
-from q2_metric.cli.options import MODEL_OPTIONS, SETTING_OPTIONS, load, metrics_option
+from q2_metric.cli.options import MODEL_OPTIONS, load, metrics_option
 
 
 @command("serve")
@@ -18,7 +18,6 @@ from q2_metric.cli.options import MODEL_OPTIONS, SETTING_OPTIONS, load, metrics_
               help="Port to listen on; 0 chooses a free port.")
 @metrics_option("groundedness")
 @MODEL_OPTIONS
-@SETTING_OPTIONS
 def serve(host: str, port: int, metrics: list[str], **options: Any) -> None:
     """Score an answer in the browser: paste the answer and its sources into a page.
 

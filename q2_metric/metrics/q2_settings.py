@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from q2_metric.checks import check_fields
@@ -83,8 +83,7 @@ class Q2Settings:
     nli_labels: str | None = None
     recipe: Literal["paper", "authors"] = "paper"
     values: Literal["text", "value"] = "text"
-    context: Literal["off", "check"] = field(
-        default="off", metadata={"option": "--answer-context"})  # --context is the knowledge
+    context: Literal["off", "check"] = "off"
     top_passages: int = 0
 
     def __post_init__(self) -> None:

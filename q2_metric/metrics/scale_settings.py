@@ -76,7 +76,7 @@ class ScaleSettings:
     )
     overlap: float = OVERLAP
     chunking: Literal["knowledge", "prompt", "sentences"] = "knowledge"
-    prompt: str | None = field(default=None, metadata={"option": "--scale-prompt"})
+    prompt: str | None = None
     unit: Literal["sentence", "response", "claim"] = "sentence"
     aggregate: Literal["mean", "min", "hmean"] = "mean"
     top_chunks: int = 0
@@ -86,8 +86,7 @@ class ScaleSettings:
     chat: Literal["keep", "skip", "score"] = "keep"
     markup: Literal["keep", "skip"] = "keep"
     values: Literal["text", "value"] = "text"
-    context: Literal["off", "check"] = field(
-        default="off", metadata={"option": "--answer-context"})  # --context is the knowledge
+    context: Literal["off", "check"] = "off"
     nli_labels: str | None = None
 
     def __post_init__(self) -> None:

@@ -194,7 +194,7 @@ def load_reader(
 
         if authors:
             raise InputError("recipe='authors' needs a transformers reader: use the preset "
-                             "'paper-exact', or name one with reader_model= (--reader-model)")
+                             "'paper-exact', or name one with reader_model= (-s reader_model=…)")
         _transformers_only(config)
         return BundledReader(runtime, config.device, config.dtype, config.batch_size)
     from q2_metric.models.hub.authors import AuthorsReader

@@ -347,12 +347,12 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
     assert loader.keywords == {}
 
     settings = (
-        "--preset paper --device cuda --dtype bfloat16 --batch-size 8 --decoding sample "
-        "--attn-implementation sdpa --compile --chunking prompt --scale-prompt scale-score "
-        "--questions-per-span all --personal keep --no-nli --no-fallback --drop-unanswerable "
-        "--coreference --chunk-size 1000 --overlap 0 --aggregate min --branches 3 "
-        "--question-model a --reader-model b --nli-model c --scale-model d "
-        "--bertscore-model e --coreference-model f"
+        "--preset paper --device cuda --dtype bfloat16 -s batch_size=8 -s decoding=sample "
+        "-s attn_implementation=sdpa -s compile=true -s chunking=prompt -s prompt=scale-score "
+        "-s questions_per_span=all -s personal=keep -s nli=false -s fallback=false "
+        "-s drop_unanswerable=true -s coreference=true -s chunk-size=1000 -s overlap=0 "
+        "-s aggregate=min --set branches=3 -s question_model=a -s reader_model=b -s nli_model=c "
+        "-s scale_model=d -s bertscore_model=e -s coreference_model=f"
     )
     assert run("score", path, *settings.split()).exit_code == 0
     assert loader.preset == "paper"
@@ -391,9 +391,17 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
         (["score", "x.jsonl", "--metrics", "q2,rouge"],
          "no metric 'rouge'; did you mean 'knowledge_f1'? The metrics are grounded"),
         (["score", "x.jsonl", "--metrics", ","], "no metric is named"),
-        (["score", "x.jsonl", "--branches", "1"], "branches must be at least 2, not 1"),
-        (["score", "x.jsonl", "--overlap", "1"], "overlap must be at least 0 and below 1"),
-        (["score", "x.jsonl", "--decoding", "best"], "is not one of 'beam', 'greedy', 'sample'"),
+        (["score", "x.jsonl", "-s", "branches=1"], "branches must be at least 2, not 1"),
+        (["score", "x.jsonl", "-s", "overlap=1"], "overlap must be at least 0 and below 1"),
+        (["score", "x.jsonl", "-s", "decoding=best"],
+         "decoding must be one of beam, greedy, sample, not 'best'"),
+        (["score", "x.jsonl", "-s", "branches"], "'branches' is not of the form NAME=VALUE"),
+        (["score", "x.jsonl", "-s", "dtype=int8"], "an option of its own: --dtype VALUE"),
+        (["score", "x.jsonl", "-s", "chunk_siz=9"], "did you mean chunk_size? q2 presets --set"),
+        (["score", "x.jsonl", "--chunk-size", "9"], "A setting is given as -s chunk_size=VALUE"),
+        (["score", "x.jsonl", "--no-nli"], "A setting is given as -s nli=false"),
+        (["evidence", "--response", "r", "--knowledge", "k", "-s", "reader_model=m"],
+         "there is no model or setting 'reader_model'"),
         (["score", "x.jsonl"], "q2: error: x.jsonl: there is no such file"),
         (["score", "answers"], "q2: error: answers: there is no such file"),
         (["report", "answers"], "q2: error: answers: there is no such file"),
@@ -566,14 +574,14 @@ def test_help_is_light() -> None:
     code = (
         "import sys\n"
         "from q2_metric.cli.main import main\n"
-        "main(['score', '--help-all'], standalone_mode=False)\n"
+        "main(['score', '--help'], standalone_mode=False)\n"
         "heavy = {'numpy', 'spacy', 'jinja2', 'onnxruntime', 'torch', 'sacrebleu', 'rich'}\n"
         "heavy |= {'pooch'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
-    assert "--questions-per-span" in done.stdout
+    assert "--knowledge-pool" in done.stdout
 
 
 def test_python_m() -> None:

@@ -55,6 +55,6 @@ def test_the_public_names_are_listed() -> None:
 
 
 def test_values_are_explained_in_their_order() -> None:
-    words = " ".join(CliRunner().invoke(main, ["score", "--help-all"]).output.split())
+    words = " ".join(CliRunner().invoke(main, ["score", "--help"]).output.split())
     assert "--no-claim [zero|exclude]" in words
     assert "as 0 (zero), or not at all (exclude)" in words

@@ -1,4 +1,4 @@
-"""Options that come from settings by themselves."""
+"""``-s NAME=VALUE``: names, types and checks come from the settings by themselves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from q2_metric.checks import settings_of
-from q2_metric.cli.main import main
-from q2_metric.cli.options import setting_options
+from q2_metric.cli.assign import assignables
+from q2_metric.cli.commands import Command
+from q2_metric.cli.options import model_options
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, Entry
 
@@ -43,11 +44,11 @@ ADDED = Entry("added", "Added", "", settings=f"{__name__}:Settings")
 
 
 def options(*arguments: str) -> tuple[dict[str, Any], str]:
-    """What a command with the options of the settings gets, and what it says."""
+    """What a command with these settings gets, and what it prints."""
     got: dict[str, Any] = {}
 
-    @click.command()
-    @setting_options([ADDED])
+    @click.command(cls=Command)
+    @model_options([ADDED])
     def command(**given: Any) -> None:
         got.update(given)
 
@@ -65,39 +66,58 @@ def test_descriptions_are_those_of_the_docstring() -> None:
     }
 
 
-def test_types_and_defaults_are_those_of_the_fields() -> None:
-    assert options()[0] == dict.fromkeys(("far", "kind", "other", "deep", "named"))
-    given = options(*"--far 2 --kind b --other 1 --no-deep --named x".split())[0]
-    assert given == {"far": 2, "kind": "b", "other": 1.0, "deep": False, "named": "x"}
-    shown = " ".join(options("--help")[1].split())
-    assert "--far INTEGER Added: how far to look, in sentences. [default: (3)]" in shown
-    assert "[default: (deep)]" in shown
+NONE = dict.fromkeys(("far", "kind", "other", "deep", "named", "batch_size",
+                      "attn_implementation", "compile", "device", "dtype"))
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (("--far", "0"), "far must be at least 1, not 0"),
-    (("--far", "x"), "is not a valid integer"),
-    (("--kind", "c"), "is not one of 'a', 'b'"),
-    (("--named", ""), "is empty"),
+def test_types_are_those_of_the_fields() -> None:
+    assert options()[0] == NONE | {"preset": "bundled"}
+    given = options(*"-s far=2 -s kind=b --set other=1 -s deep=false -s named=x=y".split())[0]
+    assert given == NONE | {"preset": "bundled", "far": 2, "kind": "b", "other": 1.0,
+                            "deep": False, "named": "x=y"}
+    assert type(given["other"]) is float
+
+
+def test_values_and_defaults_are_listed() -> None:
+    listed = assignables([ADDED])
+    assert listed["far"].values == "N  [3]"
+    assert listed["kind"].values == "a|b  [a]"
+    assert listed["deep"].values == "true|false  [true]"
+    assert listed["named"].values == "TEXT"
+    assert listed["far"].words == "How far to look, in sentences."
+    assert assignables()["chunk_size"].values == (
+        "N  [the preset's; the paper's is 512; bundled: 200]")
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("far=0", "far must be at least 1, not 0"),
+    ("far=x", "far must be a whole number, not 'x'"),
+    ("other=x", "other must be a number, not 'x'"),
+    ("deep=1", "deep must be True or False, not '1'"),
+    ("kind=c", "kind must be one of a, b, not 'c'"),
+    ("named=", "named is empty"),
+    ("fra=2", "there is no model or setting 'fra'; did you mean far?"),
+    ("far", "'far' is not of the form NAME=VALUE"),
+    ("device=cpu", "device is an option of its own: --device VALUE"),
 ])
-def test_values_that_cannot_be(arguments: tuple[str, ...], words: str) -> None:
-    assert words in options(*arguments)[1]
+def test_values_that_cannot_be(text: str, words: str) -> None:
+    assert words in options("-s", text)[1]
 
 
-def test_every_setting_of_every_metric_is_an_option() -> None:
-    shown = CliRunner().invoke(main, ["score", "--help-all"]).output
+def test_every_setting_of_every_metric_can_be_set() -> None:
+    listed = assignables()
     for entry in METRICS.values():
         for field in entry.setting_fields():
-            flag = field.metadata.get("option", f"--{field.name.replace('_', '-')}")
-            assert f"  {flag} " in shown, field.name
             assert field.words
+            assert entry.title in listed[field.name].titles
+        assert {*entry.models} <= {*listed}
 
 
 def test_a_setting_of_several_metrics_is_one_thing() -> None:
-    """It is one option, so the metrics that have it agree on its values and are all named."""
+    """It is set once, so the metrics that have it agree on its values and are all named."""
     found: dict[str, Any] = {}
     for entry in METRICS.values():
         for field in entry.setting_fields():
             same = found.setdefault(field.name, field)
             assert (same.kind, same.choices) == (field.kind, field.choices), field.name
-    assert "Q², SCALE: " in CliRunner().invoke(main, ["score", "--help-all"]).output
+    assert assignables()["markup"].titles[:2] == ["Q²", "SCALE"]

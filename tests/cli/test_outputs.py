@@ -87,13 +87,13 @@ def test_two_outputs_are_two_files(folder: Path, words: str) -> None:
     assert {path.name: path.read_text() for path in folder.iterdir()} == FILES
 
 
-@pytest.mark.parametrize("option", ["--scale-model", "--ranker"])
+@pytest.mark.parametrize("option", ["-s scale_model=", "--ranker "])
 def test_a_model_is_not_overwritten(folder: Path, option: str) -> None:
     """Nor is anything put beside its files, which say which model it is."""
     (folder / "model").mkdir()
     (folder / "model" / "config.json").write_text("{}")
-    pool = "--knowledge-pool pool.json" if option == "--ranker" else ""
-    words = f"score lab.jsonl --metrics knowledge_f1 --no-cache {pool} {option} model"
+    pool = "--knowledge-pool pool.json" if "ranker" in option else ""
+    words = f"score lab.jsonl --metrics knowledge_f1 --no-cache {pool} {option}model"
     for output in ("--report model/config.json", "--report ./model/page.html",
                    "--out model/scores.jsonl"):
         result = run(f"{words} {output}")
@@ -289,10 +289,16 @@ def test_a_page_with_the_name_of_a_former_helper(folder: Path) -> None:
     assert (folder / "a.jsonl.tmp").read_text().startswith("<!")
 
 
-@pytest.mark.parametrize("option", ["--nli-model", "--scale-model", "--preset", "--device",
-                                    "--dtype", "--scale-prompt"])
-def test_an_empty_name_is_an_error(folder: Path, option: str) -> None:
-    command = ["score", "lab.jsonl", "--metrics", "knowledge_f1", option, ""]
+@pytest.mark.parametrize(("option", "value", "words"), [
+    ("--preset", "", "Invalid value for '--preset': is empty"),
+    ("--device", "", "Invalid value for '--device': is empty"),
+    ("--dtype", "", "Invalid value for '--dtype': is empty"),
+    ("-s", "nli_model=", "nli_model is empty"),
+    ("-s", "scale_model= ", "scale_model is empty"),
+    ("-s", "prompt=", "prompt is empty"),
+])
+def test_an_empty_name_is_an_error(folder: Path, option: str, value: str, words: str) -> None:
+    command = ["score", "lab.jsonl", "--metrics", "knowledge_f1", option, value]
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 2
-    assert f"Invalid value for '{option}': is empty" in result.stderr
+    assert words in result.stderr

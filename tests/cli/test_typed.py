@@ -1,4 +1,4 @@
-"""Options as people type them, what is meant by other names, and the two helps of q2 score."""
+"""Options as people type them, what is meant by other names, settings, and the help of q2 score."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from q2_metric.cli.main import main
-from q2_metric.cli.score import SHOWN
+from q2_metric.cli.score import GROUPS, score
 
 ROWS = [
     {"context": ["Rome is old."], "answer": "Rome is old.", "model": "a", "tags": ["x", "y"]},
@@ -76,16 +76,47 @@ def test_a_column_that_may_be_meant(tmp_path: Path) -> None:
     assert "is it 'bot_answer'? name it with --response" in q2("score", str(path)).stderr
 
 
-def test_a_short_help_and_a_whole_one() -> None:
-    short, whole = q2("score", "--help").stdout, q2("score", "--help-all").stdout
-    for title in SHOWN:
-        assert f"\n{title}:\n" in short
-    assert sum(line.startswith("  -") for line in short.splitlines()) <= 18
-    assert "--round-trip" not in short
-    assert "--help-all shows" in short
-    assert "--round-trip" in whole
-    assert whole.count("\n  -h, --help ") == 1
-    assert len(short.splitlines()) < 55
+def test_the_help_has_all_options_in_groups() -> None:
+    shown = q2("score", "-h").stdout
+    for title in GROUPS:
+        assert f"\n{title}:\n" in shown
+    options = {line.split()[0].rstrip(",") for line in shown.splitlines()
+               if line.startswith("  -")}
+    assert len(options) == len(score.params)
+    assert shown.split("\nOther:\n")[1].startswith("  -h, --help ")
+
+
+def test_all_settings_are_listed() -> None:
+    shown = q2("presets", "--settings").stdout
+    for name in ("reader_model", "chunk_size", "personal", "batch_size"):
+        assert f"\n{name} " in f"\n{shown}"
+
+
+def test_settings_are_completed() -> None:
+    from click.shell_completion import ShellComplete
+
+    offered = ShellComplete(main, {}, "q2", "_Q2_COMPLETE").get_completions
+    assert [one.value for one in offered(["score", "-s"], "chunk_")] == ["chunk_size="]
+    assert [one.value for one in offered(["score", "-s"], "personal=")] == [
+        "personal=remove", "personal=keep"]
+
+
+def test_a_preset_can_be_a_file(tmp_path: Path) -> None:
+    """Its settings count, and -s counts more."""
+    (tmp_path / "mine.toml").write_text(
+        'preset = "bundled-small"\n[scale]\nunit = "sentence"\nchunk_size = 90\n')
+    ask = ("explain", "--response", "It opened in 1889.", "--knowledge", "It opened in 1889.",
+           "-m", "scale", "--signature", "--preset", str(tmp_path / "mine.toml"))
+    assert "|preset:bundled-small|" in q2(*ask).stdout
+    assert "|chunk:90|" in q2(*ask).stdout
+    assert "|chunk:80|" in q2(*ask, "-s", "chunk_size=80").stdout
+    assert "|unit:" not in q2(*ask).stdout
+    (tmp_path / "mine.toml").write_text("chunks = 3\n")
+    assert "there is no model or setting 'chunks'" in q2(*ask).stderr
+    (tmp_path / "mine.toml").write_text("chunks\n")
+    assert f"{tmp_path / 'mine.toml'}: " in q2(*ask).stderr
+    (tmp_path / "mine.toml").unlink()
+    assert "mine.toml: there is no such file" in q2(*ask).stderr
 
 
 def test_completion_is_as_the_page_says() -> None:

@@ -77,7 +77,7 @@ def test_a_metric_is_one_file_and_one_entry(checkout: Path) -> None:
     assert "passed" in tested
     assert '"chrf": 0.' in (checkout / "scores.jsonl").read_text(encoding="utf-8")
     assert "chrF" in (checkout / "report.html").read_text(encoding="utf-8")
-    assert "chrf" in run(checkout, "```console\n$ q2 score --help-all\n```\n")[0]
+    assert "chrf" in run(checkout, "```console\n$ q2 score --help\n```\n")[0]
 
 
 def test_a_preset_is_one_entry(checkout: Path) -> None:

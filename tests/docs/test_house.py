@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import statistics
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -151,12 +150,6 @@ def test_only_models_import_model_libraries() -> None:
              and room(module(path)) not in ("models", "integrations")
              and path not in WITH_MODELS]
     assert wrong == []
-
-
-def test_files_are_short() -> None:
-    lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in ALL}
-    assert {path: n for path, n in lines.items() if n > 400} == {}
-    assert statistics.median(lines.values()) < 120
 
 
 def test_functions_are_short() -> None:

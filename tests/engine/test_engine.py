@@ -270,8 +270,8 @@ def test_killed_between_the_output_and_its_manifest(
         ("", ("--no-evidence",), "evidence was True, now False"),
         ("", ("--metrics", "scale,knowledge_bleu"),
          "metrics was ['scale'], now ['scale', 'knowledge_bleu']"),
-        ("", ("--chunk-size", "100"), "scale's chunk_size was not given, now 100"),
-        ("", ("--scale-model", "m"), "scale's scale_model was not given, now m"),
+        ("", ("-s", "chunk_size=100"), "scale's chunk_size was not given, now 100"),
+        ("", ("-s", "scale_model=m"), "scale's scale_model was not given, now m"),
         ("", ("--id", "response"), "id was not given, now response"),
         ("signature", (), "scale's version was test, now other"),
         ("block", (), "block was 3, now 4"),
@@ -331,7 +331,7 @@ def test_a_model_that_is_trained_on_in_its_folder_is_another(run: Runner) -> Non
     model = run.folder / "model"
     model.mkdir()
     (model / "weights").write_text("1")
-    options = ("--scale-model", str(model))
+    options = ("-s", f"scale_model={model}")
     run(*options, names="scale")
     assert "is complete already" in run(*options, names="scale").stderr
     retrain(model)
@@ -443,8 +443,8 @@ def test_other_files_are_refused() -> None:
 
 def test_what_does_not_change_the_output_may_change(run: Runner, tmp_path: Path) -> None:
     run(stop_at="r7")
-    other = ("--batch-size", "7", "--device", "cpu", "--quiet", "--cache", str(tmp_path / "c"))
-    result = run(*other, "--chunk-size", "100")  # which the metric does not have
+    other = ("-s", "batch_size=7", "--device", "cpu", "--quiet", "--cache", str(tmp_path / "c"))
+    result = run(*other, "-s", "chunk_size=100")  # which the metric does not have
     assert (result.exit_code, result.stderr) == (0, "")
     assert run.values() == list(VALUES.values())
 

@@ -93,8 +93,8 @@ def test_your_own_metric(loader: Loader, rows: Path, tmp_path: Path) -> None:
 
 
 def test_settings_reach_the_metric(loader: Loader, rows: Path) -> None:
-    run("meta-eval", "true", rows, "--metrics", "q2,scale", "--no-cache", "--personal", "keep",
-        "--reader-model", "./mine", "--chunk-size", 64, "--device", "cpu")
+    run("meta-eval", "true", rows, "--metrics", "q2,scale", "--no-cache",
+        *"-s personal=keep -s reader_model=./mine -s chunk_size=64 --device cpu".split())
     (names, q2), (other, scale) = loader.asked
     assert (names, other) == (["q2"], ["scale"])
     given = {"personal": "keep", "reader_model": "./mine", "chunk_size": 64, "device": "cpu"}
@@ -107,12 +107,13 @@ def test_dnli_keeps_personal_questions(loader: Loader, tmp_path: Path) -> None:
     path.write_text(json.dumps(
         [{"sentence1": "k", "sentence2": text, "label": label} for text, label in labels.items()]
     ))
-    found = run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache", "--drop-unanswerable")
+    found = run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache",
+                "-s", "drop_unanswerable=true")
     assert found.exit_code == 0, found.output
     ((_, options),) = loader.asked
     assert options == {"personal": "keep", "drop_unanswerable": True}
     assert "Mean score by label" in found.stdout
-    run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache", "--personal", "remove")
+    run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache", "-s", "personal=remove")
     assert loader.asked[-1][1] == {"personal": "remove"}
 
 

@@ -305,13 +305,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_an_installed_metric_is_in_the_command(own: Path, installed: Path) -> None:
     settings = {"PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}
-    shown = q2(own, "score", "--help-all", **settings)
-    assert "letters" in shown.stdout
-    assert "--longest" in shown.stdout
+    shown = q2(own, "presets", "--settings", **settings)
+    assert "longest" in shown.stdout
+    assert "letters" in q2(own, "score", "--help", **settings).stdout
     said = "the metric 'gone' of the package letters-for-q2 is left out: the metric " \
            "letters_for_q2:Gone: letters_for_q2 has no Gone"
     assert said in shown.stderr
-    done = q2(own, "score", "rows.jsonl", "--metrics", "letters", "--longest", "42",
+    done = q2(own, "score", "rows.jsonl", "--metrics", "letters", "-s", "longest=42",
               "--out", "scores.csv", "--report", "page.html", **settings)
     assert done.returncode == 0, done.stderr
     assert "letters of the response" in done.stdout + (own / "page.html").read_text()

@@ -88,7 +88,7 @@ def test_the_command_scores_what_the_metric_scores(tmp_path: Path) -> None:
     def values(reading: str) -> list[float | None]:
         out = tmp_path / "out.jsonl"
         outcome = CliRunner().invoke(main, [
-            "score", str(rows), "--metrics", "scale", "--support", reading, "--overwrite",
+            "score", str(rows), "--metrics", "scale", "-s", f"support={reading}", "--overwrite",
             "--cache", str(tmp_path / "cache"), "--out", str(out)])
         assert outcome.exit_code == 0, outcome.output
         return [json.loads(line)["scale"] for line in out.read_text().splitlines()]

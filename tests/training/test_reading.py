@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tools.training.examples import TrainingExample  # noqa: E402
-from tools.training.reading import WRITTEN, by_file, excerpt, overlap_auc, weight  # noqa: E402
+from tools.training.examples import TrainingExample
+from tools.training.reading import WRITTEN, by_file, excerpt, overlap_auc, weight
 
 FILLER = " ".join(f"Sentence {i} talks of weather and wind." for i in range(40))
 PREMISE = f"Ann founded the mill. {FILLER} She sold it to Bo in 1980. {FILLER}"

@@ -19,11 +19,11 @@ NAMES: dict[str, Label] = {
 }
 """The NLI class for each name that configs give to a class. Case, "-" and blanks are ignored."""
 
-_OPTION = "nli_labels (--nli-labels entailment,neutral,contradiction)"
+_OPTION = "nli_labels (-s nli_labels=entailment,neutral,contradiction)"
 
 
 def given_labels(text: str) -> tuple[str, ...]:
-    """Reads the value of ``--nli-labels``: class names, separated by commas.
+    """Reads the value of ``nli_labels``: class names, separated by commas.
 
     Returns:
         The NLI classes in the same order, which is the order of the model's outputs.

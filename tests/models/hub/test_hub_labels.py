@@ -90,7 +90,7 @@ def test_a_model_without_names_needs_them_and_takes_them(
     snli(tmp_path / "m", id2label=dict(enumerate(names)))
     for metric in (EndToEndNli, Scale):
         model = {"nli_model" if metric is EndToEndNli else "scale_model": folder}
-        with pytest.raises(ModelError, match="--nli-labels entailment,neutral,contradiction"):
+        with pytest.raises(ModelError, match="-s nli_labels=entailment,neutral,contradiction"):
             metric.from_preset("bundled", **model, device="cpu")
         signed = set()
         for labels in ("contradiction,neutral,entailment", "entailment, neutral, contradiction"):

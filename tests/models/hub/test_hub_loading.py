@@ -153,7 +153,7 @@ def test_a_model_that_does_not_fit_is_one_line(
     monkeypatch.setattr(owner, where, full)
     monkeypatch.setattr(transformers.PreTrainedModel, where, full)
     shown = CliRunner().invoke(main, [
-        "score", str(rows), "--metrics", "nli", "--nli-model", folder, "--quiet"])
+        "score", str(rows), "--metrics", "nli", "-s", f"nli_model={folder}", "--quiet"])
     assert shown.exit_code == 3, shown.output
     (line,) = shown.stderr.splitlines()
     assert line == (f"q2: error: {folder}: does not fit into memory: use --dtype bfloat16 (half of "

@@ -42,7 +42,7 @@ def score(hub: Path, model: str) -> Any:
     rows.write_text(json.dumps(ROW) + "\n", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "q2_metric", "score", str(rows), "--metrics", "nli", "--json",
-         "--device", "cpu", "--nli-model", model, "--cache", str(hub / "cache")],
+         "--device", "cpu", "-s", f"nli_model={model}", "--cache", str(hub / "cache")],
         env={**os.environ, "HF_HUB_CACHE": str(hub), "HF_HUB_OFFLINE": "1"},
         capture_output=True, text=True, check=False)
     if done.returncode:

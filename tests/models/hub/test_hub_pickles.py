@@ -56,8 +56,8 @@ def score(hub: LocalHub, tmp_path: Path, *options: str, **more: str) -> tuple[in
 def test_all_that_are_refused_are_named_at_once_with_the_command_that_works(
     hub: LocalHub, tmp_path: Path
 ) -> None:
-    options = ("--reader-model", "somebody/albert-base-v2-squad2",
-               "--nli-model", "somebody/SNLI_roberta-large")
+    options = ("-s", "reader_model=somebody/albert-base-v2-squad2",
+               "-s", "nli_model=somebody/SNLI_roberta-large")
     code, told = score(hub, tmp_path, *options)
     assert code == 3
     assert told.count("\n") == 1
@@ -67,13 +67,13 @@ def test_all_that_are_refused_are_named_at_once_with_the_command_that_works(
     assert told.rstrip().endswith(" ".join(options))
     assert [file for file in hub.downloads() if not file.endswith("config.json")] == []
     code, told = score(
-        hub, tmp_path, *options, "--nli-labels", "entailment,neutral,contradiction",
+        hub, tmp_path, *options, "-s", "nli_labels=entailment,neutral,contradiction",
         Q2_ALLOW_PICKLES=both)
     assert (code, told) == (0, "")
 
 
 def test_a_published_model_is_read_and_said_once(hub: LocalHub, tmp_path: Path) -> None:
-    code, told = score(hub, tmp_path, "--reader-model", ALBERT, "--nli-model", SNLI)
+    code, told = score(hub, tmp_path, "-s", f"reader_model={ALBERT}", "-s", f"nli_model={SNLI}")
     assert code == 0
     assert told.splitlines() == [
         "published models without safetensors: torch's weights-only reader, which runs no code, "

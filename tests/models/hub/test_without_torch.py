@@ -24,7 +24,7 @@ sys.meta_path.insert(0, Missing())
 @pytest.mark.parametrize(("arguments", "what"), [
     ("score rows.jsonl --preset paper", "the preset 'paper'"),
     ("score rows.jsonl --preset modern --no-cache", "the preset 'modern'"),
-    ("score rows.jsonl --metrics scale --scale-model owner/model", "the model 'owner/model'"),
+    ("score rows.jsonl --metrics scale -s scale_model=owner/model", "the model 'owner/model'"),
     ("explain --response r --knowledge k --preset paper-small", "the model 'valhalla/t5-small"),
     ("meta-eval true labelled.csv --metrics scale --preset paper --quiet", "the preset 'paper'"),
 ])

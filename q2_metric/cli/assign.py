@@ -1,0 +1,196 @@
+"""``-s NAME=VALUE`` and preset files: they set every model and every setting of the metrics.
+
+The names are those of the settings dataclasses, which also check the values. A setting that the
+user does not give has the preset's value.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+from q2_metric.checks import Setting, settings_of
+from q2_metric.cli.commands import READ, LateOption
+from q2_metric.errors import InputError
+from q2_metric.files import read_text
+from q2_metric.metrics.registry import METRICS, Entry
+from q2_metric.models.presets import preset
+from q2_metric.runtime_config import RuntimeConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Assignable:
+    """What ``-s NAME=VALUE`` can set: the model of a stage, or a setting.
+
+    - ``name``: the keyword of ``load_metrics``.
+    - ``titles``: titles of the metrics that use it; empty if it concerns how models run.
+    - ``setting``: the field of the settings dataclass; ``None`` for a model.
+    - ``kind``: the dataclass, which checks the value; ``None`` for a model.
+    """
+
+    name: str
+    titles: list[str]
+    setting: Setting | None = None
+    kind: type | None = None
+
+    @property
+    def words(self) -> str:
+        """What the value decides, in a sentence."""
+        return self.setting.sentence if self.setting else "Hub name or folder of a model."
+
+    @property
+    def values(self) -> str:
+        """The values that are allowed, and the default."""
+        if self.setting is None:
+            return "MODEL"
+        one = self.setting
+        allowed = "|".join(one.choices) or {bool: "true|false", int: "N", float: "X"}.get(
+            one.kind, "TEXT")
+        default = one.metadata.get("default", one.default)
+        own = _OWN.get(one.name)
+        shown = [] if default is None else [_text(default)]
+        shown += [] if own is None else [f"{preset().name}: {_text(own)}"]
+        return f"{allowed}  [{'; '.join(shown)}]" if shown else allowed
+
+    def value(self, text: str) -> Any:
+        """Converts the text of a value, and checks it.
+
+        Raises:
+            InputError: the value is not allowed.
+        """
+        if not text.strip():
+            raise InputError(f"{self.name} is empty")
+        if self.setting is None or self.kind is None:
+            return text
+        try:
+            value = _CONVERTED.get(self.setting.kind, str)(text)
+        except (KeyError, ValueError):
+            value = text
+        self.setting.check(value)
+        self.kind(**{self.name: value})
+        return value
+
+
+_OWN = {**preset().q2_settings, **preset().scale_settings}
+"""Settings of the default preset whose values differ from the papers', by name."""
+_CONVERTED: Mapping[type, Callable[[str], Any]] = {
+    bool: lambda text: {"true": True, "false": False}[text.lower()], int: int, float: float}
+
+
+def assignables(entries: Sequence[Entry] | None = None) -> dict[str, Assignable]:
+    """All models and settings of these metrics (default: of all), and how models run, by name.
+
+    ``device`` and ``dtype`` are not among them, because they are options of their own.
+    """
+    entries = list(METRICS.values()) if entries is None else entries
+    found: dict[str, Assignable] = {}
+    for entry in sorted(entries, key=lambda entry: bool(entry.bases)):
+        for name in entry.models:
+            found.setdefault(name, Assignable(name, [])).titles.append(entry.title)
+        for one in entry.setting_fields():
+            kind = entry.settings_class()
+            found.setdefault(one.name, Assignable(one.name, [], one, kind)).titles.append(
+                entry.title)
+    for one in settings_of(RuntimeConfig):
+        if one.name not in ("device", "dtype"):
+            found[one.name] = Assignable(one.name, [], one, RuntimeConfig)
+    return found
+
+
+class SettingsOption(LateOption):
+    """The option ``-s NAME=VALUE``. It adds all models and settings of some metrics to the
+    command's parameters, with ``None`` for those that the user did not give.
+
+    ``entries`` are the metrics; ``None`` stands for all.
+    """
+
+    def __init__(
+        self, *arguments: Any, entries: Sequence[Entry] | None = None, **keywords: Any
+    ) -> None:
+        super().__init__(*arguments, **keywords)
+        self.entries = entries
+
+    def hint(self, option: str) -> str:
+        name = option.lstrip("-").replace("-", "_")
+        if name in (known := assignables(self.entries)):
+            return f"A setting is given as -s {name}=VALUE"
+        name = name.removeprefix("no_")
+        return f"A setting is given as -s {name}=false" if name in known else ""
+
+    def finish(self, ctx: click.Context) -> None:
+        known = assignables(self.entries)
+        values: dict[str, Any] = dict.fromkeys(known)
+        try:
+            given = ctx.meta.get(_PRESET_FILE, {}) | dict(map(_pair, ctx.params.pop("assigned")))
+            for name, text in given.items():
+                if name not in known:
+                    raise InputError(_no_such(name, known))
+                values[name] = known[name].value(text)
+        except InputError as error:
+            raise click.BadParameter(str(error), ctx, self) from error
+        ctx.params.update(values)
+        ctx.meta[READ] = [value for name, value in values.items()
+                          if value is not None and known[name].setting is None]
+
+
+def _text(value: object) -> str:
+    """The value of a setting as ``-s`` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"{text!r} is not of the form NAME=VALUE")
+    return name.strip().replace("-", "_"), value
+
+
+def _no_such(name: str, known: Iterable[str]) -> str:
+    if name in ("device", "dtype"):
+        return f"{name} is an option of its own: --{name} VALUE"
+    near = get_close_matches(name, known, n=1)
+    return (f"there is no model or setting {name!r}; "
+            f"{f'did you mean {near[0]}? ' if near else ''}q2 presets --settings lists them")
+
+
+def completed(_ctx: click.Context, _option: click.Parameter, text: str) -> list[str]:
+    """The beginnings of ``-s`` that the shell offers: names, then the values of a setting."""
+    name, equals, _ = text.partition("=")
+    found = assignables()
+    if not equals:
+        return [f"{one}=" for one in found if one.startswith(name.replace("-", "_"))]
+    setting = found[name].setting if name in found else None
+    choices = ("true", "false") if setting and setting.kind is bool else (
+        setting.choices if setting else ())
+    return [f"{name}={one}" for one in choices if f"{name}={one}".startswith(text)]
+
+
+def read_preset(ctx: click.Context, _option: click.Parameter, text: str) -> str:
+    """A click callback that reads a preset file (TOML), and returns the name of its base preset.
+
+    The file contains the same names and values as ``-s``, and ``preset``, the base preset. Tables
+    such as ``[scale]`` only group them.
+    """
+    if not text.strip():
+        raise click.BadParameter("is empty")
+    if not text.endswith(".toml"):
+        return text
+    try:
+        fields = tomllib.loads(read_text(text))
+    except (tomllib.TOMLDecodeError, InputError) as error:
+        raise click.BadParameter(f"{text}: {error}" if text not in str(error) else str(error)
+                                 ) from error
+    flat: dict[str, Any] = {}
+    for name, value in fields.items():
+        flat |= value if isinstance(value, dict) else {name: value}
+    base = str(flat.pop("preset", "bundled"))
+    ctx.meta[_PRESET_FILE] = {name: _text(value) for name, value in flat.items()}
+    return base
+
+
+_PRESET_FILE = "q2_metric.preset_file"
