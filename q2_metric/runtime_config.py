@@ -22,8 +22,6 @@ class RuntimeConfig:
             line, "auto" means float32 if the models of a stage are not bundled.
         batch_size: rows in one model call; ``None`` takes as many as fit into memory (on a CPU, as
             many as are fast).
-        attn_implementation: attention of transformers models: "sdpa", "flash_attention_2", …
-        compile: compile transformers models with ``torch.compile``.
 
     Raises:
         InputError: a value has the wrong type, or the batch size is below 1.
@@ -32,8 +30,6 @@ class RuntimeConfig:
     device: str = "auto"
     dtype: str = "float32"
     batch_size: int | None = None
-    attn_implementation: str | None = None
-    compile: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self)

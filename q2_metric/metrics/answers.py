@@ -8,7 +8,6 @@ questions, the reader's answer from the knowledge is compared with the span.
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from q2_metric.text.normalise import normalise, token_f1
 from q2_metric.text.values import compare_answers, stated
@@ -71,17 +70,15 @@ def compare(
     question: Question,
     answer: Answer | None,
     verdict: Verdict | None,
-    comparison: Literal["verdict", "expected"] = "verdict",
     values: bool = False,
 ) -> Comparison:
     """Scores one question by comparing the response's answer with the knowledge's (section 2.3).
 
     If the knowledge has no answer, the score is 0. If the answers are equal after normalisation, it
     is 1. Otherwise NLI's verdict counts: entailment scores 1, contradiction 0, and neutral the
-    token F1 of the answers. Without a verdict, token F1 is the score. ``comparison="expected"``
-    takes the mean of the three scores, weighted by NLI's probabilities of the classes. If
-    ``values`` is true, answers whose values (numbers, amounts, dates, times) are equal score 1, and
-    answers with different values of one kind (such as two dates) score 0.
+    token F1 of the answers. Without a verdict, token F1 is the score. If ``values`` is true,
+    answers whose values (numbers, amounts, dates, times) are equal score 1, and answers with
+    different values of one kind (such as two dates) score 0.
     """
     span = question.span.text
     if answer is None:
@@ -91,9 +88,6 @@ def compare(
     if same is not None:
         how: How = "equal" if same else "contradicted"
         return Comparison(question, span, answer.text, f1, None, how, float(same), answer.start)
-    if verdict is not None and comparison == "expected":
-        score = verdict.entailment + verdict.neutral * f1
-        return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)
     if verdict is None or verdict.label == "neutral":
         return Comparison(question, span, answer.text, f1, verdict, "token_f1", f1, answer.start)
     score = 1.0 if verdict.label == "entailment" else 0.0

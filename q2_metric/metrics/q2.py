@@ -272,19 +272,15 @@ class Q2:
                 if rank < len(ranked) and (theirs or normalise(spans[i].text))
                 and not (valid[i] and settings.questions_per_span == "first_valid")
             ]
-            if settings.round_trip != "off":
-                answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
-                for i, answer in zip(turn, answers, strict=True):
-                    if answer and (authors.agrees(answer, spans[i]) if theirs else
-                                   agrees(answer, spans[i], settings.round_trip == "list")):
-                        valid[i].append(candidates[i][rank])
-                    else:
-                        asked = Question(spans[i], candidates[i][rank])
-                        read = None if answer is None else answer.text
-                        dropped.setdefault(i, Dropped(asked, "round_trip", read))
-            else:
-                for i in turn:
+            answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
+            for i, answer in zip(turn, answers, strict=True):
+                if answer and (authors.agrees(answer, spans[i]) if theirs else
+                               agrees(answer, spans[i], settings.round_trip == "list")):
                     valid[i].append(candidates[i][rank])
+                else:
+                    asked = Question(spans[i], candidates[i][rank])
+                    read = None if answer is None else answer.text
+                    dropped.setdefault(i, Dropped(asked, "round_trip", read))
         return valid
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
@@ -322,7 +318,7 @@ class Q2:
         for question, answer, pair in zip(questions, answers, asked, strict=True):
             verdict = verdicts[pair] if pair else None
             comparisons.append(authors.compare(question, answer, verdict) if theirs else compare(
-                question, answer, verdict, self.settings.comparison, by_value))
+                question, answer, verdict, by_value))
         return comparisons
 
     def _total(

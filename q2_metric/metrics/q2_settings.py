@@ -30,10 +30,6 @@ class Q2Settings:
             the dialogue history (v1, appendix A). The model that it needs is not on the package
             index.
         seed: random seed of ``decoding="sample"``.
-        comparison: "verdict" scores two different answers by their most probable NLI class,
-            "expected" by the probabilities of all classes. "verdict" is the rule of section 2.3.
-            With "expected", the score is e + n * token F1, where e and n are the probabilities of
-            entailment and neutral.
         fallback_score: "verdict" scores end-to-end NLI by the most probable class (1, 0.5 or 0),
             "expected" by the probabilities of all classes. "verdict" is the rule of section 4.2.
             With "expected", the score is e + 0.5 n.
@@ -42,9 +38,7 @@ class Q2Settings:
             sentences, both are the same text. For longer responses, the cost of "response" grows
             with the square of their length.
         round_trip: which answer from the response makes a question valid: "exact" accepts only the
-            span, "list" also a list that contains the span, and "off" any answer. With "off", the
-            response is not read. "off" suits questions made by rules, because few of them are
-            invalid.
+            span, "list" also a list that contains the span.
         nli_labels: the classes of ``nli_model`` in the order of its outputs, such as
             "entailment,neutral,contradiction", if its config does not name them.
         recipe: whose spans, answers and comparisons are used: those of the "paper", or those of the
@@ -75,10 +69,9 @@ class Q2Settings:
     drop_unanswerable: bool = False
     coreference: bool = False
     seed: int = 0
-    comparison: Literal["verdict", "expected"] = "verdict"
     fallback_score: Literal["verdict", "expected"] = "verdict"
     reading: Literal["neighbours", "response"] = "neighbours"
-    round_trip: Literal["exact", "list", "off"] = "exact"
+    round_trip: Literal["exact", "list"] = "exact"
     markup: Literal["keep", "skip"] = "keep"
     nli_labels: str | None = None
     recipe: Literal["paper", "authors"] = "paper"
@@ -96,13 +89,13 @@ class Q2Settings:
             raise InputError(f"top_passages must be at least 0 (all), not {self.top_passages}")
 
 
-_NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip": "exact",
-               "values": "text", "context": "off", "top_passages": 0}
+_NOT_THEIRS = {"fallback_score": "verdict", "round_trip": "exact", "values": "text",
+               "context": "off", "top_passages": 0}
 """With ``recipe="authors"``, these settings must have these values, because the rules of the
 authors' program replace them."""
 
-FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "reading": "response",
-            "round_trip": "exact", "markup": "keep", "recipe": "paper", "values": "text",
-            "context": "off", "top_passages": 0}
+FURTHER = {"fallback_score": "verdict", "reading": "response", "round_trip": "exact",
+           "markup": "keep", "recipe": "paper", "values": "text", "context": "off",
+           "top_passages": 0}
 """Settings that the papers do not have, each with the value that gives the papers' behaviour. A
 signature contains such a setting only if it has another value."""

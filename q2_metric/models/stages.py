@@ -150,7 +150,6 @@ def load_questions(
     if stage.kind == "syntactic":
         from q2_metric.models.questions.syntactic import SyntacticQuestions
 
-        _transformers_only(config)
         return SyntacticQuestions()
     from q2_metric.models.hub.questions import Seq2SeqQuestions
 
@@ -195,7 +194,6 @@ def load_reader(
         if authors:
             raise InputError("recipe='authors' needs a transformers reader: use the preset "
                              "'paper-exact', or name one with reader_model= (-s reader_model=…)")
-        _transformers_only(config)
         return BundledReader(runtime, config.device, config.dtype, config.batch_size)
     from q2_metric.models.hub.authors import AuthorsReader
     from q2_metric.models.hub.reader import TorchReader
@@ -278,7 +276,6 @@ def _entailment(
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledEntailment
 
-        _transformers_only(config)
         return BundledEntailment(runtime, config.device, config.dtype, config.batch_size,
                                  networks=stage.networks)
     if stage.kind == "nli":
@@ -293,13 +290,6 @@ def _entailment(
     weights = _weights("AutoModelForSeq2SeqLM", stage.model, config)
     asked = prompt or stage.template
     return YesNoEntailment(weights, prompt=asked, batch_size=config.batch_size)
-
-
-def _transformers_only(config: RuntimeConfig) -> None:
-    if config.attn_implementation is not None or config.compile:
-        raise InputError(
-            "attn_implementation and compile are for transformers models, but a stage of this run "
-            "is bundled (choose another preset, or replace the stage's model)")
 
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
@@ -351,8 +341,7 @@ def _cached_weights(auto_class: AutoClass, model: str, config: RuntimeConfig) ->
     from q2_metric.models.hub.loading import load_pretrained
 
     _say_size(model, config.dtype)
-    return load_pretrained(auto_class, model, config.device, config.dtype,
-                           config.attn_implementation, config.compile)
+    return load_pretrained(auto_class, model, config.device, config.dtype)
 
 
 def clear_cache() -> None:

@@ -348,7 +348,7 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
 
     settings = (
         "--preset paper --device cuda --dtype bfloat16 -s batch_size=8 -s decoding=sample "
-        "-s attn_implementation=sdpa -s compile=true -s chunking=prompt -s prompt=scale-score "
+        "-s chunking=prompt -s prompt=scale-score "
         "-s questions_per_span=all -s personal=keep -s nli=false -s fallback=false "
         "-s drop_unanswerable=true -s coreference=true -s chunk-size=1000 -s overlap=0 "
         "-s aggregate=min --set branches=3 -s question_model=a -s reader_model=b -s nli_model=c "
@@ -360,8 +360,6 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
         "device": "cuda",
         "dtype": "bfloat16",
         "batch_size": 8,
-        "attn_implementation": "sdpa",
-        "compile": True,
         "question_model": "a",
         "reader_model": "b",
         "nli_model": "c",

@@ -67,7 +67,7 @@ def test_descriptions_are_those_of_the_docstring() -> None:
 
 
 NONE = dict.fromkeys(("far", "kind", "other", "deep", "named", "batch_size",
-                      "attn_implementation", "compile", "device", "dtype"))
+                      "device", "dtype"))
 
 
 def test_types_are_those_of_the_fields() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pytest
 from fakes import VERDICTS
 
@@ -16,32 +14,23 @@ ANSWER = Answer("slightly acidic", 6, 5.0)  # half of the words are those of the
 OPEN = Verdict(0.3, 0.5, 0.2)
 
 
-@pytest.mark.parametrize("comparison", ["verdict", "expected"])
 @pytest.mark.parametrize("verdict", [None, OPEN])
-def test_no_answer_and_the_same_answer_need_no_verdict(
-    comparison: Literal["verdict", "expected"], verdict: Verdict | None
-) -> None:
-    assert compare(QUESTION, None, verdict, comparison) == Comparison(
+def test_no_answer_and_the_same_answer_need_no_verdict(verdict: Verdict | None) -> None:
+    assert compare(QUESTION, None, verdict) == Comparison(
         QUESTION, "very acidic", None, 0.0, None, "no_answer", 0.0, None)
     same = Answer("Very acidic!", 3, 1.0)
-    assert compare(QUESTION, same, verdict, comparison) == Comparison(
+    assert compare(QUESTION, same, verdict) == Comparison(
         QUESTION, "very acidic", "Very acidic!", 1.0, None, "equal", 1.0, 3)
 
 
-@pytest.mark.parametrize(("verdict", "comparison", "how", "score"), [
-    (None, "verdict", "token_f1", 0.5),
-    (None, "expected", "token_f1", 0.5),
-    (VERDICTS["entailment"], "verdict", "nli", 1.0),
-    (VERDICTS["neutral"], "verdict", "token_f1", 0.5),
-    (VERDICTS["contradiction"], "verdict", "nli", 0.0),
-    (VERDICTS["entailment"], "expected", "nli", 0.8 + 0.15 * 0.5),
-    (OPEN, "expected", "nli", 0.3 + 0.5 * 0.5),
-    (VERDICTS["contradiction"], "expected", "nli", 0.1 + 0.2 * 0.5),
+@pytest.mark.parametrize(("verdict", "how", "score"), [
+    (None, "token_f1", 0.5),
+    (VERDICTS["entailment"], "nli", 1.0),
+    (VERDICTS["neutral"], "token_f1", 0.5),
+    (VERDICTS["contradiction"], "nli", 0.0),
 ])
-def test_another_answer_is_judged(
-    verdict: Verdict | None, comparison: Literal["verdict", "expected"], how: How, score: float
-) -> None:
-    assert compare(QUESTION, ANSWER, verdict, comparison) == Comparison(
+def test_another_answer_is_judged(verdict: Verdict | None, how: How, score: float) -> None:
+    assert compare(QUESTION, ANSWER, verdict) == Comparison(
         QUESTION, "very acidic", "slightly acidic", 0.5, verdict, how, pytest.approx(score), 6)
 
 

@@ -108,8 +108,8 @@ def test_the_authors_recipe_is_that_of_every_stage(asked: dict[str, tuple[Any, .
         assert asked[stage][-1]["authors"] is True
     assert metric.settings.reading == "response"
     assert "|recipe:authors|" in metric.signature
-    with pytest.raises(InputError, match="recipe='authors' needs comparison='verdict'"):
-        Q2.from_preset("paper-exact", comparison="expected")
+    with pytest.raises(InputError, match="recipe='authors' needs fallback_score='verdict'"):
+        Q2.from_preset("paper-exact", fallback_score="expected")
 
 
 def test_settings_of_a_preset_are_those_of_its_models() -> None:
@@ -120,10 +120,10 @@ def test_settings_of_a_preset_are_those_of_its_models() -> None:
     ours = Q2.from_preset("bundled").settings
     assert BUNDLED.q2_settings
     assert {name: getattr(ours, name) for name in BUNDLED.q2_settings} == BUNDLED.q2_settings
-    assert "comparison" not in of_paper
+    assert "fallback_score" not in of_paper
     given = Q2.from_preset("bundled", seed=25).settings
     assert given.seed == 25
-    assert given.comparison == ours.comparison
+    assert given.fallback_score == ours.fallback_score
     scale = Scale.from_preset("bundled").settings
     assert BUNDLED.scale_settings
     assert {name: getattr(scale, name)

@@ -55,10 +55,9 @@ PLAIN = {
      {"nli": "off", "compare": "f1", "fallback": "off"}),
     ({"drop_unanswerable": True, "reading": "response"}, {"unanswerable": "drop"}),
     ({"coreference": True, "reading": "response"}, {"coref": "fake-coreference"}),
-    ({"comparison": "expected", "fallback_score": "expected", "round_trip": "list",
-      "values": "value"},
-     {"comparison": "expected", "fallback_score": "expected", "reading": "neighbours",
-      "round_trip": "list", "values": "value"}),
+    ({"fallback_score": "expected", "round_trip": "list", "values": "value"},
+     {"fallback_score": "expected", "reading": "neighbours", "round_trip": "list",
+      "values": "value"}),
 ])
 def test_q2(settings: dict[str, object], signed: dict[str, str]) -> None:
     assert parse(q2(**settings)) == ("q2", {**PLAIN, **signed, "version": __version__})

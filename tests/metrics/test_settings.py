@@ -17,10 +17,9 @@ Q2_VALUES: dict[str, tuple[Any, ...]] = {
     "decoding": ("beam", "greedy", "sample"),
     "questions_per_span": ("first_valid", "all"),
     "personal": ("remove", "keep"),
-    "comparison": ("verdict", "expected"),
     "fallback_score": ("verdict", "expected"),
     "reading": ("neighbours", "response"),
-    "round_trip": ("exact", "list", "off"),
+    "round_trip": ("exact", "list"),
     "markup": ("keep", "skip"),
     "values": ("text", "value"),
     "context": ("off", "check"),
@@ -122,7 +121,6 @@ def test_whole_numbers_are_numbers() -> None:
 @pytest.mark.parametrize(("keywords", "message"), [
     ({"batch_size": "8"}, "batch_size must be a whole number, not '8'"),
     ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
-    ({"compile": "yes"}, "compile must be True or False, not 'yes'"),
     ({"device": 0}, "device must be a string, not 0"),
 ])
 def test_values_that_a_runtime_config_cannot_have(keywords: dict[str, Any], message: str) -> None:

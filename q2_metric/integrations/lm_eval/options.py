@@ -21,8 +21,7 @@ _LOG = logging.getLogger(__name__)
 _PLAIN = ("metrics", "preset", *(name for name in signature(custom).parameters if name != "_"))
 """Options that have no prefix ``metric_``: "metrics", "preset" and the options of the task
 ``q2_custom``."""
-_OF_MODELS = frozenset(
-    ["device", "dtype", "batch_size", "compile", "attn_implementation", "seed"])
+_OF_MODELS = frozenset(["device", "dtype", "batch_size", "seed"])
 """Arguments of the evaluated model that have the same name as a setting of a metric."""
 
 

@@ -187,8 +187,6 @@ def load_pretrained(
     name: str,
     device: str = "auto",
     dtype: str = "float32",
-    attn_implementation: str | None = None,
-    compile: bool = False,
 ) -> LoadedModel:
     """Loads a tokenizer and a model from the Hub or from a local folder.
 
@@ -202,10 +200,6 @@ def load_pretrained(
         name: Hub name ("google/flan-t5-base", "google/flan-t5-base@main") or local folder.
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
         dtype: "float32", "bfloat16" or "float16".
-        attn_implementation: transformers' name of the attention kernel ("eager", "sdpa",
-            "flash_attention_2", …); ``None`` lets transformers choose.
-        compile: if true, the model is compiled with ``torch.compile``. The first batches then take
-            long.
 
     Raises:
         InputError: the device or the dtype is unknown.
@@ -222,7 +216,6 @@ def load_pretrained(
 
     check_models([name])
     folder, revision = _place(name)
-    attention = {"attn_implementation": attn_implementation} if attn_implementation else {}
     tokenizer = _load_tokenizer(name, folder, revision)
     with _errors_about(name), _quiet():
         model, info = getattr(transformers, auto_class).from_pretrained(
@@ -234,13 +227,10 @@ def load_pretrained(
             local_files_only=is_cached(name),
             use_safetensors=None if may_read_pickle(name) else True,
             output_loading_info=True,
-            **attention,
         )
     _check_head(name, auto_class, model, info)
     with _errors_about(name):
         model = model.to(place).eval()
-    if compile:
-        model.compile(dynamic=True)  # lengths differ between batches
     return LoadedModel(_label(name, revision, dtype), tokenizer, model, place)
 
 

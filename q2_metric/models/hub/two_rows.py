@@ -74,8 +74,6 @@ def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
     view._modules = dict(model._modules)
     view._buffers = dict(model._buffers)
     view.set_output_embeddings(head)
-    if getattr(model, "_compiled_call_impl", None) is not None:
-        view.compile(dynamic=True)  # the copied compiled call would still run ``model``
     if "final_logits_bias" in view._buffers:  # BART adds it to its logits
         view._buffers["final_logits_bias"] = view._buffers["final_logits_bias"][:, chosen]
     return view

@@ -253,37 +253,3 @@ def test_batched_is_single_in_bfloat16(tmp_path: Path) -> None:
         apart = np.abs(np.subtract(numbers(stage, PAIRS), alone))
         assert apart.mean() < 0.02, name
         assert apart.max() < 0.1, name
-
-
-def test_attention_kernels_agree(tmp_path: Path) -> None:
-    folder = str(encoder(tmp_path / "m", "roberta", "AutoModelForSequenceClassification",
-                         id2label={0: "entailment", 1: "neutral", 2: "contradiction"}))
-    found = {}
-    for kind in ("eager", "sdpa"):
-        loaded = load_pretrained(
-            "AutoModelForSequenceClassification", folder, "cpu", attn_implementation=kind)
-        assert loaded.model.config._attn_implementation == kind
-        found[kind] = numbers(TorchNli(loaded), PAIRS)
-    assert found["eager"] == pytest.approx(found["sdpa"], abs=1e-5)
-    with pytest.raises(ModelError, match="no_such_kernel"):
-        load_pretrained("AutoModelForSequenceClassification", folder, "cpu",
-                        attn_implementation="no_such_kernel")
-
-
-def test_compiling_is_asked_of_the_model_and_of_its_two_row_view(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # "eager" runs the compiled graph without a compiler, which not every machine has.
-    compile_model = torch.nn.Module.compile
-
-    def eager(model: Any, **settings: Any) -> None:
-        assert settings == {"dynamic": True}
-        compile_model(model, backend="eager", **settings)
-
-    monkeypatch.setattr(torch.nn.Module, "compile", eager)
-    folder = str(t5(tmp_path / "t5", tied=False))
-    plain = YesNoEntailment(load_pretrained("AutoModelForSeq2SeqLM", folder, "cpu"))
-    loaded = load_pretrained("AutoModelForSeq2SeqLM", folder, "cpu", compile=True)
-    compiled = YesNoEntailment(loaded)
-    assert compiled._model._compiled_call_impl is not loaded.model._compiled_call_impl
-    assert numbers(compiled, PAIRS) == pytest.approx(numbers(plain, PAIRS), abs=1e-5)

@@ -172,19 +172,7 @@ def test_a_batch_size_below_one_is_refused(mine: Preset, batch_size: int) -> Non
 
 
 def test_options_that_a_stage_cannot_take_are_refused(mine: Preset) -> None:
-    for given in ({"attn_implementation": "sdpa"}, {"compile": True}):
-        with pytest.raises(InputError, match="for transformers models"):
-            stages.load_reader("bundled", config=RuntimeConfig(device="cpu", **given))
-        with pytest.raises(InputError, match="for transformers models"):
-            stages.load_questions("bundled", config=RuntimeConfig(device="cpu", **given))
-        with pytest.raises(InputError, match="for transformers models"):
-            stages.load_backbone("bundled", config=RuntimeConfig(device="cpu", **given))
     with pytest.raises(InputError, match="the bundled model is an NLI classifier"):
         stages.load_backbone("bundled", prompt="scale")
     with pytest.raises(InputError, match="takes no prompt"):
         stages.load_nli(mine, prompt="scale", config=CPU)
-
-
-def test_attention_kernels_reach_the_models(mine: Preset) -> None:
-    nli = stages.load_nli(mine, config=RuntimeConfig(device="cpu", attn_implementation="eager"))
-    assert nli._loaded.model.config._attn_implementation == "eager"  # type: ignore[attr-defined]
