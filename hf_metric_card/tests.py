@@ -12,12 +12,11 @@ Q2_CASES = [
     {"predictions": ["it was opened in 1901 ."], "references": [KNOWLEDGE],
      "result": {"q2": 0.0, "q2_no_nli": 0.0, "coverage": 1.0, "no_answer_rate": 0.0}},
 ]
-SCALE_CASES = [
-    {"predictions": [KNOWLEDGE], "references": [KNOWLEDGE], "result": {"scale": 1.0}},
-    {"predictions": ["The tower in Paris was opened in 1901."], "references": [KNOWLEDGE],
-     "result": {"scale": 0.0}},
-]
-TOLERANCE = {"q2": 0.01, "scale": 0.2}
+RIGHT_AND_WRONG = ((KNOWLEDGE, 1.0), ("The tower in Paris was opened in 1901.", 0.0))
+TOLERANCE = {"q2": 0.01, "scale": 0.2, "groundedness": 0.2}
 
-is_scale = Path(__file__).with_name("scale.py").exists()
-test_cases = SCALE_CASES if is_scale else Q2_CASES
+name = next(name for name in TOLERANCE if Path(__file__).with_name(f"{name}.py").exists())
+test_cases = Q2_CASES if name == "q2" else [
+    {"predictions": [said], "references": [KNOWLEDGE], "result": {name: score}}
+    for said, score in RIGHT_AND_WRONG
+]

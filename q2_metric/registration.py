@@ -1,4 +1,4 @@
-"""Makes ``evaluate.load("q2")`` (Hugging Face) find the metric of this package.
+"""Makes ``evaluate.load("q2")`` (Hugging Face) find the metrics of this package.
 
 ``evaluate`` looks for a metric's script on the Hub, then in a cache folder. Of several scripts with
 the same name, it uses the newest. We write a script into this cache folder. The script is one line
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from q2_metric.errors import InputError, MissingExtra
 
-NAMES = ("q2", "scale")
+NAMES = ("q2", "scale", "groundedness")
 """The names under which ``evaluate.load`` finds metrics of this package."""
 
 OPT_OUT = "Q2_NO_REGISTER"
@@ -36,7 +36,7 @@ def path(name: str) -> str:
     ``evaluate.load(q2_metric.path("q2"))`` also works if the script is not in the cache.
 
     Args:
-        name: "q2" or "scale".
+        name: one of :data:`NAMES`.
 
     Raises:
         InputError: there is no script for this name.

@@ -69,7 +69,7 @@ def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) 
 
 @meta_eval.command("dnli")
 @click.argument("file", type=FILE)
-@click.option("--threshold", type=float, show_default="0.1",
+@click.option("--threshold", type=click.FloatRange(0, 1), show_default="0.1",
               help="A pair with a higher score counts as consistent.")
 @click.option("--dev", type=FILE, help="Pairs on which each metric's own threshold is tuned.")
 @EXPERIMENT_OPTIONS

@@ -15,7 +15,7 @@ from q2_metric.registration import register as place
 
 @click.command("register")
 def register() -> None:
-    """Let evaluate.load("q2") and evaluate.load("scale") find this package.
+    """Let evaluate.load find the metrics groundedness, q2 and scale of this package.
 
     Prints the paths of the files that this takes.
     """
@@ -35,6 +35,9 @@ def state() -> str:
     except PackageNotFoundError:
         raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate") from None
     for name in NAMES:
+        if (local := Path(name, f"{name}.py")).is_file():
+            raise InputError(f'evaluate.load("{name}") loads {local.absolute()}: call it in '
+                             f'another folder, or load by q2_metric.path("{name}")')
         folder = cache_folder() / "metrics" / f"evaluate-metric--{name}"
         scripts = sorted(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
         ours = Path(path(name), f"{name}.py").read_bytes()

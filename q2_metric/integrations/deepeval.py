@@ -11,27 +11,27 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 from q2_metric.errors import InputError
 from q2_metric.integrations.judge import Judge
 from q2_metric.metrics.registry import entry
-from q2_metric.scoring import given
+from q2_metric.scoring import check_threshold, given
 
 
 class GroundedMetric(BaseMetric):  # type: ignore[misc]
     """A DeepEval metric that measures whether the context supports ``actual_output``.
 
     The context is ``retrieval_context`` or, if that is missing, ``context``. A response that is
-    empty or without a claim gets 0 and fails. After :meth:`measure`, ``reason`` contains the
-    unsupported claims and then the other evidence. ``unsupported`` contains these claims as
-    objects, with the same fields as in ``q2 score --out``. ``score_breakdown`` contains all numbers
-    that the metric computes.
+    empty or without a claim gets 0 and fails. After :meth:`measure`, ``reason`` is one line with
+    the unsupported claims and the score, and ``verbose_logs`` contains all evidence.
+    ``unsupported`` contains these claims as objects, with the same fields as in ``q2 score --out``.
+    ``score_breakdown`` contains all numbers that the metric computes.
 
     Args:
         metric: name of the metric: "q2", "scale", "groundedness", ….
-        threshold: a test case passes if its score is at least this value.
+        threshold: a test case passes if its score is at least this value, in [0, 1].
         judge: a loaded metric to use. DeepEval passes it when it copies the metric for each test
             case; other callers leave it out.
         settings: ``preset``, ``device`` and the settings of the metric.
 
     Raises:
-        InputError: a metric, keyword or value is unknown.
+        InputError: a metric or keyword is unknown, or a value is wrong.
     """
 
     _required_params: ClassVar = [SingleTurnParams.ACTUAL_OUTPUT]
@@ -40,9 +40,9 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
         self, metric: str = "groundedness", *, threshold: float = 0.5,
         judge: Judge | None = None, **settings: Any,
     ) -> None:
+        self.threshold = check_threshold(threshold)
         self.judge = judge or Judge([metric], settings=settings, evidence=True)
         self.metric = metric
-        self.threshold = threshold
         self.include_reason = True
         self.evaluation_model = None
 
@@ -67,7 +67,7 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
         if value is None:
             raise InputError(f"the test case {test_case.name or test_case.input!r} has no score: "
                              f"{judged.why}")
-        self.score, self.reason = value, judged.why
+        self.score, self.reason, self.verbose_logs = value, judged.line, judged.why
         self.score_breakdown = dict(judged.numbers)
         self.unsupported = [dict(claim) for claim in judged.unsupported]
         self.success = value >= self.threshold

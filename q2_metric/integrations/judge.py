@@ -6,13 +6,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from q2_metric import forks, scoring
 from q2_metric.metrics.registry import columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.rows.plain import PARTS, REASONS, contribution_words
+from q2_metric.scoring.outcome import NOT_TRIED
 from q2_metric.types import Comparison, Example, Judgement, Part, Score
 
 _LOG = logging.getLogger(__name__)
@@ -25,13 +26,19 @@ class Judged:
     - ``numbers``: by name (:attr:`Judge.names`), the scores, and 1 or 0 for properties of the
       response such as ``no_claim`` (it claims nothing). A number is ``None`` if the response does
       not count in its mean.
-    - ``why``: the evidence in words.
+    - ``why``: the evidence in words, on several lines.
     - ``unsupported``: the unsupported claims, with the same fields as in ``q2 score --out``.
+    - ``line``: the main parts of ``why`` in one line: the unsupported claims, the scores, and Q²'s
+      questions with a score under 0.5.
+    - ``failed``: by score column, why the response has no score, if the cause is not the response
+      (:data:`q2_metric.scoring.outcome.NOT_TRIED`).
     """
 
     numbers: Mapping[str, float | None]
     why: str
     unsupported: Sequence[Mapping[str, Any]] = ()
+    line: str = ""
+    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 class Judge:
@@ -121,11 +128,16 @@ class Judge:
     def _judged(self, row: Example, scores: Mapping[str, Score]) -> Judged:
         numbers = scoring.row_numbers(scores, self.no_claim)
         wrong = scoring.unsupported(scoring.claims(row, scores))
-        why = "\n".join([
-            *(f"{claim['verdict']}: {_claim(row.response, claim)}" for claim in wrong),
-            *(f"{entry(name).title}: {said(score)}" for name, score in scores.items()),
-        ])
-        return Judged({name: numbers[name] for name in self.names}, why, wrong)
+        claims = [f"{claim['verdict']}: {_claim(row.response, claim)}" for claim in wrong]
+        words = [f"{entry(name).title}: {said(score)}" for name, score in scores.items()]
+        short = [*claims, *(one.partition("\n")[0] for one in words),
+                 *(_item(item) for score in scores.values() for item in score.evidence
+                   if isinstance(item, Comparison) and item.score < 0.5)]
+        return Judged(
+            {name: numbers[name] for name in self.names}, "\n".join([*claims, *words]), wrong,
+            " ".join("; ".join(short).split()),
+            {column.name: REASONS[score.reason] for name, score in scores.items()
+             if score.reason in NOT_TRIED for column in entry(name).columns})
 
 
 def warn_of_row(place: int, words: str) -> None:

@@ -10,7 +10,7 @@ from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 
 from q2_metric.errors import InputError
 from q2_metric.integrations.judge import Judge
-from q2_metric.scoring import given
+from q2_metric.scoring import check_threshold, given
 
 
 class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
@@ -23,18 +23,19 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     Args:
         metric: name of the metric: "groundedness", "scale", "q2", ….
-        threshold: a response passes if its score is at least this value.
+        threshold: a response passes if its score is at least this value, in [0, 1].
         settings: ``preset``, ``device`` and the settings of the metric.
 
     Raises:
-        InputError: a metric, keyword or value is unknown.
+        InputError: a metric or keyword is unknown, or a value is wrong.
     """
 
     def __init__(
         self, metric: str = "groundedness", *, threshold: float = 0.5, **settings: Any
     ) -> None:
+        self.threshold = check_threshold(threshold)
         self.judge = Judge([metric], settings=settings, evidence=True)
-        self.metric, self.threshold = metric, threshold
+        self.metric = metric
 
     @property
     def signature(self) -> str:

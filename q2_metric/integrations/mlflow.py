@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,9 +12,10 @@ from mlflow.genai.scorers import Scorer, scorer
 from mlflow.metrics import MetricValue, make_metric
 from mlflow.models import EvaluationMetric
 
-from q2_metric.errors import InputError
 from q2_metric.integrations.judge import Judge
-from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given, given_columns
+from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, SHARES, Mean, NoClaim, given, given_columns
+
+_LOG = logging.getLogger(__name__)
 
 
 def grounded_scorer(
@@ -32,20 +34,29 @@ def grounded_scorer(
         metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
             and scale.
         no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude"; they then get no feedback).
+            ("exclude"; their scores then get no feedback).
         settings: ``preset``, ``device`` and the settings of the metrics.
+
+    If a row has no knowledge, or a metric fails on it, the feedback of each score is an error that
+    says why. A warning is logged for the first row without the field ``knowledge``.
 
     Raises:
         InputError: a metric, keyword or value is unknown.
     """
     judge = Judge(metrics, no_claim, settings, evidence=True)
     source = AssessmentSource(source_type="CODE", source_id="q2-metric")
+    warned: list[str] = []
 
     def grounded(outputs: Any, inputs: Any = None, expectations: Any = None) -> list[Feedback]:
         fields = {**_fields(inputs), **_fields(expectations)}
         if "knowledge" not in fields:
-            raise InputError("a row has no knowledge: put it in its inputs or its expectations; "
-                             f"its fields are {', '.join(fields) or 'none'}")
+            why = ("the row has no knowledge: put it in its inputs or its expectations; its fields "
+                   f"are {', '.join(fields) or 'none'}")
+            if not warned:
+                _LOG.warning("%s", why)
+                warned.append(why)
+            return [Feedback(name=name, error=why, source=source)
+                    for name in judge.names if name not in SHARES]
         row = given(outputs, fields["knowledge"], fields.get("history"), "a row")
         (judged,) = judge([row])
         metadata = {
@@ -53,9 +64,10 @@ def grounded_scorer(
             "unsupported": json.dumps(list(judged.unsupported), ensure_ascii=False),
         }
         return [
-            Feedback(name=name, value=value, rationale=judged.why, source=source,
-                     metadata=metadata)
-            for name, value in judged.numbers.items() if value is not None
+            Feedback(name=name, value=value, error=judged.failed.get(name), rationale=judged.why,
+                     source=source, metadata=metadata)
+            for name, value in judged.numbers.items()
+            if value is not None or name in judged.failed
         ]
 
     return scorer(grounded, name="grounded")

@@ -17,7 +17,7 @@ from typing import Any
 
 from q2_metric.errors import InputError
 from q2_metric.integrations.judge import Judge
-from q2_metric.scoring import given
+from q2_metric.scoring import check_threshold, given
 
 _OWN = {"metric": "groundedness", "threshold": 0.5, "knowledge": "context", "question": "query"}
 """Defaults of the assertion's ``config``. ``knowledge`` and ``question`` are names of variables of
@@ -43,10 +43,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     config = {**_OWN, **(context.get("config") or {})}
     own = {name: config.pop(name) for name in _OWN}
-    threshold, variables = own["threshold"], context.get("vars") or {}
-    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) \
-            or not 0 <= threshold <= 1:
-        raise InputError(f"threshold must be a number in [0, 1], not {threshold!r}")
+    threshold, variables = check_threshold(own["threshold"]), context.get("vars") or {}
     if own["knowledge"] not in variables:
         raise InputError(f"the test has no variable {own['knowledge']!r} with the sources of the "
                          f"answer; its variables are {', '.join(variables) or 'none'}")

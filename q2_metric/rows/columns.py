@@ -88,6 +88,11 @@ class Columns:
     label: str | None = None
     question: str | None = None
 
+    def option(self, field: str) -> str:
+        """The option with which the user names the column of a field, for error messages. A
+        framework with other options overrides this method."""
+        return f"--{field} (in Python: Columns({field}=...))"
+
 
 LABELS: Mapping[str, bool] = {
     **dict.fromkeys(("1", "1.0", "true", "yes", "consistent", "supported"), True),
@@ -145,8 +150,7 @@ def resolve(
         if resolved[field] is None:
             raise InputError(
                 f"{name}: no column looks like the {field}; the columns are {_listed(present)}; "
-                f"{_perhaps(present, aliases[field])}name it with --{field} "
-                f"(in Python: Columns({field}=...))"
+                f"{_perhaps(present, aliases[field])}name it with {columns.option(field)}"
             )
     return resolved
 

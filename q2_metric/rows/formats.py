@@ -83,8 +83,8 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
     if suffix not in _READERS and os.path.exists(path):
         raise InputError(
             f"{name}: cannot tell the format from the suffix {suffix!r}; "
-            f"use one of {', '.join(_READERS)}, name it with --format, or use - for jsonl on "
-            "standard input"
+            f"use one of {', '.join(_READERS)} (for the command q2, name it with --format, or use "
+            "- for jsonl on standard input)"
         )
     try:
         with open(path, "rb") as file:

@@ -22,6 +22,7 @@ from q2_metric.scoring.outcome import (
     SHARES,
     NoClaim,
     Outcome,
+    check_no_claim,
     merged,
     of_scores,
     share_names,
@@ -73,11 +74,14 @@ class Aggregate:
         metrics: names of the metrics. Their columns exist even if no row was added.
         no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
             ("exclude").
+
+    Raises:
+        InputError: ``no_claim`` has another value.
     """
 
     def __init__(self, metrics: Iterable[str] = (), no_claim: NoClaim = NO_CLAIM) -> None:
         names = list(metrics)
-        self.no_claim = no_claim
+        self.no_claim = check_no_claim(no_claim)
         self._values: dict[str, array[float]] = {name: array("d") for name in columns(names)}
         self._shares = {name: Mean() for name in share_names(names)}
         self._questions = self._unanswered = 0
@@ -184,6 +188,9 @@ def system_score(
             ("exclude").
         n_bootstrap: number of resamples for the interval; 0 for no interval.
         seed: seed of the resampling.
+
+    Raises:
+        InputError: ``no_claim`` has another value.
     """
     metric, _ = of_column(column)
     aggregate = Aggregate([metric.name], no_claim)
@@ -206,10 +213,13 @@ def sign(
 
     >>> sign("q2|version:1", "zero")
     'q2|version:1|no_claim:zero'
+
+    Raises:
+        InputError: ``no_claim`` is neither "zero" nor "exclude".
     """
     if not signature:
         return ""
-    parts: dict[str, str] = {"no_claim": no_claim}
+    parts: dict[str, str] = {"no_claim": check_no_claim(no_claim)}
     if bootstrap != N_BOOTSTRAP:
         parts["bootstrap"] = str(bootstrap)
     if bootstrap_seed != SEED:

@@ -47,6 +47,17 @@ def check_no_claim(value: object) -> NoClaim:
     return value  # type: ignore[return-value]
 
 
+def check_threshold(value: object) -> float:
+    """Checks a threshold on scores.
+
+    Raises:
+        InputError: the value is not a number in [0, 1].
+    """
+    if type(value) is bool or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InputError(f"threshold must be a number in [0, 1], not {value!r}")
+    return float(value)
+
+
 def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> float | None:
     """The number that is averaged for one response. ``None`` if the response is left out of means.
 
@@ -160,14 +171,21 @@ def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | Non
         name: the name of the metric.
         no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
             ("exclude").
+
+    Raises:
+        InputError: ``no_claim`` has another value.
     """
-    return Outcome.of(score, name).numbers(no_claim)
+    return Outcome.of(score, name).numbers(check_no_claim(no_claim))
 
 
 def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
     """For each mean of all metrics, by name, the number that is averaged for one response
-    (:func:`merged`). ``scores`` has the response's score by each metric."""
-    return merged(of_scores(scores), no_claim)
+    (:func:`merged`). ``scores`` has the response's score by each metric.
+
+    Raises:
+        InputError: ``no_claim`` is neither "zero" nor "exclude".
+    """
+    return merged(of_scores(scores), check_no_claim(no_claim))
 
 
 def share_names(names: Iterable[str]) -> list[str]:

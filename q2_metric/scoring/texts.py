@@ -130,8 +130,9 @@ def given_columns(
     turns = ([None] * len(responses) if histories is None
              else check_column(histories, "histories"))
     if not len(responses) == len(knowledge) == len(turns):
+        given_histories = "" if histories is None else f", {len(turns)} histories"
         raise InputError(f"each response needs its own knowledge, but there are {len(responses)} "
-                         f"responses, {len(knowledge)} knowledge, {len(turns)} histories")
+                         f"responses, {len(knowledge)} knowledge{given_histories}")
     return [
         given(said, known, before, f"{each} {place}")
         for place, (said, known, before) in enumerate(zip(responses, knowledge, turns, strict=True))

@@ -46,13 +46,12 @@ def assert_grounded(
         AssertionError: the score is below the threshold, or there is no score because the answer is
             blank or claims nothing. The message contains each unsupported claim, its place in the
             answer, and the nearest passage of the sources.
-        InputError: a text is not a string, the sources are blank, or the threshold is not in [0,
-            1].
+        InputError: a text is not a string, the sources are blank, or the threshold is not a number
+            in [0, 1].
         MissingExtra, ModelError: a model cannot be loaded.
     """
     __tracebackhide__ = True  # pytest then shows the line of the caller
-    if not 0 <= threshold <= 1:
-        raise InputError(f"threshold must be in [0, 1], not {threshold}")
+    threshold = scoring.check_threshold(threshold)
     row = scoring.given(answer, sources, None, "the answer", question)
     [scores] = scoring.score(_loaded(metric, tuple(sorted(settings.items()))), [row], evidence=True)
     score = scores[metric]

@@ -21,6 +21,8 @@ from typing import Any
 import pytest
 from browsers import chromium
 
+from q2_metric.registration import NAMES
+
 evaluate = pytest.importorskip("evaluate")
 CARD = Path(__file__).parents[2] / "hf_metric_card"
 
@@ -36,11 +38,11 @@ def _module(path: Path) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def spaces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Both Spaces as they would be pushed."""
+    """The Spaces as they would be pushed."""
     folder = tmp_path_factory.mktemp("spaces")
-    for name in ("q2", "scale"):
+    for name in NAMES:
         _module(CARD / "space.py").build(name, folder / name)
-    return {name: folder / name for name in ("q2", "scale")}
+    return {name: folder / name for name in NAMES}
 
 
 def test_the_script_in_the_folder_is_the_packages() -> None:
@@ -66,14 +68,14 @@ def test_the_requirements_install_the_wheel_beside_them(tmp_path: Path) -> None:
     assert "Would install q2-metric-0.1.0" in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("name", ["q2", "scale"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_space_loads_and_gives_the_scores_of_its_cases(
     name: str, spaces: dict[str, Path]
 ) -> None:
     metric = evaluate.load(str(spaces[name]))
     assert metric.name == name
     tests = _module(spaces[name] / "tests.py")
-    assert tests.is_scale is (name == "scale")
+    assert tests.name == name
     assert tests.test_cases
     for case in tests.test_cases:
         found = metric.compute(predictions=case["predictions"], references=case["references"])
@@ -81,12 +83,12 @@ def test_a_space_loads_and_gives_the_scores_of_its_cases(
             assert found[key] == pytest.approx(value, abs=tests.TOLERANCE[name]), (case, found)
 
 
-@pytest.mark.parametrize("name", ["q2", "scale"])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_front_matter_is_what_the_hub_reads(name: str, spaces: dict[str, Path]) -> None:
     yaml = pytest.importorskip("yaml")
     text = (spaces[name] / "README.md").read_text(encoding="utf-8")
     front = yaml.safe_load(text.split("---\n")[1])
-    assert front["title"] == {"q2": "Q²", "scale": "SCALE"}[name]
+    assert front["title"] == _module(CARD / "space.py").TITLES[name]
     assert front["sdk"] == "gradio"
     assert front["python_version"] == "3.11"
     assert (spaces[name] / front["app_file"]).is_file()

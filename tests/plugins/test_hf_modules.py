@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 import q2_metric
-from q2_metric import Q2, Example, InputError, Scale
+from q2_metric import Q2, Example, InputError, Scale, scoring
+from q2_metric.cli.register import state
+from q2_metric.metrics import load_metrics
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.registration import NAMES, OPT_OUT, cache_folder, register, register_quietly
 
@@ -87,14 +89,48 @@ def test_two_processes_score_as_one(tmp_path: Path, q2: Any) -> None:
 
 def test_by_path_without_registration(tmp_path: Path) -> None:
     found = _last_json(_python(
-        "import json, q2_metric, evaluate\n"
-        "names = [evaluate.load(q2_metric.path(n)).name for n in ('q2', 'scale')]\n"
+        "import json, q2_metric.registration, evaluate\n"
+        "names = [evaluate.load(q2_metric.path(n)).name for n in q2_metric.registration.NAMES]\n"
         "print(json.dumps(names))",
         tmp_path, **{OPT_OUT: "1"},
     ))
-    assert found == ["q2", "scale"]
+    assert found == list(NAMES)
     registered = tmp_path / "modules" / "evaluate_modules" / "metrics" / "evaluate-metric--q2"
     assert not registered.exists()
+
+
+def test_groundedness_is_loaded_as_the_other_metrics_are(tmp_path: Path) -> None:
+    """By its name, with a history, in a process that only imports the package."""
+    found = _last_json(_python(
+        "import json, q2_metric, evaluate\n"
+        "metric = evaluate.load('groundedness', 'dialog')\n"
+        f"rows = dict(predictions=[{RIGHT!r}, {WRONG!r}], references=[{KNOWLEDGE!r}] * 2)\n"
+        "found = metric.compute(**rows, histories=[['what is it on ?']] * 2, return_scores=True,\n"
+        "                       return_claims=True)\n"
+        "print(json.dumps(found))",
+        tmp_path,
+    ))
+    loaded = load_metrics(["groundedness"])
+    rows = [Example(said, KNOWLEDGE, ("what is it on ?",)) for said in (RIGHT, WRONG)]
+    wanted = [one["groundedness"].value for one in scoring.score(loaded, rows, evidence=True)]
+    assert found["groundedness_scores"] == pytest.approx(wanted)
+    assert wanted[0] > 0.5 > wanted[1]
+    assert [one["verdict"] for one in found["claims"][1]] == ["contradicted"]
+    assert set(found) == {"groundedness", "no_claim", "n", "signature", "groundedness_scores",
+                          "claims"}
+
+
+def test_the_doctor_sees_a_script_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``evaluate`` takes it before anything else."""
+    register()
+    monkeypatch.chdir(tmp_path)
+    assert "finds it in" in state()
+    (tmp_path / "scale").mkdir()
+    (tmp_path / "scale" / "scale.py").write_text("class Scale: pass")
+    with pytest.raises(InputError, match=r'evaluate.load\("scale"\) loads .*scale.py: call it in '):
+        state()
 
 
 def test_register_is_repeatable_and_stays_the_newest() -> None:

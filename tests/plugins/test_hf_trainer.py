@@ -296,9 +296,46 @@ def test_nothing_said_scores_nothing(tokenizer: Any, tmp_path: Path) -> None:
     found = trainer.evaluate()
     assert (found["eval_q2"], found["eval_scale"]) == (0.0, 0.0)
     assert (found["eval_empty"], found["eval_no_claim"]) == (1.0, 1.0)
+    assert "eval_no_answer_rate" not in found  # no question was asked
+    assert found["eval_f1"] == 0.0
     own.no_claim = "exclude"
     assert math.isnan(trainer.evaluate()["eval_q2"])
-    assert found["eval_f1"] == 0.0
+    assert math.isnan(trainer.state.log_history[-1]["eval_q2"])
+
+
+@pytest.mark.parametrize("shell", ["callback", "compute_metrics"])
+def test_one_value_in_the_result_the_log_and_tensorboard(
+    shell: str, tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it must not choose the best checkpoint: the untrained model claims nothing."""
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from q2_metric.integrations.trainer import Q2ComputeMetrics
+
+    monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "events"))
+    trainer = make_trainer(
+        tokenizer, tmp_path, report_to=["tensorboard"], predict_with_generate=True, max_steps=1,
+        eval_strategy="steps", eval_steps=1, save_strategy="steps", save_steps=1,
+        load_best_model_at_end=True, metric_for_best_model="eval_q2", greater_is_better=True)
+    if shell == "callback":
+        callback(trainer)
+    else:
+        trainer.compute_metrics = Q2ComputeMetrics(tokenizer, [row["knowledge"] for row in ROWS])
+    trainer.train()
+    found = trainer.evaluate()
+    [trained, asked] = [one for one in trainer.state.log_history if "eval_q2" in one]
+    events = EventAccumulator(str(tmp_path / "events"))
+    events.Reload()
+    names = ("q2", "q2_no_nli", "scale", "no_claim", "fallback", "coverage", "f1", "bleu", "empty")
+    for name in names:
+        shown = [event.value for event in events.Scalars(f"eval/{name}")]
+        assert shown == pytest.approx([trained[f"eval_{name}"], asked[f"eval_{name}"]])
+        assert found[f"eval_{name}"] == asked[f"eval_{name}"]
+    assert (found["eval_q2"], found["eval_scale"], found["eval_no_claim"]) == (0.0, 0.0, 1.0)
+    assert not any(math.isnan(value) for value in found.values())
+    chosen = trainer.state.best_model_checkpoint is not None
+    assert chosen is (shell == "compute_metrics")  # which does not know the trainer
 
 
 class Breaking(FakeMetric):
@@ -352,10 +389,24 @@ def test_an_evaluation_of_fallbacks_is_never_the_best(
     assert logged == [0.9, 0.9]  # what was found is told
     assert trainer.state.best_model_checkpoint is None
     assert trainer.state.best_metric in (None, -math.inf)
-    assert "this evaluation cannot choose the best checkpoint: 100% of the responses" in caplog.text
+    assert "should not choose the best checkpoint: 100% of the responses" in caplog.text
+    assert trainer.evaluate()["eval_q2"] == 0.9  # as it was logged
 
     own.metrics = [FakeMetric("q2", {"it was opened in 1887 .": 0.2})]
     assert trainer.evaluate()["eval_q2"] == pytest.approx(0.2)
+
+
+def test_a_value_that_does_not_exist_ends_no_training(tokenizer: Any, tmp_path: Path) -> None:
+    """The trainer stops if the value by which it chooses the best checkpoint is missing."""
+    trainer = make_trainer(
+        tokenizer, tmp_path, max_steps=1, eval_steps=1, save_steps=1, eval_strategy="steps",
+        save_strategy="steps", load_best_model_at_end=True,
+        metric_for_best_model="no_answer_rate", greater_is_better=False)
+    own = callback(trainer, metrics="q2")
+    own.respond = lambda model, prompts: [""] * len(prompts)
+    trainer.train()
+    assert trainer.state.best_model_checkpoint is None
+    assert not any("eval_no_answer_rate" in entry for entry in trainer.state.log_history)
 
 
 def test_an_evaluation_of_other_rows_is_left_alone(tokenizer: Any, tmp_path: Path) -> None:
@@ -383,12 +434,11 @@ def test_compute_metrics_of_predict_with_generate(tokenizer: Any, tmp_path: Path
     for name in ("eval_no_claim", "eval_f1", "eval_bleu"):
         assert twice[0][name] == pytest.approx(twice[1][name])
         assert found[name] == pytest.approx(twice[1][name])
-    assert twice[0]["eval_no_claim"] == 1.0  # nothing was learnt yet: no checkpoint is chosen by it
-    assert math.isnan(twice[0]["eval_q2"])
-    assert twice[1]["eval_q2"] == found["eval_q2"] == 0.0
+    assert twice[0]["eval_no_claim"] == 1.0  # nothing was learnt yet
+    assert twice[0]["eval_q2"] == twice[1]["eval_q2"] == found["eval_q2"] == 0.0
 
 
-def test_compute_metrics_chooses_nothing_by_fallbacks(
+def test_compute_metrics_returns_and_warns_of_fallbacks(
     tokenizer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     from types import SimpleNamespace
@@ -400,9 +450,8 @@ def test_compute_metrics_chooses_nothing_by_fallbacks(
     compute = Q2ComputeMetrics(tokenizer, knowledge, metrics=("q2",))
     compute.metrics = [Hollow("q2")]
     found = compute(SimpleNamespace(predictions=ids, label_ids=ids))
-    assert math.isnan(found["q2"])
-    assert (found["fallback"], found["f1"]) == (1.0, 1.0)
-    assert "cannot choose the best checkpoint" in caplog.text
+    assert (found["q2"], found["fallback"], found["f1"]) == (0.9, 1.0, 1.0)
+    assert "should not choose the best checkpoint" in caplog.text
     assert "q2 0.900" in caplog.text
     compute.metrics = [Breaking("q2")]
     assert math.isnan(compute(SimpleNamespace(predictions=ids, label_ids=ids))["q2"])

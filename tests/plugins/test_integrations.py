@@ -239,6 +239,90 @@ def test_a_training_goes_on_without_a_metric_that_breaks(
         strict.update(SAID, [KNOWLEDGE] * len(SAID))
 
 
+def threshold_of_deepeval(threshold: Any) -> None:
+    needs("deepeval")
+    from q2_metric.integrations.deepeval import GroundedMetric
+
+    GroundedMetric("q2", threshold=threshold)
+
+
+def threshold_of_llama_index(threshold: Any) -> None:
+    needs("llama_index.core")
+    from q2_metric.integrations.llama_index import GroundedEvaluator
+
+    GroundedEvaluator("q2", threshold=threshold)
+
+
+def threshold_of_promptfoo(threshold: Any) -> None:
+    from q2_metric.integrations.promptfoo import get_assert
+
+    config = {"metric": "q2", "threshold": threshold}
+    get_assert(SAID[0], {"vars": {"context": KNOWLEDGE}, "config": config})
+
+
+def threshold_of_assert_grounded(threshold: Any) -> None:
+    from q2_metric.testing import assert_grounded
+
+    assert_grounded(SAID[0], KNOWLEDGE, metric="q2", threshold=threshold)
+
+
+@pytest.mark.parametrize("wrong", [5, -0.1, float("nan"), "0.5", None, True])
+@pytest.mark.parametrize("shell", [
+    threshold_of_deepeval, threshold_of_llama_index, threshold_of_promptfoo,
+    threshold_of_assert_grounded,
+])
+def test_a_threshold_that_no_score_can_have_is_refused(
+    shell: Callable[[Any], None], wrong: Any
+) -> None:
+    shell(0.5)
+    with pytest.raises(InputError, match=r"threshold must be a number in \[0, 1\], not "):
+        shell(wrong)
+
+
+def no_claim_of_torchmetrics(wrong: Any) -> None:
+    needs("torchmetrics")
+    from q2_metric.integrations.torchmetrics import GroundedMean
+
+    GroundedMean("q2", no_claim=wrong)
+
+
+def no_claim_of_inspect(wrong: Any) -> None:
+    needs("inspect_ai")
+    from q2_metric.integrations.inspect_ai import grounded
+
+    grounded("q2", no_claim=wrong)
+
+
+def no_claim_of_lighteval(wrong: Any) -> None:
+    needs("lighteval")
+    from q2_metric.integrations.lighteval import grounded
+
+    grounded("q2", no_claim=wrong)
+
+
+def no_claim_of_mlflow_scorer(wrong: Any) -> None:
+    needs("mlflow")
+    from q2_metric.integrations.mlflow import grounded_scorer
+
+    grounded_scorer("q2", no_claim=wrong)
+
+
+def no_claim_of_mlflow_metrics(wrong: Any) -> None:
+    needs("mlflow")
+    from q2_metric.integrations.mlflow import grounded_metrics
+
+    grounded_metrics("q2", no_claim=wrong)
+
+
+@pytest.mark.parametrize("shell", [
+    no_claim_of_torchmetrics, no_claim_of_inspect, no_claim_of_lighteval,
+    no_claim_of_mlflow_scorer, no_claim_of_mlflow_metrics, lambda wrong: Judge("q2", wrong),
+])
+def test_a_wrong_no_claim_is_refused(shell: Callable[[Any], Any]) -> None:
+    with pytest.raises(InputError, match="no_claim must be zero or exclude, not 'x'"):
+        shell("x")
+
+
 @pytest.mark.parametrize(("values", "message"), [
     ((3, KNOWLEDGE, None), "the response of row 3 is a number"),
     (("a", {"text": "b"}, None), "the knowledge of row 3 is an object"),
@@ -256,7 +340,8 @@ def test_a_value_that_is_no_text_is_named(values: tuple[Any, ...], message: str)
     ((["it is hot"], {"a": "Tea is hot."}), "knowledge is an object, not a list"),
     ((["a"], ["b"], "c"), "histories is a string, not a list"),
     ((["a"], np.array([["b"]])), "knowledge is a ndarray, not a list"),
-    ((["a"], ["b", "c"]), "there are 1 responses, 2 knowledge, 1 histories"),
+    ((["a"], ["b", "c"]), "there are 1 responses, 2 knowledge$"),
+    ((["a"], ["b"], [[], []]), "there are 1 responses, 1 knowledge, 2 histories$"),
     ((["a"], [{"b"}]), "the knowledge of row 0 is a set, not a string"),
 ])
 def test_a_column_that_has_no_rows_or_no_order(columns: tuple[Any, ...], message: str) -> None:

@@ -75,7 +75,7 @@ def test_torchmetrics_keeps_its_promises() -> None:
     grounded.reset()
     assert math.isnan(float(grounded.compute()["q2"]))
     assert float(copied.compute()["q2"]) == pytest.approx(0.55)
-    with pytest.raises(InputError, match="2 responses, 1 knowledge, 2 histories"):
+    with pytest.raises(InputError, match=r"there are 2 responses, 1 knowledge$"):
         grounded.update(SAID[:2], [KNOWLEDGE])
     with pytest.raises(ValueError, match="decodnig"):
         GroundedMean("q2", decodnig="beam")
@@ -186,8 +186,41 @@ def test_mlflow_genai_evaluate(tmp_path: Path) -> None:
     found = mlflow.genai.evaluate(data=rows, scorers=[grounded_scorer("q2")])
     assert found.metrics["q2/mean"] == pytest.approx(MEAN)
     assert found.metrics["no_claim/mean"] == pytest.approx(1 / 3)
-    with pytest.raises(InputError, match="a row has no knowledge"):
-        grounded_scorer("q2")(inputs={"question": "?"}, outputs="a")
+
+
+def test_mlflow_says_why_a_row_has_no_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the columns of the scores, where users look, and not in one named after the scorer."""
+    mlflow = needs("mlflow")
+    from q2_metric.integrations.mlflow import grounded_scorer
+
+    class Failing(FakeClaims):
+        def score(self, examples: Any, **_: Any) -> Any:
+            if any("Rhine" in example.response for example in examples):
+                raise InputError("too long")
+            return super().score(examples)
+
+    monkeypatch.setattr(
+        metrics, "load_metrics", lambda names, *_, **__: [Failing(n, TABLE) for n in names])
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    known = {"knowledge": KNOWLEDGE}
+    rows = [{"inputs": {"question": str(i)}, "outputs": said, "expectations": expected}
+            for i, (said, expected) in enumerate([
+                (SAID[0], known), (SAID[0], {"text": KNOWLEDGE}), (SAID[0], {"knowledge": " "}),
+                (SAID[1], known), ("lol", known)])]
+    found = mlflow.genai.evaluate(data=rows, scorers=[grounded_scorer("q2,scale")])
+    table = found.result_df.set_index(found.result_df["request"].map(lambda one: one["question"]))
+    table = table.sort_index()
+    nowhere = ("the row has no knowledge: put it in its inputs or its expectations; its fields are "
+               "question, text")
+    for name in ("q2", "scale"):
+        assert found.metrics[f"{name}/mean"] == pytest.approx(0.45)  # of the first and the last
+        assert table[f"{name}/value"].isna().tolist() == [False, True, True, True, False]
+        assert table[f"{name}/error_message"].tolist()[1:4] == [
+            nowhere, "there is no knowledge to compare with", "the metric failed on this response"]
+    assert not [column for column in table if column.startswith("grounded/")]
+    assert [one for one in caplog.messages if one.startswith("the row has no")] == [nowhere]
 
 
 LIGHTEVAL_TASK = """

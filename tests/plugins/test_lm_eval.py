@@ -5,10 +5,14 @@ from __future__ import annotations
 import gc
 import json
 import math
+import os
 import pickle
 import re
+import subprocess
+import sys
 import weakref
 from collections.abc import Sequence
+from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from harness_models import Judge, Oracle, OtherKnowledge, Silent
 from lm_eval import simple_evaluate
 from lm_eval.api.metrics import stderr_for_metric
 from lm_eval.tasks import TaskManager
+from packaging.requirements import Requirement
 
 import q2_metric.integrations.lm_eval.scoring
 from q2_metric import metrics
@@ -637,6 +642,42 @@ def test_no_data_and_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         run(Oracle(), "q2_wow")
 
 
+# --- the printed table -----------------------------------------------------------------
+
+
+def header(*, path: str = "") -> list[str]:
+    """The headers of the table that the harness prints, in a process of its own."""
+    code = (
+        "from lm_eval.utils import make_table\n"
+        "print(make_table({'results': {'q2_wow': {'alias': 'q2_wow', 'q2,none': 0.5}},"
+        " 'n-shot': {}, 'versions': {}, 'higher_is_better': {}}))")
+    paths = os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH")]))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": paths})
+    return [cell.strip() for cell in done.stdout.splitlines()[0].split("|") if cell.strip()]
+
+
+def test_the_table_names_its_columns() -> None:
+    assert header() == ["Tasks", "Version", "Filter", "n-shot", "Metric", "Value", "Stderr"]
+
+
+@pytest.mark.slow
+def test_the_oldest_table_writer_of_the_extra_names_the_columns(tmp_path: Path) -> None:
+    """Installers take an old one beside python-dateutil 4. The headers of 0.38 are A, B, C, …."""
+    settings = ConfigParser()
+    settings.read(Path(__file__).parents[2] / "setup.cfg", encoding="utf-8")
+    needed = map(Requirement, settings["options.extras_require"]["lm-eval"].split())
+    limits = {one.name: one.specifier for one in needed}["pytablewriter"]
+    [oldest] = [one.version for one in limits if one.operator == ">="]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--no-deps", "--retries", "0", "--target",
+         str(tmp_path), f"pytablewriter=={oldest}"], capture_output=True, text=True)
+    if "(from versions: none)" in done.stderr:
+        pytest.skip("no package index can be reached")
+    assert done.returncode == 0, done.stderr
+    assert header(path=str(tmp_path)) == header()
+
+
 # --- tasks of the user's ---------------------------------------------------------------
 
 
@@ -677,6 +718,16 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         {"id": "0", "knowledge": "Tea is hot.", "history": ["Is it?"], "response": "yes",
          "page": "Tea is hot.", "ask": "Is it?", "best": "yes"}
     ]
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("rows.jsonl", r"looks like the knowledge; .*; name it with knowledge_column in --metadata$"),
+    ("rows.txt", r"suffix '.txt'; use one of .jsonl, .* \(for the command q2, name it with"),
+])
+def test_errors_name_the_options_of_the_harness(name: str, message: str, tmp_path: Path) -> None:
+    file = write(tmp_path / name, {"the_page": "Tea is hot.", "gold": "yes"})
+    with pytest.raises(InputError, match=message):
+        run(Oracle(), metadata={"data_files": file})
 
 
 def test_a_prompt_can_use_the_files_other_columns(tmp_path: Path) -> None:

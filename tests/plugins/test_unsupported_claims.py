@@ -41,12 +41,13 @@ def check(claims: list[dict[str, Any]], scored: list[dict[str, Any]]) -> None:
         (*PLACE, KNOWLEDGE[1])]
 
 
-@pytest.mark.parametrize("own", ["q2", "scale"])
+@pytest.mark.parametrize("own", ["q2", "scale", "groundedness"])
 def test_evaluate_returns_claims(own: str, scored: list[dict[str, Any]]) -> None:
     needs("evaluate")
     from q2_metric.integrations.evaluate import modules
 
-    module = {"q2": modules.Q2, "scale": modules.Scale}[own]()
+    module = {"q2": modules.Q2, "scale": modules.Scale,
+              "groundedness": modules.Groundedness}[own]()
     found = module.compute(predictions=[SAID, "lol"], references=[KNOWLEDGE, KNOWLEDGE],
                            return_claims=True)
     assert found["claims"] == [scored, []]
@@ -91,7 +92,16 @@ def test_deepeval_has_them(scored: list[dict[str, Any]]) -> None:
     metric = GroundedMetric()
     metric.measure(LLMTestCase(input="?", actual_output=SAID, retrieval_context=KNOWLEDGE))
     check(metric.unsupported, scored)
-    assert WRONG in metric.reason.splitlines()[0]
+    assert metric.reason.startswith(f'contradicted: "{WRONG}"')
+    assert f"groundedness: {metric.score:.3f}" in metric.reason
+    assert "\n" not in metric.reason  # DeepEval's tables show one line
+    assert metric.verbose_logs.splitlines()[0] in metric.reason
+    assert "support of the weakest claim" in metric.verbose_logs
+    asking = GroundedMetric("q2")
+    asking.measure(LLMTestCase(
+        input="?", actual_output="It opened\nin 1890.", retrieval_context=KNOWLEDGE))
+    assert "\n" not in asking.reason
+    assert 'response: "1890", knowledge: "1889"' in asking.reason
 
 
 def test_llama_index() -> None:

@@ -1,14 +1,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fakes import FakeMetric
 
+from q2_metric.errors import InputError
 from q2_metric.metrics import bootstrap
 from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles, resampled
 from q2_metric.metrics.signature import of_metric
-from q2_metric.scoring import Aggregate, Mean, NoClaim, system_score
+from q2_metric.scoring import (
+    Aggregate,
+    Mean,
+    NoClaim,
+    ScoredRows,
+    numbers,
+    row_numbers,
+    sign,
+    signature_lines,
+    system_score,
+)
 from q2_metric.scoring.outcome import counted
 from q2_metric.types import (
     Comparison,
@@ -117,6 +130,21 @@ def test_the_draws_of_a_system_score_can_be_chosen() -> None:
     assert system_score("f1", scores, "f1", n_bootstrap=0).interval is None
     assert system_score("f1", scores, "f1").interval == bootstrap_interval(
         values, n_bootstrap=1000, seed=12345), "as sacrebleu draws"
+
+
+@pytest.mark.parametrize("average", [
+    lambda wrong: system_score("f1", [score(1.0)], "f1|version:1", no_claim=wrong),
+    lambda wrong: Aggregate(["f1"], wrong),
+    lambda wrong: ScoredRows([FakeMetric("f1")], [EXAMPLE], [{"f1": score(1.0)}], wrong),
+    lambda wrong: numbers(score(1.0), "f1", wrong),
+    lambda wrong: row_numbers({"f1": score(1.0)}, wrong),
+    lambda wrong: sign("f1|version:1", wrong),
+    lambda wrong: signature_lines([FakeMetric("f1")], wrong),
+])
+def test_a_wrong_no_claim_is_refused(average: Callable[[Any], Any]) -> None:
+    """It was averaged as "exclude" is, and signed as it stood."""
+    with pytest.raises(InputError, match="no_claim must be zero or exclude, not 'x'"):
+        average("x")
 
 
 def test_every_fallback_counts() -> None:

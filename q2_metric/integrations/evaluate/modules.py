@@ -1,4 +1,4 @@
-"""The classes behind ``evaluate.load("q2")`` and ``evaluate.load("scale")``.
+"""The classes behind ``evaluate.load("q2")``, ``("scale")`` and ``("groundedness")``.
 
 All inputs are checked before ``evaluate`` stores them. ``evaluate`` itself would convert some wrong
 values to text, and its errors do not say in which row the value is.
@@ -63,12 +63,12 @@ Args:
         response.
     calibration: a file that "q2 calibrate" wrote, or a list of such files. The scores are then
         calibrated.
-    settings: any setting of Q² and SCALE by its name, and any model (reader_model="...").
+    settings: any setting of the metrics by its name, and any model (reader_model="...").
 
 Returns:
     A dictionary, or None on all processes except the first. It contains:
 
-    - for each metric, its mean score in [0, 1] ("q2", "q2_no_nli", "scale", ...);
+    - for each metric, its mean score in [0, 1] ("groundedness", "q2", "q2_no_nli", "scale", ...);
     - "no_claim": the share of responses that claim nothing;
     - with q2, "coverage": the share of responses with a valid question; "fallback": the share of
       responses without one, which NLI judges as a whole; and "no_answer_rate": the share of
@@ -103,7 +103,7 @@ _MEANT = {"histories": "a list of turns for each response",
 
 
 class _Grounded(evaluate.Metric):  # type: ignore[misc]
-    """The base class of both metrics. ``own`` is the name of the metric."""
+    """The base class of the metrics. ``own`` is the name of the metric."""
 
     own: str
 
@@ -235,6 +235,13 @@ class Scale(_Grounded):
     a response (Lattimer et al., EMNLP 2023)."""
 
     own = "scale"
+
+
+class Groundedness(_Grounded):
+    """Groundedness: the calibrated probability that the knowledge supports a response. It combines
+    SCALE's judgements of the claims and the share of wording found in the knowledge."""
+
+    own = "groundedness"
 
 
 _OWN = ("metrics", "preset", "return_scores", "return_explanations", "return_claims",

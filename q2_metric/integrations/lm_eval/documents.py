@@ -107,7 +107,7 @@ def custom(
             "q2_custom needs a file: "
             """--metadata '{"data_files": "/folder/rows.jsonl"}'"""
         )
-    columns = Columns(response_column, knowledge_column, history_column)
+    columns = _MetadataColumns(response_column, knowledge_column, history_column)
     files = [data_files] if isinstance(data_files, str) else data_files
     rows: list[dict[str, Any]] = []
     for file in files:
@@ -124,6 +124,14 @@ def custom(
         _LOG.warning("only %d of %d rows have a gold response: f1 and bleu are computed on these",
                      with_gold, len(rows))
     return _split(rows)
+
+
+class _MetadataColumns(Columns):
+    """Columns that the user names in the metadata of the run."""
+
+    def option(self, field: str) -> str:
+        """The option in ``--metadata``, for error messages."""
+        return f"{field}_column in --metadata"
 
 
 def detect(**_: Any) -> dict[str, Dataset]:

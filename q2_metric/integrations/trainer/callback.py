@@ -8,6 +8,7 @@ early stopping can use them, because they are added to the metrics of the evalua
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -58,9 +59,11 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
       knowledge);
     - if the rows have gold responses: ``f1`` (token F1) and ``bleu`` (BLEU of the corpus).
 
-    The mean of a metric is NaN if no response has a score. A checkpoint with NaN is never chosen as
-    the best. It is not chosen either if most of its responses claim nothing or have no valid
-    question of Q² (:func:`q2_metric.scoring.hollow`); a warning says so.
+    The result of ``trainer.evaluate()``, its log and TensorBoard have the same values. The mean of
+    a metric is NaN if no response counts in it, or if the metric failed. Other values that do not
+    exist are left out. A checkpoint with NaN is never chosen as the best. A checkpoint is not
+    chosen either if most of its responses claim nothing or have no valid question of Q²
+    (:func:`q2_metric.scoring.hollow`); a warning says so.
 
     Args:
         trainer: a ``Trainer`` or ``Seq2SeqTrainer`` with a tokenizer as ``processing_class``.
@@ -167,7 +170,9 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.trainer.log(dict(result.numbers))
         best = args.metric_for_best_model or ""
         best = best if best.startswith("eval_") else f"eval_{best}"
-        if best in result.unfit:
+        if best in result.unfit and self.trainer.is_in_train:
+            # During training, only the trainer and the callbacks after this one read these metrics.
+            # NaN is no improvement for any of them, and the logged value stays.
             metrics[best] = float("nan")
 
     def _evaluate(self, responses: Sequence[str]) -> _Evaluation:
@@ -186,8 +191,8 @@ class Q2ComputeMetrics:
 
     Called with an ``EvalPrediction``, it returns the values that :class:`Q2Callback` logs. The
     labels are the gold responses, with which ``f1`` and ``bleu`` compare. If most responses claim
-    nothing or have no valid question of Q², the metrics are NaN, so that the checkpoint is not
-    chosen as the best. Their values are then in a warning.
+    nothing or have no valid question of Q², a warning says so, but the trainer may still choose the
+    checkpoint as the best. Only :class:`Q2Callback` can prevent this.
 
     Args:
         tokenizer: the tokenizer that decodes predictions and labels.
@@ -239,9 +244,8 @@ class Q2ComputeMetrics:
         golds = self._decode(prediction.label_ids)
         rows = [Row(row.prompt, row.knowledge, row.history, gold)
                 for row, gold in zip(self.rows, golds, strict=True)]
-        numbers, unfit = _numbers(
-            self.metrics, rows, responses, self.no_claim, strict=self.strict)
-        return numbers | dict.fromkeys(unfit, float("nan"))
+        numbers, _ = _numbers(self.metrics, rows, responses, self.no_claim, strict=self.strict)
+        return numbers
 
     def _decode(self, ids: Any) -> list[str]:
         import numpy as np
@@ -332,12 +336,15 @@ def _numbers(
         metrics, examples, no_claim=no_claim, on_fault=None if strict else warn_of_row,
         on_break=None if strict else report_broken)
     system = run.system()
-    numbers = {name: float("nan") if value is None else value for name, value in system.items()}
-    unfit: list[str] = []
+    scores = run.columns()
+    # The trainer stops if the score by which it chooses the best checkpoint is missing.
+    numbers = {name: math.nan if value is None else value for name, value in system.items()
+               if value is not None or name in scores}
+    unfit = [name for name in system if name not in numbers]
     if why := scoring.hollow(system):
-        unfit = run.columns()
-        _LOG.warning("this evaluation cannot choose the best checkpoint: %s; %s", why,
-                     ", ".join(f"{name} {numbers[name]:.3f}" for name in unfit))
+        unfit += scores
+        _LOG.warning("this evaluation should not choose the best checkpoint: %s; %s", why,
+                     ", ".join(f"{name} {numbers[name]:.3f}" for name in scores))
     golds = [row.reference for row in rows if row.reference is not None]
     if golds:
         numbers |= scoring.against_gold(responses, [[gold] for gold in golds])
