@@ -72,7 +72,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
             check_free(out)
         random.seed(42)  # as eval_model does: some teachers draw examples at random
         agent = create_agent(self.opt, requireModelExists=True)
-        with replacing(Path(out), private=True) as unfinished:
+        with replacing(Path(out)) as unfinished:
             with open(unfinished, "w", encoding="utf-8") as file:
                 writer = _Writer(file, self.opt.get("system") or _system(self.opt))
                 hook.listeners.append(writer.take)

@@ -316,18 +316,20 @@ def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
 
 
 @contextmanager
-def replacing(path: Path, folder: Path | None = None, *, private: bool = False) -> Iterator[Path]:
+def replacing(path: Path, folder: Path | None = None, *, public: bool = False) -> Iterator[Path]:
     """Yields a temporary path to write to, and moves the file to ``path`` when the block ends.
 
     If the block fails, the file at ``path`` is unchanged. The temporary file has a random name and
     is created without following links. If ``path`` is a link, the target of the link is replaced.
-    The permissions of an existing file are kept.
+    Only its owner can read and write a new file, because it may contain users' texts. An existing
+    file keeps its permissions.
 
     Args:
         path: path of the file.
         folder: folder of the temporary file, on the same disk as ``path``; the default is the
             folder of ``path``.
-        private: if true, only the owner may read a new file. Use it for files with users' texts.
+        public: if true, a new file gets the usual permissions (umask). Use it only for files
+            without users' texts.
 
     Raises:
         InputError: ``path`` is an open stream such as ``/dev/stdout``, or a link to nothing.
@@ -339,7 +341,7 @@ def replacing(path: Path, folder: Path | None = None, *, private: bool = False) 
     if folder is None or place != path:  # a link may lead to another disk
         folder = place.parent
     unfinished = folder / f".q2-{secrets.token_hex(8)}.tmp"
-    mode = PRIVATE if private else 0o666
+    mode = 0o666 if public else PRIVATE
     try:
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     except OSError as error:
@@ -365,16 +367,22 @@ PRIVATE = 0o600
 """The permissions of a new file with users' texts: only its owner can read and write it."""
 
 
+def opener(path: str, flags: int) -> int:
+    """The argument ``opener`` of :func:`open`, so that only its owner may read a new file."""
+    return os.open(path, flags, PRIVATE)
+
+
 def write_text(path: str | Path, text: str) -> None:
-    """Writes a UTF-8 file atomically. A lone surrogate, which UTF-8 cannot encode, is written as a
-    backslash escape.
+    """Writes a UTF-8 file without users' texts, atomically. A new file gets the usual permissions.
+
+    A lone surrogate, which UTF-8 cannot encode, is written as a backslash escape.
 
     Raises:
         WriteError: the file cannot be written; an existing file is unchanged.
     """
     path = Path(path)
     check_place(path)
-    with replacing(path) as unfinished:
+    with replacing(path, public=True) as unfinished:
         unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 

@@ -166,7 +166,7 @@ def _place(name: str) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         for package in (folder.parent.parent, folder.parent, folder, target.parent):
             (package / "__init__.py").touch()
-        with replacing(target) as unfinished:
+        with replacing(target, public=True) as unfinished:
             unfinished.write_bytes(script)
     newest = max(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
     if newest != target:  # the newest script is from an older release

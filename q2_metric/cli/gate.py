@@ -92,6 +92,7 @@ def gate(**options: Any) -> None:
 
     Exit code 4 means that the gate failed. The other exit codes are those of q2 score.
     """
+    from q2_metric.files import opener
     from q2_metric.report import ci
     from q2_metric.report.gate import FAILING
     from q2_metric.report.gate import gate as decide
@@ -110,8 +111,8 @@ def gate(**options: Any) -> None:
         decided = decide(read[0], metric, options["threshold"], read[1], allowed)
     if options["junit"] is not None:
         _write(options["junit"], ci.junit(decided))
-    if os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(os.environ["GITHUB_STEP_SUMMARY"], "a", encoding="utf-8") as file:
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(summary, "a", encoding="utf-8", opener=opener) as file:
             file.write(ci.summary(decided))
     if options["shows_json"]:
         click.echo(json.dumps(ci.as_json(decided), indent=2, ensure_ascii=False))
@@ -166,7 +167,7 @@ def _has_scores(path: str) -> bool:
 def _write(path: str, content: bytes) -> None:
     from q2_metric.files import replacing
 
-    with replacing(Path(path), private=True) as unfinished:
+    with replacing(Path(path)) as unfinished:
         Path(unfinished).write_bytes(content)
 
 

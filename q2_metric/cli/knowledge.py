@@ -165,6 +165,6 @@ def writing(path: Path) -> Iterator[IO[str]]:
     Only its owner can read a new file.
     """
     check_place(path)
-    with replacing(path, private=True) as unfinished, \
+    with replacing(path) as unfinished, \
             open(unfinished, "w", encoding="utf-8") as file:
         yield file

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 import time
 import warnings
@@ -31,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric import forks
-from q2_metric.files import PRIVATE
+from q2_metric.files import opener
 
 WAITS = 5
 """Seconds to wait for another process that locks the file."""
@@ -89,7 +88,7 @@ class Cache:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with suppress(FileExistsError):
-                    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
+                    open(path, "xb", opener=opener).close()
             # A rollback journal instead of WAL, because home folders may be on a network.
             # A Ray actor calls this object from different threads, but never at the same time.
             database = self._database = sqlite3.connect(

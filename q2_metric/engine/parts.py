@@ -147,7 +147,7 @@ class PartFiles:
             path.parent.mkdir(exist_ok=True)
         except OSError as error:
             raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
-        with replacing(path, private=True) as unfinished, open(unfinished, "wb") as out:
+        with replacing(path) as unfinished, open(unfinished, "wb") as out:
             out.write(self._seal(file, block, lines) + b"\n" + lines)
 
     def damaged(self, file: int, block: int) -> InputError:

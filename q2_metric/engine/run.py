@@ -348,7 +348,7 @@ def _finish(
     whole = {**begun, "complete": True, "files": files,
              "date": datetime.now(UTC).isoformat(timespec="seconds"),
              "systems": [result.as_json() for result in results]}
-    with replacing(Path(out), parts.folder, private=True) as unfinished:
+    with replacing(Path(out), parts.folder) as unfinished:
         _assemble(job, parts, results, out, unfinished)
         if contents(out) not in (None, held):
             raise InputError(

@@ -113,7 +113,7 @@ def _save(figure: Any, stem: Path) -> list[Path]:
     for suffix in SUFFIXES:
         path = stem.with_name(f"{stem.name}.{suffix}")
         dated: dict[str, Any] = {"metadata": {"Date": None}} if suffix == "svg" else {}
-        with replacing(path) as unfinished:
+        with replacing(path, public=True) as unfinished:
             figure.savefig(unfinished, format=suffix, dpi=DPI, bbox_inches="tight", **dated)
         paths.append(path)
     return paths

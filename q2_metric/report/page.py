@@ -95,7 +95,7 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
     Raises:
         InputError: the file cannot be written.
     """
-    with replacing(Path(path), private=True) as unfinished, \
+    with replacing(Path(path)) as unfinished, \
             open(unfinished, "w", encoding="utf-8") as file:
         file.writelines(_rendered(runs, rows))
 

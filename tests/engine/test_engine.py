@@ -571,24 +571,6 @@ def test_a_part_behind_a_link_is_neither_read_nor_written(run: Runner) -> None:
     assert {path.name: path.read_bytes() for path in elsewhere.iterdir()} == before
 
 
-def test_what_holds_texts_is_read_by_its_owner_alone(run: Runner) -> None:
-    before = os.umask(0)
-    try:
-        run(stop_at="r7")
-        folder = run.folder / "out.jsonl.parts"
-        assert folder.stat().st_mode & 0o777 == 0o700
-        assert {path.stat().st_mode & 0o777 for path in folder.glob("*/*.jsonl")} == {0o600}
-        run("--report", str(run.folder / "page.html"), "--cache", str(run.folder / "c"))
-        assert run(out="out.csv").exit_code == 0
-    finally:
-        os.umask(before)
-    for name in ("out.jsonl", "out.csv", "page.html", "c"):
-        assert (run.folder / name).stat().st_mode & 0o777 == 0o600, name
-    run.out.chmod(0o644)
-    run("--overwrite")
-    assert run.out.stat().st_mode & 0o777 == 0o644
-
-
 def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Path) -> None:
     """Where actors score, the driver cannot; it takes the part away for them."""
     rows = tmp_path / "rows.jsonl"

@@ -43,10 +43,12 @@ def test_the_mode_of_the_file_stays(tmp_path: Path, mode: int) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
-def test_a_new_file_has_the_usual_mode(tmp_path: Path) -> None:
+def test_a_new_file_is_private_unless_it_holds_no_texts(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
     write(tmp_path / "out")
-    assert (tmp_path / "out").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o600
+    write_text(tmp_path / "table", "new")
+    assert (tmp_path / "table").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_a_name_as_long_as_can_be(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ class Learner:
         tensors |= {f"average/{name}": value for name, value in self.average.items()}
         for p, state in self.optimiser.state.items():
             tensors |= {f"state/{name_of[id(p)]}/{key}": value for key, value in state.items()}
-        with replacing(path) as unfinished:
+        with replacing(path, public=True) as unfinished:
             save_file(tensors, unfinished, metadata={"progress": json.dumps(progress)})
 
     def restore(self, path: Path, device: torch.device) -> None:
