@@ -99,7 +99,7 @@ def test_deepeval_has_them(scored: list[dict[str, Any]]) -> None:
     assert "support of the weakest claim" in metric.verbose_logs
     asking = GroundedMetric("q2")
     asking.measure(LLMTestCase(
-        input="?", actual_output="It opened\nin 1890.", retrieval_context=KNOWLEDGE))
+        input="?", actual_output="The tower opened\nin 1890.", retrieval_context=KNOWLEDGE))
     assert "\n" not in asking.reason
     assert 'response: "1890", knowledge: "1889"' in asking.reason
 
