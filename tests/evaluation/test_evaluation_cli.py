@@ -115,6 +115,8 @@ def test_dnli_keeps_personal_questions(loader: Loader, tmp_path: Path) -> None:
     assert "Mean score by label" in found.stdout
     run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache", "-s", "personal=remove")
     assert loader.asked[-1][1] == {"personal": "remove"}
+    refused = run("meta-eval", "dnli", path, "--metrics", "q2", "--threshold", "5")
+    assert (refused.exit_code, "5.0 is not in the range 0<=x<=1" in refused.output) == (2, True)
 
 
 def test_usr(loader: Loader, tmp_path: Path) -> None:

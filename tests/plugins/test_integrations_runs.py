@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import multiprocessing
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -239,17 +240,48 @@ TASKS_TABLE = [LightevalTaskConfig(
 """
 
 
-def test_lighteval_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def without_their_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When lighteval imports its own tasks, one downloads a file."""
     needs("lighteval")
+    from lighteval.tasks.registry import Registry
+
+    monkeypatch.setattr(Registry, "_load_from_files", lambda *_, **__: {})
+    monkeypatch.setattr(Registry, "_load_from_subdirs", lambda *_, **__: {})
+
+
+@pytest.mark.usefixtures("without_their_tasks")
+def test_the_command_of_lightevals_page(tmp_path: Path) -> None:
+    """With the page's own task, and a model without a chat template."""
+    needs("torch")
+    from lighteval.__main__ import app
+    from local_models import gpt2
+    from typer.testing import CliRunner
+
+    page = (Path(__file__).parents[2] / "docs" / "lighteval.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "data").mkdir()
+    rows = [{"question": "How many?", "knowledge": KNOWLEDGE}] * 2
+    (tmp_path / "data" / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("answers_task.py").write_text(code.replace("/data/answers", str(tmp_path / "data")))
+    model = gpt2(tmp_path / "model")
+    done = CliRunner().invoke(app, [
+        "accelerate", f"model_name={model},batch_size=2", "answers|0", "--custom-tasks",
+        "answers_task.py", "--output-dir", "out", "--save-details"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    [results] = Path("out").rglob("results_*.json")
+    found = json.loads(results.read_text())["results"]["answers|0"]
+    names = ["q2", "q2_no_nli", "scale", "coverage", "fallback", "no_claim"]
+    assert set(found) == {*names, *(f"{name}_stderr" for name in names)}
+    assert list(Path("out").rglob("details_*.parquet"))
+
+
+@pytest.mark.usefixtures("without_their_tasks")
+def test_lighteval_pipeline(tmp_path: Path) -> None:
     from lighteval.logging.evaluation_tracker import EvaluationTracker
     from lighteval.models.dummy.dummy_model import DummyModel, DummyModelConfig
     from lighteval.models.model_output import ModelResponse
     from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
-    from lighteval.tasks.registry import Registry
-
-    # Of its own tasks one downloads a file when it is imported, one asks the Hub.
-    monkeypatch.setattr(Registry, "_load_from_files", lambda *_, **__: {})
-    monkeypatch.setattr(Registry, "_load_from_subdirs", lambda *_, **__: {})
 
     class Model(DummyModel):  # type: ignore[misc]
         def greedy_until(self, docs: Any) -> Any:
