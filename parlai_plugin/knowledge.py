@@ -153,7 +153,9 @@ def usable(text: object) -> bool:
     return True
 
 
-_PREPENDED = re.compile(r"__knowledge__.*?__endknowledge__\s*", re.DOTALL)
+_PREPENDED = re.compile(r"__knowledge__.*?(?:__endknowledge__\s*|(\Z))", re.DOTALL)
+"""Matches knowledge that a task puts into a text. If its end is missing, the match extends to the
+end of the text, and the group matches. So a text is read only once."""
 
 
 class History:
@@ -169,7 +171,8 @@ class History:
         """
         if getattr(teacher, "entry_idx", None) == 0 and not getattr(teacher, "stream", False):
             self._turns.clear()  # the episode before may have stopped early
-        text = _PREPENDED.sub("", str(act.get("text", "")))
+        text = _PREPENDED.sub(lambda match: "" if match[1] is None else match[0],
+                              str(act.get("text", "")))
         shown = set(knowledge.split("\n"))
         turns = [line.strip() for line in text.split("\n") if line not in shown]
         self._turns += [line for line in turns if usable(line)]

@@ -13,7 +13,7 @@ from q2_metric.text.normalise import normalise, token_f1
 from q2_metric.text.values import compare_answers, stated
 from q2_metric.types import Answer, Comparison, How, Question, Span, Verdict
 
-_BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and |or )?|\s+(?:and|or|&)\s+")
+_BETWEEN_ITEMS = re.compile(r"[,;]\s*(?:and |or )?|\s(?:and|or|&)\s+")
 
 
 def agrees(answer: Answer, span: Span, lists: bool) -> bool:

@@ -12,6 +12,7 @@ whose labels mean "attributable". The model card lists the coefficients.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +32,7 @@ from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.overlap import UNKNOWN, overlap
 from q2_metric.text.values import in_notation_of
-from q2_metric.types import Comparison, Example, Judgement, Part, Score
+from q2_metric.types import Claim, Comparison, Example, Judgement, Part, Score
 
 PRIOR = 0.55
 """Approximate mean score of Q²'s questions. It is averaged with the scores of a response's
@@ -200,8 +201,8 @@ class Groundedness:
         if judged.value is None or (self.scores_all and unclaimed(judged.example)
                                     and _stated(judged) is None):
             return judged
-        claims = tuple(_with_questions(item, asked) for item in judged.evidence
-                       if isinstance(item, Judgement))
+        claims = _with_questions([item for item in judged.evidence if isinstance(item, Judgement)],
+                                 asked)
         parts = self.head.parts(evidence(judged, asked))
         parts += _by_rule(self.head.logit(parts), claims)
         return Score(judged.example, self.head.probability(parts), (*parts, *claims))
@@ -225,13 +226,20 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
     return () if bound == logit else (Part("rules", logistic(bound), bound - logit),)
 
 
-def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
-    """Adds Q²'s questions about a claim to its judgement. They are the questions whose span lies in
-    the claim. ``asked`` is the score by Q²; with ``None``, nothing is added."""
-    claim = judged.claim
-    about = [item for item in (asked.evidence if asked else ()) if isinstance(item, Comparison)
-             and (claim.kind == "answer" or claim.start <= item.question.span.start < claim.end)]
-    return replace(judged, questions=tuple(about)) if about else judged
+def _with_questions(judged: Sequence[Judgement], asked: Score | None) -> tuple[Judgement, ...]:
+    """Adds Q²'s questions about each claim to its judgement. They are the questions whose span lies
+    in the claim. ``asked`` is the score by Q²; with ``None``, nothing is added."""
+    items = [item for item in (asked.evidence if asked else ()) if isinstance(item, Comparison)]
+    order = sorted(range(len(items)), key=lambda place: items[place].question.span.start)
+    starts = [items[place].question.span.start for place in order]
+
+    def about(claim: Claim) -> tuple[Comparison, ...]:
+        if claim.kind == "answer":
+            return tuple(items)
+        inside = order[bisect_left(starts, claim.start) : bisect_left(starts, claim.end)]
+        return tuple(items[place] for place in sorted(inside))
+
+    return tuple(replace(one, questions=about(one.claim) or one.questions) for one in judged)
 
 
 def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:

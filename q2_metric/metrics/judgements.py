@@ -84,16 +84,15 @@ def deciding(
         judged: the judgement of the claim.
         claim: the text of the claim as the model read it.
         sentences: the sentences that were searched.
-        known: verdicts by (sentence, claim). For a claim that is not supported, only sentences with
-            a verdict in ``known`` are considered.
+        known: verdicts by (sentence, claim). They are needed only for a contradicted claim with
+            several sentences.
         best: the index of the sentence that supports the claim best.
     """
-    places = [i for i, sentence in enumerate(sentences) if (sentence, claim) in known]
-    if judged.verdict == "contradicted" and places:
-        return max(places, key=lambda place: known[sentences[place], claim].contradiction)
-    if judged.verdict == "not found" and places:
-        [nearest] = WordIndex([sentences[place] for place in places]).nearest(claim, 1)
-        return places[nearest]
+    if judged.verdict == "contradicted" and len(sentences) > 1:
+        return max(range(len(sentences)),
+                   key=lambda place: known[sentences[place], claim].contradiction)
+    if judged.verdict == "not found":
+        return WordIndex(sentences).nearest(claim, 1)[0]
     return best
 
 

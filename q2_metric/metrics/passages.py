@@ -73,7 +73,8 @@ class Search:
             ask: the entailment model. It judges (text, claim) pairs.
             read: computes the support of a claim from a verdict.
             tree: how to divide the sentences for a tree search. With ``None``, each sentence is
-                judged alone, and :func:`q2_metric.metrics.judgements.deciding` chooses one.
+                judged alone, and :func:`q2_metric.metrics.judgements.deciding` chooses one. A claim
+                with one sentence, or with the verdict "not found", needs no judgements.
         """
         seen: dict[Pair, Verdict] = {}
 
@@ -87,8 +88,10 @@ class Search:
         if tree:
             best = tree_search(tree.sizes, judge, tree.branches, tree.limit)
         else:
-            best = search_each([len(places) for places in self.units], judge)
-            best = [None if index is None else self._deciding(n, seen, index)
+            # Without a choice among several sentences by their verdicts, no model is asked.
+            best = search_each([0 if len(places) == 1 or one.verdict == "not found" else len(places)
+                                for one, places in zip(self.judged, self.units, strict=True)], judge)
+            best = [self._deciding(n, seen, index or 0) if self.units[n] else None
                     for n, index in enumerate(best)]
         return [None if index is None else self.units[n][index] for n, index in enumerate(best)]
 

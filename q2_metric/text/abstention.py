@@ -30,6 +30,8 @@ _TELLS = (r"(?:say|mention|state|specify|contain|include|provide|give|indicate|d
 _TOLD = (r"(?:said|mentioned|stated|specified|contained|included|provided|given|indicated"
          r"|discussed|covered|addressed|answered|explained|described|found|determined|inferred"
          r"|clear|known|available|present|listed|concluded)")
+_UNTOLD = (rf" (?:(?:is|are|was|were)(?: not|n't)|(?:ca(?:n ?not|n't)|could(?: not|n't)) be)"
+           rf" {_HOW}{_TOLD}\b")
 _FIND = r"(?:find|see|locate|answer|determine|tell|say|confirm|identify)"
 _NOTHING = r"(?:no|not any|not enough|not sufficient|insufficient|nothing)"
 _FACTS = r"(?:information|mention|details?|data|evidence|answers?|indication|context|reference)"
@@ -56,8 +58,7 @@ _BY_ITSELF = re.compile(
     rf"|(?:there(?:'s| is| are)|i (?:see|find|found)) {_NOTHING}(?: {_FACTS})?\b.* {_IN} "
     rf"(?:{_TEXT})\b.*"
     rf"|there (?:is|are)n't (?:any|enough)(?: {_FACTS})?\b.* {_IN} (?:{_TEXT})\b.*"
-    rf"|.+ (?:is|are|was|were)(?: not|n't) {_HOW}{_TOLD}\b.* {_IN} (?:{_TEXT})"
-    rf"|.+ (?:ca(?:n ?not|n't)|could(?: not|n't)) be {_HOW}{_TOLD}\b.* {_IN} (?:{_TEXT})"
+    rf"|.(?:(?!{_UNTOLD}).)*{_UNTOLD}.* {_IN} (?:{_TEXT})"  # linear: only at the first such phrase
     rf"|(?:i|we) {_NOT} (?:see|find|know)\b.* {_IN} (?:{_TEXT})"
     rf"|(?:i|we) {_CANNOT} answer (?:(?:this|that|the|your) question|this|that)(?: {_IN} .*)?"
     rf"|(?:i|we) {_NOT} have (?:(?:enough|sufficient|any|the) )?information"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from q2_metric.text.sentences import split_sentences
 
@@ -76,20 +78,20 @@ def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
              for mark in _CITATION.finditer(response)]
     if not marks:
         return [[] for _ in places]
+    lefts = [left for left, _, _ in marks]
     # A citation at the start of a sentence belongs to the sentence before.
-    ends = [end for _, end in split_sentences(response)]
+    ends = [*(end for _, end in split_sentences(response)), len(response)]
     by_claim = []
     for start, end in places:
-        inside = [mark for mark in marks if start < mark[0] < end]
-        sentence = min((one for one in ends if one >= end), default=len(response))
-        reached = max(sentence, end)
-        names = [name for _, _, some in inside for name in some]
+        first = bisect_left(lefts, end)
+        names = [name for _, _, some in marks[bisect_right(lefts, start) : first] for name in some]
+        reached = ends[min(bisect_left(ends, end), len(ends) - 1)]
         at = end
-        for left, right, some in marks:
-            near = _BETWEEN.fullmatch(response, at, left) if left >= at else None
-            if left >= end and (near or (not names and left < reached)):
-                names += some
-                at = right
+        for left, right, some in islice(marks, first, None):
+            if not (_BETWEEN.fullmatch(response, at, left) or (not names and left < reached)):
+                break
+            names += some
+            at = right
         by_claim.append(list(dict.fromkeys(names)))
     return by_claim
 

@@ -70,7 +70,7 @@ _AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
 _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
-_HEART = re.compile(r"<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")
+_HEART = re.compile(r"(?<!<)<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")
 
 _ASKING = frozenset("who whom whose what which when where why how any ever anyone anything".split())
 _AUXILIARIES = frozenset(

@@ -58,7 +58,9 @@ _STARTERS = _SUBJECT_STARTERS | words(
     "most all one as for while after since before our your my"
 )
 _INITIALS = re.compile(r"(?:[a-z]\.)*[a-z]")
-_LAST_WORD = re.compile(r"(?:\b[a-zA-Z] ?\. ?)*[\w-]+\s?$")
+_NEAR = 24
+"""Number of characters before a mark in which its last word is looked for."""
+_LAST_WORD = re.compile(rf"(?:\b[a-zA-Z] ?\. ?){{0,{_NEAR}}}[\w-]{{1,{_NEAR}}}\s?$")
 
 
 def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
@@ -74,7 +76,7 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     if not following or match.group().strip("\"'”’)]» ") != ".":
         # "!", "?" and "..." end a sentence, unless the next word begins with a lower-case letter.
         return lower or not following or not following[0][0].islower()
-    nearby = _LAST_WORD.search(text[max(0, match.start() - 24) : match.start()])
+    nearby = _LAST_WORD.search(text[max(0, match.start() - _NEAR) : match.start()])
     last = nearby.group().replace(" ", "").lower() if nearby else ""
     word = following[0]
     capital = word[0].isupper()
@@ -99,7 +101,7 @@ def _is_glued(text: str, stop: int, lower: bool) -> bool:
     business.global sales". It does not in "example.com" or "Mrs.Smith". ``stop`` is the position of
     the full stop.
     """
-    nearby = _LAST_WORD.search(text[max(0, stop - 24) : stop])
+    nearby = _LAST_WORD.search(text[max(0, stop - _NEAR) : stop])
     last = nearby.group().lower() if nearby else ""
     after = _GLUED.match(text, stop + 1)
     if not after or not last.isalpha() or {last, after[1].lower()} & (
@@ -108,7 +110,7 @@ def _is_glued(text: str, stop: int, lower: bool) -> bool:
         return False
     if not lower and not (text[stop - 1].islower() and after[1].istitle()):
         return False
-    before = text[max(0, stop - 24) : stop].rsplit(None, 1)
+    before = text[max(0, stop - _NEAR) : stop].rsplit(None, 1)
     return not any(mark in before[-1] for mark in "/@\\")
 
 

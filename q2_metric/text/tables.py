@@ -16,7 +16,7 @@ LEAST_LINES = 3
 """Minimum lines of a table whose cells are separated by commas, because prose contains commas too.
 Other tables need two lines."""
 LONGEST_CELL = 60
-_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*(?:\|\s*)?")
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
 
 
@@ -75,28 +75,52 @@ def _sentences(table: list[_Line]) -> Iterator[Piece]:
 def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
     """Yields the start and end of each table in a text, and its lines: the header and the rows."""
     lines = [(match.start(), match.end(), match[0]) for match in re.finditer(r"[^\n]+", text)]
+    ends = [(sign, _ends(lines, sign)) for sign in ("|", "\t", ",")]
     at = 0
     while at < len(lines):
-        for sign in ("|", "\t", ","):
-            last = _last_line(lines, at, sign)
+        sign, last = next(((sign, some[at]) for sign, some in ends if some[at]), ("", at + 1))
+        if sign:
             table = [_cells(line, start, sign) for start, _, line in lines[at:last]
-                     if not (sign == "|" and _RULE.fullmatch(line))]
-            if _is_table(table, sign):
-                yield lines[at][0], lines[last - 1][1], table
-                at = last - 1
-                break
-        at += 1
+                     if not _is_rule(line, sign)]
+            yield lines[at][0], lines[last - 1][1], table
+        at = last
 
 
-def _last_line(lines: list[tuple[int, int, str]], first: int, sign: str) -> int:
-    """The index of the line after a block of lines with equally many separators ``sign``.
+def _ends(lines: list[tuple[int, int, str]], sign: str) -> list[int]:
+    """For each line, the index of the line after the table that begins with it; 0 if none does.
 
-    The block begins with the line ``first``. If that line has no separator, its index is returned.
+    A table is a header of words above rows of short cells. It extends over all following lines with
+    as many separators ``sign`` as its first line. The lines are read once, from the last to the
+    first.
     """
-    count, last = lines[first][2].count(sign), first
-    while count and last < len(lines) and lines[last][2].count(sign) == count:
-        last += 1
-    return last
+    ends = [0] * len(lines)
+    count = last = rows = width = 0
+    fit = True  # whether the lines from here to ``last`` can be rows of one table
+    for at in reversed(range(len(lines))):
+        start, _, line = lines[at]
+        if line.count(sign) != count:
+            count, last, rows, width, fit = line.count(sign), at + 1, 0, 0, True
+        if not count:
+            continue
+        if _is_rule(line, sign):
+            ends[at] = ends[at + 1] if rows else 0
+            continue
+        cells = _cells(line, start, sign)
+        fit = fit and (not rows or len(cells) == width) and all(
+            len(cell.text) <= LONGEST_CELL for cell in cells)
+        header = len(cells) > 1 and not any(
+            not cell.text or _NUMBER.fullmatch(cell.text) for cell in cells)
+        if fit and header and rows + 1 >= (LEAST_LINES if sign == "," else 2):
+            ends[at] = last
+        # Lines with commas may be prose or verse. In a table, each row contains digits.
+        fit = fit and (sign != "," or any(_NUMBER.fullmatch(cell.text) for cell in cells))
+        rows, width = rows + 1, len(cells)
+    return ends
+
+
+def _is_rule(line: str, sign: str) -> bool:
+    """Whether a line only separates the header of a Markdown table from the rows."""
+    return sign == "|" and _RULE.fullmatch(line) is not None
 
 
 def _cells(line: str, start: int, sign: str) -> _Line:
@@ -109,22 +133,3 @@ def _cells(line: str, start: int, sign: str) -> _Line:
     if sign == "|" and cells and not cells[-1].text:
         cells = cells[:-1]
     return cells
-
-
-def _is_table(table: list[_Line], sign: str) -> bool:
-    """Whether lines of cells are a table: a header of words above rows of short cells.
-
-    ``sign`` is the separator of the cells.
-    """
-    if len(table) < (LEAST_LINES if sign == "," else 2) or len(table[0]) < 2:
-        return False
-    cells = [cell for line in table for cell in line]
-    if len({len(line) for line in table}) > 1 or any(
-        len(cell.text) > LONGEST_CELL for cell in cells
-    ):
-        return False
-    if any(not cell.text or _NUMBER.fullmatch(cell.text) for cell in table[0]):
-        return False
-    # Lines with commas may be prose or verse. In a table, each row contains digits.
-    return sign != "," or all(
-        any(_NUMBER.fullmatch(cell.text) for cell in row) for row in table[1:])

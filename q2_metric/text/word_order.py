@@ -35,7 +35,7 @@ SUM, MEAN = -6.0, -0.3
 ``MEAN``, in nats. Lists of names, headlines and other languages have low sums, but means near 0."""
 
 _WORD = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.,;:!?…–—]+|-+(?!\w)")
-_NO_WORD = re.compile(r"\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
+_NO_WORD = re.compile(r"(?<!\S)\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
 """Matches an address, or a single word in quotes, as in: the word "the"."""
 CONTRACTED = re.compile(r"(?:n't|'(?:s|m|re|ve|ll|d|t))$")
 """Matches the end of a contraction: "n't" in "isn't", "'s" in "it's"."""

@@ -11,7 +11,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.metrics.settings import settings_and_runtime
 from q2_metric.models.presets import preset
-from q2_metric.types import Example, Judgement, Verdict
+from q2_metric.types import Claim, Example, Judgement, Verdict
 
 
 def scale(
@@ -104,6 +104,31 @@ def test_evidence_judges_nothing_twice() -> None:
         assert isinstance(evidence, Judgement)
         assert (evidence.passage, evidence.passage_support) == (
             "the red cat.", evidence.support)
+
+
+class Sentences:
+    """Finds the sentences of a response as its claims."""
+
+    name = "sentences"
+
+    def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
+        split = FakeSentences().split([example.response for example in examples])
+        return [[Claim(example.response[a:b], a, b) for a, b in bounds]
+                for example, bounds in zip(examples, split, strict=True)]
+
+
+def test_no_sentence_is_judged_where_the_verdicts_choose_none() -> None:
+    """The search asks about the sentences of a supported claim alone: "a dog" is not found, and the
+    knowledge about the bird has one sentence."""
+    chooser = FakeBackbone()
+    settings = ScaleSettings(unit="claim", support="consistent", judged_chunks=1)
+    metric = Scale(FakeBackbone(), FakeSentences(), settings, chooser=chooser, claims=Sentences())
+    two = "the cat is red. some dog barks."
+    scores = metric.score([Example("red cat. big blue dog.", two), Example("a bird.", "a bird.")],
+                          evidence=True)
+    assert chooser.asked == [("the cat is red.", "red cat."), ("some dog barks.", "red cat.")]
+    assert [item.passage for score in scores for item in score.evidence
+            if isinstance(item, Judgement)] == ["the cat is red.", "some dog barks.", "a bird."]
 
 
 def test_nothing_to_judge_has_no_value() -> None:

@@ -9,6 +9,7 @@ conditions, alternatives and denials are not cut.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -103,16 +104,20 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
     """The claims of a response: those of the first kind (:class:`_Kind`) that occurs in it. If
     there are none, the whole response is the claim."""
     listed = items(example.response)
+    starts = [item.start for item in listed]
     found: list[tuple[Claim, _Kind]] = []
+    begun: set[int] = set()
     for sentence in parsed.sentences:
         start, _ = parsed.place(sentence, sentence.doc[:])
-        item = next((one for one in listed if one.start <= start < one.end), None)
-        if item is not None:
-            if item.start >= start or not any(c.start == item.start for c, _ in found):
-                found += _of_item(item, example)
-            continue
-        if has_claim(sentence.doc.text, example.history):
-            found += _of_sentence(parsed, sentence)
+        at = bisect_right(starts, start) - 1
+        new: list[tuple[Claim, _Kind]] = []
+        if at >= 0 and start < listed[at].end:
+            if starts[at] >= start or starts[at] not in begun:
+                new = _of_item(listed[at], example)
+        elif has_claim(sentence.doc.text, example.history):
+            new = _of_sentence(parsed, sentence)
+        found += new
+        begun |= {claim.start for claim, _ in new}
     claimed = [(claim, max(kind, _Kind.PERSONAL * presents(claim.text)))
                for claim, kind in found if has_claim(claim.text)]
     first = min((kind for _, kind in claimed), default=None)

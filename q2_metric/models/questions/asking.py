@@ -13,8 +13,8 @@ from q2_metric.models.questions.gap import Gap
 from q2_metric.models.questions.left_out import dropped
 from q2_metric.models.questions.verb_forms import base_form, do_form, third_person
 
-_LOOSE = re.compile(r"\s+([,;:])")
-_ENDS = re.compile(r"^[\s,;:.\-–—]+|[\s,;:.!\-–—]+$")
+_MARKS = re.compile(r"(?:(?<!\s)\s+)?[,;:](?:\s*[,;:])+\s*")
+"""Matches several commas, semicolons or colons, of which one is enough."""
 
 
 def tidy(parts: Iterable[str]) -> str:
@@ -28,9 +28,10 @@ def tidy(parts: Iterable[str]) -> str:
         text = text.replace('"', "")
     if text.count("(") != text.count(")"):
         text = re.sub(r"[()]", "", text)
-    text = re.sub(r"(?:\s*[,;:]\s*){2,}", ", ", text)
+    text = _MARKS.sub(", ", text)
     text = text.replace(" can not ", " cannot ")
-    text = _ENDS.sub("", _LOOSE.sub(r"\1", re.sub(r"\s+", " ", text)))
+    text = re.sub(r" ([,;:])", r"\1", " ".join(text.split()))
+    text = text.lstrip(" ,;:.-–—").rstrip(" ,;:.!-–—")
     return f"{text[:1].upper()}{text[1:]}?"
 
 

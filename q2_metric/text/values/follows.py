@@ -34,6 +34,8 @@ _DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|afte
                      r"|late|mid|summer|winter|spring|autumn|fall|[a-z]*ember|october|january"
                      r"|february|march|april|may|june|july|august)|[-–(,/])[ ]?$", re.IGNORECASE)
 """Matches words and signs that can stand directly before a year, such as "in" or "May"."""
+_NEAR = 24
+"""Number of characters before a year in which such a word is looked for."""
 _CELL = re.compile(r"The (?P<column>.{1,60}?) of (?P<row>.{1,60}) is (?P<cell>.+?)\.?\s*",
                    re.DOTALL)
 """Matches a sentence into which :mod:`q2_metric.text.tables` rewrites a table cell."""
@@ -97,7 +99,8 @@ def follows(claim: str, sentence: str) -> bool:
 
 def _may_count(text: str, value: Value) -> bool:
     """Whether a number that was read as a year may count things: "1968 rooms"."""
-    return value.unit == "year" and not _DATING.search(text[: value.start])
+    return value.unit == "year" and not _DATING.search(
+        text[max(0, value.start - _NEAR) : value.start])
 
 
 def _in_order(own: Sequence[_Token], known: Sequence[_Token]) -> bool:

@@ -21,6 +21,8 @@ MAGNITUDES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "
               "mln": 1e6, "bn": 1e9, "tn": 1e12, "mio": 1e6, "k": 1e3}
 _MAGNITUDE = re.compile(r"(?:-|[ \u00a0]{0,8})(hundred|thousand|million|billion|trillion|lakh"
                         r"|crore|dozen|mn|mln|mio|bn|tn|k)\b", re.IGNORECASE)
+MOST_MAGNITUDES = 4
+"""Maximum number of words such as "million" that belong to one number."""
 _HALF = re.compile(r"[ -]and[ -]a[ -](half|quarter)\b", re.IGNORECASE)
 _SCALED = re.compile(r"\b(?:(half|quarter)[ -])?an?[ -](hundred|thousand|million|billion|trillion"
                      r"|dozen)\b", re.IGNORECASE)
@@ -103,7 +105,7 @@ def _ordinals(text: str) -> Iterator[Number]:
 
 def _in_digits(text: str) -> Iterator[Number]:
     for match in DIGITS.finditer(text):
-        plain = re.sub(_GROUP, "", match[0])
+        plain = re.sub(r"[^\d.]", "", match[0])
         if plain.count(".") > 1:
             plain = plain.replace(".", "")
         value, step = float(plain), 10.0 ** -len(plain.partition(".")[2])
@@ -121,7 +123,10 @@ def _times_magnitude(text: str, value: float, step: float, end: int) -> tuple[fl
     if half:
         part = 0.5 if half[1].lower() == "half" else 0.25
         value, step, end = value + part, part, half.end()
-    while (magnitude := _MAGNITUDE.match(text, end)) is not None:
+    for _ in range(MOST_MAGNITUDES):
+        magnitude = _MAGNITUDE.match(text, end)
+        if magnitude is None:
+            break
         factor = MAGNITUDES[magnitude[1].lower()]
         value, step, end = value * factor, step * factor, magnitude.end()
     return value, step, end

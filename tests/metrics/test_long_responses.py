@@ -1,0 +1,100 @@
+"""A response with hundreds of claims takes time in proportion to its length.
+
+The time of the networks is in proportion to the tokens that they read, so tokens are counted. The
+time of everything else is measured.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from growth import LIMIT, growth
+from numpy.typing import NDArray
+
+from q2_metric import Example, scoring
+from q2_metric.metrics.groundedness import _with_questions
+from q2_metric.models.bundled.encoding import QueryWindow
+from q2_metric.models.bundled.models import _Bundled
+from q2_metric.types import Claim, Comparison, Judgement, Question, Score, Span
+
+NAMES = "Anna Ben Clara David Elena Felix Greta Hugo Irene Jonas Karla Leo Mara Nils Olga".split()
+TOWNS = "Lisbon Oslo Vienna Prague Madrid Dublin Warsaw Athens Rome Turin Graz Brno Cork".split()
+KNOWLEDGE = ("Anna from Graz sold the lamp for 33 euros in 1917, and it was 12 cm wide. Hugo from "
+             "Oslo sold the chair for 46 euros. Their shop in Vienna opened in 1962.")
+
+_SHAPES: dict[str, Callable[[int, str, str], str]] = {
+    "a table": lambda i, name, town: f"| {name} {i} | {town} | {i % 97} euros | {1900 + i % 99} |\n",
+    "key: value": lambda i, name, town: f"Price of lamp {i} in {town}: {i % 97} euros\n",
+    "a list of names": lambda i, name, town: f"- {name} {town}\n",
+    "a list in a list": lambda i, name, town: f"{'  ' * (i % 30)}- lamp {i} of {name} from {town}\n",
+    "sentences": lambda i, name, town: f"{name} sold lamp {i} in {town} for {i % 97} euros. ",
+}
+_serial = count()
+
+
+def response(shape: str, size: int) -> str:
+    """A text of about ``size`` characters in this shape. No two of them are equal."""
+    made = "| Name | Town | Price | Year |\n|---|---|---|---|\n" if shape == "a table" else ""
+    for i in count(10_000 * next(_serial)):
+        if len(made) >= size:
+            return made
+        made += _SHAPES[shape](i, NAMES[i % len(NAMES)], TOWNS[i * 7 % len(TOWNS)])
+    raise AssertionError
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The tokens that the networks read. The networks themselves are replaced by a formula."""
+    tokens: list[int] = []
+
+    def logits(self: _Bundled, rows: Sequence[QueryWindow], _: Any) -> list[NDArray[np.float32]]:
+        tokens.extend(len(row.ids) for row in rows)
+        if "reader" not in self.networks:
+            return [np.array([sum(row.ids) % 7, sum(row.ids) % 5, 2], np.float32) for row in rows]
+        found = [np.zeros((len(row.ids), 2), np.float32) for row in rows]
+        for one, row in zip(found, rows, strict=True):
+            one[row.text_start + sum(row.ids) % len(row.offsets)] = 5
+        return found
+
+    monkeypatch.setattr(_Bundled, "_logits", logits)
+    yield tokens
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_time_grows_with_the_response(shape: str, read: list[int]) -> None:
+    metrics = scoring.load("groundedness,q2,scale", {})
+
+    def measured(size: int) -> tuple[int, float]:
+        read.clear()
+        started = time.process_time()
+        [scores] = scoring.score(metrics, [Example(response(shape, size), KNOWLEDGE)], evidence=True)
+        assert len(scores["scale"].evidence) > size / 100
+        return sum(read), time.process_time() - started
+
+    measured(1000)  # loads what is loaded once
+    grown = [(double[0] / single[0], double[1] / single[1])
+             for single, double in ((measured(8000), measured(16_000)) for _ in range(2))]
+    assert max(tokens for tokens, _ in grown) < LIMIT
+    assert min(seconds for _, seconds in grown) < LIMIT
+
+
+def test_each_question_is_given_to_its_claim_in_linear_time() -> None:
+    example = Example("Rome has 3 hills.", "Rome has 7 hills.")
+    claims = [Judgement(Claim("", at, at + 1), 0.5, "supported") for at in range(5000)]
+    asked = [Comparison(Question(Span(example, "", at), "?"), "", None, 0.0, None, "no_answer", 0.0)
+             for at in range(5000)]
+
+    def given(text: str) -> object:
+        most = len(text)
+        return _with_questions(claims[:most], Score(example, 0.5, tuple(asked[:most])))
+
+    assert growth(given, lambda size: "a" * size) < LIMIT
+    claim = Judgement(Claim("", 3, 5), 0.5, "supported")
+    [found] = _with_questions([claim], Score(example, 0.5, tuple(reversed(asked))))
+    assert found.questions == (asked[4], asked[3]), "in the order of Q²"
