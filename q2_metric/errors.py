@@ -6,7 +6,7 @@
     |   `-- WriteError    a file cannot be written, for example because the disk is full
     |-- MissingExtra      an optional package is not installed (also ImportError)
     |-- ModelError        a model cannot be loaded or cannot do its task (also OSError)
-    |   |-- BrokenModel   the model cannot be opened: damaged files, too little memory
+    |   |-- MachineFault  the machine cannot go on: memory, open files, a library, a model
     |   `-- PicklesRefused  the weights exist only as a pickle, which was not allowed
     `-- DataError         a data set cannot be found or read (also OSError)
         `-- DownloadError a data set cannot be downloaded
@@ -16,7 +16,8 @@ Each message is one line: what was wrong, where, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -68,11 +69,21 @@ def optional(module: str, feature: str, package: str, extra: str) -> Any:
 
     Raises:
         MissingExtra: the package is not installed.
+        MachineFault: the package is installed, but cannot be imported.
     """
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtra(feature, package, extra) from error
+        raise not_imported(error, feature, package, extra) from error
+
+
+def not_imported(error: ImportError, feature: str, package: str, extra: str) -> Q2Error:
+    """The error to raise if the import of an optional package failed. The arguments are those of
+    :func:`optional`."""
+    if isinstance(error, ModuleNotFoundError):
+        return MissingExtra(feature, package, extra)
+    return MachineFault(f"{feature} needs the package {package!r}, which cannot be "
+                        f"imported: {_first_line(error)}")
 
 
 class ModelError(Q2Error, OSError):
@@ -80,8 +91,9 @@ class ModelError(Q2Error, OSError):
     question-answering model cannot classify entailment."""
 
 
-class BrokenModel(ModelError):
-    """A model cannot be opened: its files are damaged, or there is too little memory."""
+class MachineFault(ModelError):
+    """The machine cannot go on, and no row is the cause: memory is full, too many files are open, a
+    library cannot be imported, or a model cannot be opened."""
 
     fails_every_row = True
 
@@ -111,3 +123,85 @@ class DataError(Q2Error, OSError):
 
 class DownloadError(DataError):
     """A data set cannot be downloaded."""
+
+
+# --- faults of the machine ---------------------------------------------------------------
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error, or an error that caused it, means that memory ran out.
+
+    MemoryError always does. A RuntimeError (torch) or an error of ONNX Runtime does if its message
+    contains one of :data:`MARKS`. A SystemError does if code in C failed without a message.
+    """
+    return any(map(_is_memory, causes(error)))
+
+
+def _is_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    if isinstance(error, SystemError):
+        return "exception" in str(error)
+    runtimes = isinstance(error, RuntimeError) or type(error).__module__.startswith("onnxruntime")
+    return runtimes and any(mark in str(error).lower() for mark in MARKS)
+
+
+MARKS = ("out of memory", "allocate memory", "not enough memory", "alloc_failed",
+         "bad allocation", "bad_alloc")
+"""Texts that occur in the out-of-memory errors of CUDA, cuBLAS, MPS, torch's CPU and ONNX Runtime.
+"""
+
+
+def machine_fault(error: BaseException) -> str | None:
+    """Says, for a message, which fault of the machine an error is. ``None`` if it is another error.
+
+    Such an error may end a run at any row. After the fault is mended, the row can be scored.
+    """
+    if is_out_of_memory(error):
+        return "out of memory; free some, or use a machine with more"
+    for cause in causes(error):
+        if isinstance(cause, RuntimeError) and "start new thread" in str(cause):
+            return "no thread can be started; free memory, or allow more processes (ulimit -u)"
+        if isinstance(cause, OSError) and cause.errno in _SHORTAGES:
+            where = f"{cause.filename}: " if cause.filename else ""
+            return where + system_problem(cause)
+    if isinstance(error, ImportError):
+        return f"a library cannot be imported: {_first_line(error)}"
+    return None
+
+
+_SHORTAGES = {
+    errno.EMFILE: "; allow more open files (ulimit -n)", errno.ENFILE: "", errno.EAGAIN: "",
+    errno.ENOSPC: "", errno.EDQUOT: "", errno.EIO: "", errno.EROFS: "",
+}
+"""By number of an operating system's error that no row causes, what to do about it."""
+
+
+def unreadable(path: object, error: OSError, wrong: type[Q2Error] = InputError) -> Q2Error:
+    """The error to raise if a file cannot be read. ``wrong`` is its class, unless the machine is to
+    blame."""
+    kind = MachineFault if machine_fault(error) else wrong
+    return kind(f"{path}: cannot be read: {system_problem(error)}")
+
+
+def system_problem(error: OSError) -> str:
+    """The operating system's words for an error, and what to do about it."""
+    if error.errno == errno.ELOOP:
+        return "its symbolic links form a loop; name the file itself"
+    return f"{error.strerror or error}{_SHORTAGES.get(error.errno or 0, '')}"
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, then the error that caused it, and so on."""
+    seen: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in seen:
+        yield link
+        seen.append(link)
+        link = link.__cause__ or link.__context__
+
+
+def _first_line(error: ImportError) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

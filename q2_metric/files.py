@@ -7,6 +7,7 @@ Two names of the same file count as one path. A command also does not overwrite 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -18,7 +19,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from q2_metric.errors import InputError, Q2Error, WriteError
+from q2_metric.errors import InputError, Q2Error, WriteError, system_problem, unreadable
 
 STDIN = "-"
 """On the command line, this path stands for standard input."""
@@ -87,7 +88,7 @@ def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
     except UnicodeDecodeError:
         raise wrong(f"{path}: cannot be read: it is not UTF-8") from None
     except OSError as error:
-        raise wrong(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error, wrong) from error
 
 
 def json_problem(error: Exception) -> str:
@@ -113,7 +114,7 @@ def fingerprint(path: str | Path) -> str:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
 
 
 def state(path: str | Path) -> tuple[int, ...]:
@@ -129,7 +130,7 @@ def state(path: str | Path) -> tuple[int, ...]:
         there = [Path(path), *(_inside(path) if os.path.isdir(path) else ())]
         stats = [os.stat(file) for file in there]
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
     return tuple(number for stat in stats
                  for number in (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns))
 
@@ -210,19 +211,22 @@ _LINKS = 40
 
 def _is_there(path: Path) -> bool:
     try:
-        return path.exists()
-    except OSError as error:  # the name is too long
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:  # the name is too long, or links form a loop
+        raise InputError(f"{path}: cannot be written: {system_problem(error)}") from error
+    return True
 
 
 def _same(one: Path, other: Path) -> bool:
-    with suppress(OSError):
-        if one.samefile(other):
-            return True
     try:
-        return one.resolve() == other.resolve()
-    except (OSError, RuntimeError) as error:  # the links form a loop
-        raise InputError(f"{one}: cannot be written: {error}") from error
+        if os.path.samestat(os.stat(other), os.stat(one)):
+            return True
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # of the input: the output was looked at before
+            raise unreadable(other, error) from error
+    return one.resolve() == other.resolve()
 
 
 def _followed(path: Path) -> Path:

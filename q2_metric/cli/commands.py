@@ -21,6 +21,7 @@ from typing import IO, Any
 
 import click
 
+from q2_metric.cli.safe import plain
 from q2_metric.errors import (
     BadRowError,
     DataError,
@@ -29,6 +30,7 @@ from q2_metric.errors import (
     PicklesRefused,
     Q2Error,
     WriteError,
+    machine_fault,
 )
 from q2_metric.files import check_free, check_written
 
@@ -60,14 +62,21 @@ class OneLineError(click.ClickException):
         return cls(message, next(codes, COULD_NOT))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        from q2_metric.cli.render import plain
-
         if self.exit_code == STOPPED and sys.stderr is not None and sys.stderr.isatty():
             click.echo(err=True)  # ends the line on which the terminal shows ^C
         click.echo(f"q2: error: {' '.join(plain(self.message).split())}", file, err=file is None)
 
 
-class Read(click.Path):
+class _Named(click.Path):
+    """The type of an option that names a file or folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("is empty; name a file (a variable in the command may be empty)", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Read(_Named):
     """The type of an option that names a file or folder to read.
 
     Values that are not paths are accepted too, such as ``-`` for standard input.
@@ -77,7 +86,7 @@ class Read(click.Path):
         super().__init__(**{"readable": False, "allow_dash": True, **keywords})
 
 
-class Written(click.Path):
+class Written(_Named):
     """The type of an option that names a file or folder to write.
 
     Args:
@@ -246,14 +255,17 @@ class Group(click.Group):
             raise OneLineError.of(error) from error
         except KeyboardInterrupt as error:
             raise OneLineError(f"stopped{ctx.meta.get(_KEPT, '')}", STOPPED) from error
-        except OSError as error:
-            if error.filename is None:  # the error of a stream that is closed or full
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            words = machine_fault(error)
+            if isinstance(error, OSError):
+                if error.filename is None and error.errno not in _NO_STREAM:
+                    raise  # the error of a stream that is closed or full
+                words = words or f"{error.filename}: {error.strerror or error}"
+            if words is None:
                 raise
-            words = f"{error.filename}: {error.strerror or error}"
             raise OneLineError(words, COULD_NOT) from error
-        except MemoryError as error:
-            raise OneLineError("out of memory; -s batch_size=1 needs the least",
-                               COULD_NOT) from error
 
     def main(self, *arguments: Any, **keywords: Any) -> Any:
         _open_standard_streams()
@@ -269,6 +281,10 @@ class Group(click.Group):
         except OSError as error:
             _give_up_output(error)
             sys.exit(COULD_NOT)
+
+
+_NO_STREAM = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+"""Numbers of errors that do not occur when a text is written to an open stream."""
 
 
 class _Closed(io.TextIOBase):
@@ -313,6 +329,4 @@ command = partial(click.command, cls=Command)
 
 def warn(text: str) -> None:
     """Prints "q2: TEXT" on standard error."""
-    from q2_metric.cli.render import plain
-
     click.echo(f"q2: {plain(text)}", err=True)

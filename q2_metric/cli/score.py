@@ -41,7 +41,7 @@ from q2_metric.cli.options import (
     load_keywords,
     metrics_option,
 )
-from q2_metric.errors import InputError, ModelError
+from q2_metric.errors import InputError, ModelError, machine_fault
 from q2_metric.metrics.registry import METRICS, columns
 from q2_metric.rows.writers import SUFFIXES
 from q2_metric.scoring import NO_CLAIM, NoClaim
@@ -211,7 +211,6 @@ def score(**options: Any) -> None:
     3 the machine could not do it (package, model, disk, network); 4 a mean is under --fail-under;
     130 Ctrl-C.
     """
-    from q2_metric.engine.parts import parts_folder
     from q2_metric.engine.result import total
     from q2_metric.engine.run import JobRun, Listener
 
@@ -229,18 +228,13 @@ def score(**options: Any) -> None:
     run = JobRun(job, cluster, strict=options["strict"], listener=listener)
     try:
         results = run.run(out, page, overwrite=overwriting())
-    except (KeyboardInterrupt, ModelError) as error:
-        if out is None or not parts_folder(out).exists():
+    except (KeyboardInterrupt, Exception) as error:
+        if (interrupted := _interrupted(error, out)) is None:
             raise
-        words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
-            str(error), COULD_NOT)
-        same = "the same command without --overwrite" if overwriting() else "the same command"
-        raise OneLineError(
-            f"{words}; {parts_folder(out)} keeps what is finished: {same} resumes from there",
-            code
-        ) from error
+        raise interrupted from error
     if options["as_json"]:
-        click.echo(json.dumps(_summary(results), indent=2, ensure_ascii=False, allow_nan=False))
+        whole = {"version": __version__, "files": [result.as_json() for result in results]}
+        click.echo(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
     elif not quiet:
         from q2_metric.cli.render import print_next, print_systems
 
@@ -263,9 +257,22 @@ def score(**options: Any) -> None:
         sys.exit(ROWS_FAILED)
 
 
-def _below(
-    results: Sequence[FileResult], thresholds: Mapping[str, float]
-) -> Iterator[str]:
+def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
+    """An error that says how to resume the interrupted run. ``None`` if nothing is kept of it, or
+    if it would be interrupted again."""
+    from q2_metric.engine.parts import parts_folder
+
+    words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
+        str(error) if isinstance(error, ModelError) else machine_fault(error), COULD_NOT)
+    kept = out is not None and parts_folder(out).exists()
+    if words is None or isinstance(error, InputError) or not kept:
+        return None
+    same = "the same command without --overwrite" if overwriting() else "the same command"
+    return OneLineError(f"{words}; {out}.parts keeps what is finished: {same} resumes from there",
+                        code)
+
+
+def _below(results: Sequence[FileResult], thresholds: Mapping[str, float]) -> Iterator[str]:
     """Yields a line for each mean score that is under its threshold or missing."""
     for result in results:
         for system in result.systems:
@@ -387,12 +394,7 @@ def _progress(files: Sequence[str], job: Job, *, shown: bool) -> Iterator[Progre
 
     rows = None
     if all(map(rereadable, files)):
-        rows = sum(1 for file in files
-                   for _ in job.rows(file))
+        rows = sum(1 for file in files for _ in job.rows(file))
     title = files[0] if len(files) == 1 else f"{len(files)} files"
     with progress_bar(title, rows) as advance:
         yield advance
-
-
-def _summary(results: Sequence[FileResult]) -> dict[str, Any]:
-    return {"version": __version__, "files": [result.as_json() for result in results]}

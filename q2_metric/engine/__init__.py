@@ -5,7 +5,7 @@ Each finished block is written to disk, so that an interrupted run can resume.
     identity.py   computes an identity: everything that determines a score (models, code, settings)
     cache.py      stores JSON values by key, in a file that several processes can share
     cached.py     a metric that takes scores from the cache and computes the missing scores
-    blocks.py     cuts rows into blocks
+    blocks.py     cuts rows into blocks, and blocks into slices
     job.py        the files, metrics and settings of a run; turns a block of rows into output rows
     manifest.py   records the files, settings and identities of a run as JSON
     parts.py      keeps finished blocks in a folder until the output is complete
@@ -15,7 +15,7 @@ Each finished block is written to disk, so that an interrupted run can resume.
     groups.py     mean scores of the rows that share a value of a column
     result.py     the result of each file, as the table and --json show it
 
-The same file is always cut into the same blocks, in this process and on a cluster. Without a cache,
-the models therefore get the same batches, and scores are equal to the last bit. With a cache, only
-those responses of a block are scored whose scores are not in the cache.
+The same file is always cut into the same blocks and slices, in this process and on a cluster.
+Without a cache, the models therefore get the same batches, and scores are equal to the last bit.
+With a cache, only those responses of a slice are scored whose scores are not in the cache.
 """

@@ -1,8 +1,8 @@
-"""Cuts rows into blocks. The rows of a block are scored together, then written to disk."""
+"""Cuts rows into blocks, which are scored and then written to disk, and blocks into slices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from q2_metric.rows.read import Row
@@ -11,6 +11,9 @@ from q2_metric.types import Example
 CHARACTERS = 200_000
 """A block ends when its rows have this many characters in total, even if it has few rows. Long rows
 take long to score, and finished rows should be saved and displayed soon."""
+
+SLICE = 32
+"""Maximum number of rows that a metric gets at a time. This number fills the batches on a CPU."""
 
 T = TypeVar("T")
 
@@ -42,3 +45,22 @@ def cut(rows: Iterable[T], most: int, size: Callable[[T], int]) -> Iterator[list
             block, total = [], 0
     if block:
         yield block
+
+
+def slices(rows: Sequence[T], *, first: bool) -> Iterator[Sequence[T]]:
+    """Cuts a block into slices, in order. A metric scores the rows of a slice together.
+
+    The slices depend on nothing but the rows, so that every run gives the models the same batches.
+
+    Args:
+        rows: rows of the block.
+        first: whether the block is the first of its file. It then begins with short slices, so that
+            the progress bar moves soon.
+
+    >>> list(map(len, slices(range(70), first=True)))
+    [1, 2, 4, 8, 16, 32, 7]
+    """
+    size, start = 1 if first else SLICE, 0
+    while start < len(rows):
+        yield rows[start : start + size]
+        start, size = start + size, min(2 * size, SLICE)

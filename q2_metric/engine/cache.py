@@ -83,6 +83,8 @@ class Cache:
     ) -> None:
         self._path, self._largest, self._warn = path, largest, warn
         self._database: sqlite3.Connection | None = None
+        self._newest = 0
+        """The number of the newest row that was in the file when it was opened."""
         forks.tell(self)
         try:
             if path is not None:
@@ -104,11 +106,16 @@ class Cache:
                     "(key text primary key, value text, used integer)"
                 )
                 database.execute("create index if not exists by_use on scores (used)")
+            newest = database.execute("select max(rowid) from scores").fetchone()[0]
+            self._newest = newest or 0
         except (OSError, sqlite3.Error) as error:
             self._give_up(error)
 
-    def get(self, keys: Iterable[str]) -> dict[str, Any]:
-        """The stored values by key. Keys without a stored value are left out."""
+    def get(self, keys: Iterable[str], earlier: set[str] | None = None) -> dict[str, Any]:
+        """The stored values by key. Keys without a stored value are left out.
+
+        ``earlier`` receives the keys whose values were stored before the cache was opened.
+        """
         values: dict[str, Any] = {}
         if self._database is None:
             return values
@@ -119,11 +126,13 @@ class Cache:
             for start in range(0, len(wanted), _VARIABLES):
                 some = wanted[start : start + _VARIABLES]
                 rows = self._database.execute(
-                    f"select key, value, used from scores where key in ({_marks(some)})", some
-                )
-                for key, value, used in rows:
+                    f"select key, value, used, rowid from scores where key in ({_marks(some)})",
+                    some)
+                for key, value, used, row in rows:
                     if (text := _opened(key, value)) is not None:  # the value is unchanged
                         values[key] = json.loads(text)
+                        if earlier is not None and row <= self._newest:
+                            earlier.add(key)
                     if not isinstance(used, int) or now - used > _FRESH:
                         stale.append(key)
             with self._database:

@@ -12,7 +12,7 @@ from typing import Any
 from q2_metric.engine.blocks import characters, cut
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.identity import digest, identity
-from q2_metric.errors import Q2Error
+from q2_metric.errors import MachineFault, Q2Error, machine_fault
 from q2_metric.metrics.registry import entry
 from q2_metric.scoring.codec import from_json, readable, to_json
 from q2_metric.scoring.scores import as_scores
@@ -50,7 +50,7 @@ class CachedMetric:
         self._load, self._store, self._request = load, store, request
         self._metric: Metric | None = None
         self.looked_up = 0
-        """Number of scores that were taken from the cache so far."""
+        """Number of scores so far that were in the cache before it was opened."""
         self._made_by = digest(name, identity(name, request or {}, store))
         match store.get([self._made_by]).get(self._made_by):
             case [str() as signed, bool() as scores_all, bool() as reads_question]:
@@ -68,6 +68,9 @@ class CachedMetric:
             except Q2Error as error:
                 error.fails_every_row = True
                 raise
+            except Exception as error:  # no row is loaded, so no row is the cause
+                why = machine_fault(error) or f"{type(error).__name__}: {error}"
+                raise MachineFault(f"{self.name} cannot be loaded: {why}") from error
             for base in entry(self.name).bases:
                 if inner := getattr(self._metric, base):
                     setattr(self._metric, base, self._shared(base, inner))
@@ -139,11 +142,12 @@ class CachedMetric:
             usable: returns whether a cached value is valid. An invalid value is computed again.
         """
         progress = progress or (lambda _rows: None)
-        kept = self._store.get(dict.fromkeys(keys))
+        earlier = set[str]()
+        kept = self._store.get(dict.fromkeys(keys), earlier)
         values |= {key: value for key, value in kept.items() if usable(value)}
-        n_known = sum(key in values for key in keys)
-        self.looked_up += n_known
-        progress(n_known)
+        earlier &= values.keys()
+        self.looked_up += sum(key in earlier for key in keys)
+        progress(sum(key in values for key in keys))
         missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in values}
         for block in cut(missing.items(), BLOCK, size=lambda item: characters(item[1])):
             yield dict(block)

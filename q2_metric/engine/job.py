@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric import metrics, scoring
-from q2_metric.engine.blocks import CHARACTERS, characters, cut
+from q2_metric.engine.blocks import CHARACTERS, characters, cut, slices
 from q2_metric.engine.cache import LARGEST, Cache
-from q2_metric.engine.cached import CachedMetric
+from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.engine.identity import CODE, Identity, code, contents, identity
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import STDIN, rereadable
@@ -26,7 +26,7 @@ from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import BadRow, Row, read_rows
 from q2_metric.scoring import NO_CLAIM, NoClaim
-from q2_metric.types import Metric
+from q2_metric.types import Example, Metric
 
 if TYPE_CHECKING:
     from q2_metric.knowledge.scoring import PoolChoice, PoolSelector
@@ -54,7 +54,7 @@ class LoadedJob:
 
     @property
     def looked_up(self) -> int:
-        """The number of scores that were taken from the cache so far."""
+        """The number of scores so far that an earlier run had put into the cache."""
         return sum(metric.looked_up for metric in self.cached)
 
     @property
@@ -269,7 +269,8 @@ class Job:
         yield from cut(rows, self.block, characters)
 
     def score(
-        self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row]
+        self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row],
+        progress: Progress = lambda _rows: None,
     ) -> list[OutputRow]:
         """Scores a block. Returns an output row for each row, in order.
 
@@ -280,11 +281,29 @@ class Job:
             file: path of the file that contains the block.
             first: index in the file of the block's first row.
             block: rows as they were read.
+            progress: is called with the number of rows that were just finished. While only some
+                metrics have scored a row, a share of it counts.
 
         Raises:
-            ModelError: a model failed on every row that was tried, or its device is lost.
+            ModelError: a model failed on every row that was tried, its device is lost, or the
+                machine has another fault.
         """
         faults: dict[int, list[str]] = {}
+        scored = told = 0
+
+        def tell(done: int) -> None:
+            nonlocal told
+            if done > told:
+                progress(done - told)
+                told = done
+
+        def in_slices(examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
+            nonlocal scored
+            for part in slices(examples, first=first == 0):
+                yield part
+                scored += len(part)
+                tell(-(-scored // len(loaded.metrics)))
+
         if loaded.selector is not None:
             block = loaded.selector.choose(block, file, first)
         scores = scoring.score_rows(
@@ -292,7 +311,9 @@ class Job:
             [None if isinstance(row, BadRow) else row for row in block],
             evidence=self.evidence,
             on_fault=lambda place, words: faults.setdefault(place, []).append(words),
+            slices=in_slices,
         )
+        tell(len(block))
         layout = self.layout
         rows = [
             output_row(first + i, row, by_metric, layout, file=file)

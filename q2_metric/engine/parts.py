@@ -37,7 +37,7 @@ from q2_metric.engine.manifest import (
     once,
     write_manifest,
 )
-from q2_metric.errors import InputError, WriteError
+from q2_metric.errors import InputError, WriteError, machine_fault, unreadable
 from q2_metric.files import PRIVATE, read_json, replacing
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.writers import json_line
@@ -60,7 +60,6 @@ _TRIES = 100
 
 _LOOKS = 4
 """An error is raised when the mark file was missing in this many checks of the folder."""
-
 
 
 class PartFiles:
@@ -121,7 +120,9 @@ class PartFiles:
             return None
         try:
             seal, _, lines = path.read_bytes().partition(b"\n")
-        except OSError:
+        except OSError as error:
+            if machine_fault(error):
+                raise unreadable(path, error) from error  # the part may be intact
             return None
         return lines if seal == self._seal(file, block, lines) else None
 
@@ -395,6 +396,4 @@ def _lock(descriptor: int, out: str | Path) -> None:
         raise WriteError(f"{out}: another process is writing it") from None
     except OSError as error:
         if error.errno not in _NO_LOCKS:
-            raise WriteError(
-                f"{out}: cannot be locked: {error.strerror or error}"
-            ) from error
+            raise WriteError(f"{out}: cannot be locked: {error.strerror or error}") from error

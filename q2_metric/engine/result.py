@@ -24,7 +24,8 @@ class FileResult:
     - ``resumed``: number of rows that an earlier, interrupted run had finished.
     - ``resumed_failed``: number of those rows that could not be scored.
     - ``blocks``: number of rows in each block. The rows of a block are scored together.
-    - ``looked_up``: number of scores (one for each row and metric) that came from the cache.
+    - ``looked_up``: number of scores (one for each row and metric) that an earlier run had put into
+      the cache. A score that this run computed and used again does not count.
     - ``no_knowledge``: number of rows with blank knowledge. They have no score, but do not count as
       failed.
     - ``verdict``: how many responses have an unsupported claim.

@@ -37,7 +37,6 @@ from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.registry import signatures
 from q2_metric.rows.fields import REASON, OutputRow, with_texts
-from q2_metric.rows.read import Row
 from q2_metric.rows.writers import check_output, write_rows
 from q2_metric.scoring import Aggregate
 from q2_metric.scoring.outcome import of_row
@@ -45,10 +44,6 @@ from q2_metric.scoring.outcome import of_row
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
     from q2_metric.report.spool import Spool
-
-PART, PART_SECONDS = 8, 2.0
-"""A block is scored in slices, and the progress bar moves after each slice. The first slice has
-PART rows. If a slice takes less than PART_SECONDS seconds, the next has twice as many rows."""
 
 ERRORS_SHOWN = 5
 """Number of bad rows whose error is printed. Further bad rows are only counted."""
@@ -110,7 +105,6 @@ class JobRun:
         self.listener = listener or Listener()
         self._bad = 0
         self._said: set[str] = set()
-        self._part = PART
         self._loaded: LoadedJob | None = None
         # Recorded before the files are read, so that a later change is noticed.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
@@ -233,9 +227,7 @@ class JobRun:
                         raise parts.damaged(number, n)
                     started = time.perf_counter()
                     before_block = self._loaded.looked_up
-                    rows = []
-                    for part in self._slices(block, progress):
-                        rows += self.job.score(self._loaded, file, result.rows + len(rows), part)
+                    rows = self.job.score(self._loaded, file, result.rows, block, progress)
                     result.seconds += time.perf_counter() - started
                     result.looked_up += self._loaded.looked_up - before_block
                     if parts is not None:
@@ -268,18 +260,6 @@ class JobRun:
         if how not in self._said:
             self._said.add(how)
             self.listener.note(line)
-
-    def _slices(self, block: Sequence[Row], progress: Progress) -> Iterator[Sequence[Row]]:
-        """Cuts a block into slices that take a few seconds, and moves the bar after each slice."""
-        done = 0
-        while done < len(block):
-            part = block[done : done + self._part]
-            started = time.perf_counter()
-            yield part
-            progress(len(part))
-            done += len(part)
-            if time.perf_counter() - started < PART_SECONDS:
-                self._part *= 2
 
     def _check_unchanged(self, file: str) -> None:
         if file in self._states and state(file) != self._states[file]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.errors import ModelError, not_imported
 from q2_metric.metrics.claims import texts_only
 from q2_metric.metrics.signature import signature
 from q2_metric.types import Example, Score
@@ -54,7 +54,7 @@ class BertScore:
             from q2_metric.models.hub.pickles import check_weights
         except ImportError as error:
             package = "torch" if error.name == "torch" else "bert-score"
-            raise MissingExtra("the metric 'bertscore'", package, "bertscore") from error
+            raise not_imported(error, "the metric 'bertscore'", package, "bertscore") from error
 
         try:
             config = AutoConfig.from_pretrained(model)

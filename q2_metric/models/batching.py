@@ -1,7 +1,6 @@
 """Puts rows of similar length into batches. The batch size is halved when memory runs out.
 
-The module depends on no device or library, because callers pass the function that runs a batch. It
-also recognises the out-of-memory errors of the runtimes.
+The module depends on no device or library, because callers pass the function that runs a batch.
 """
 
 from __future__ import annotations
@@ -11,26 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from q2_metric.errors import InputError, ModelError
-
-MARKS = ("out of memory", "allocate memory", "not enough memory", "alloc_failed",
-         "bad allocation", "bad_alloc")
-"""Texts that occur in the out-of-memory errors of CUDA, cuBLAS, MPS, torch's CPU and ONNX Runtime.
-"""
+from q2_metric.errors import InputError, MachineFault, ModelError, is_out_of_memory
 
 T = TypeVar("T")
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error means that memory ran out.
-
-    MemoryError always does. A RuntimeError (torch) or an error of ONNX Runtime does if its message
-    contains one of :data:`MARKS`.
-    """
-    if isinstance(error, MemoryError):
-        return True
-    runtimes = isinstance(error, RuntimeError) or type(error).__module__.startswith("onnxruntime")
-    return runtimes and any(mark in str(error).lower() for mark in MARKS)
 
 
 @dataclass(slots=True)
@@ -149,7 +131,7 @@ def in_batches(
             ran_out()
             width = max(lengths[place] for place in part)
             if len(part) == 1:
-                raise ModelError(too_large(width))
+                raise ModelError(too_large(width)) from MemoryError()
             budget.halve(len(part), width)
             break  # the remaining rows form other batches
     return [results[place] for place in range(len(lengths))]
@@ -184,6 +166,8 @@ def _run(
     def tried(part: Sequence[int]) -> tuple[Sequence[int], Sequence[T] | None]:
         try:
             return part, run(part)
+        except MachineFault:  # a smaller batch is no help
+            raise
         except Exception as error:
             if not is_out_of_memory(error):
                 raise

@@ -37,7 +37,7 @@ def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
         opened = ipc.open_file(file) if is_file else ipc.open_stream(file)
         yield from rows_of(pa, _checked(opened, is_file), opened.schema.names, name)
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
-        if isinstance(error, InputError):
+        if isinstance(error, InputError) or getattr(error, "errno", None):  # of the disk
             raise
         raise InputError(f"{name}: is not a readable Arrow file: {error}") from error
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from q2_metric.errors import InputError
-from q2_metric.rows.record import Record, text_lines
+from q2_metric.rows.record import Record, lone_returns, repeated, text_lines
 
 _LONGEST_FIELD = 2**31 - 1
 
@@ -20,11 +20,12 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
         file: the open file, in UTF-8.
         name: name of the file in error messages.
         delimiter: separator of the cells: "," or a tab. If it is a comma and the header has only
-            semicolons, the semicolon is the separator. (Spreadsheets write semicolons in countries
+            semicolons or tabs, they are the separators. (Spreadsheets write semicolons in countries
             where the decimal sign is a comma.)
 
     Raises:
-        InputError: the header cannot be read, the file is UTF-16, or a line is too long.
+        InputError: the header cannot be read or has one cell although the first row has more, the
+            file is UTF-16, or a line is too long.
     """
     csv.field_size_limit(_LONGEST_FIELD)
     # Bytes that are not UTF-8 become lone surrogates.
@@ -34,6 +35,7 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
         delimiter = _separator(lines.peek())
     header: list[str] | None = None
     note: str | None = None
+    rows = 0
     while True:
         lines.begin_row()
         where = f"{name}, line {lines.read + 1}"
@@ -43,22 +45,27 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
         except StopIteration:
             return
         except csv.Error as error:
+            problem = _problem(error, lines.row)
             if header is None:
-                raise InputError(f"{where}: the header cannot be read: {error}") from error
-            yield Record(where, {}, f"has a misplaced quotation mark ({error})")
+                raise InputError(f"{where}: the header {problem}") from error
+            yield Record(where, {}, problem)
             lines.put_back()
             continue
         if not cells:
             continue
         if header is None:
             header = cells
-            twice = next((name for name in header if header.count(name) > 1), None)
-            if twice is not None:
+            if (twice := repeated(header)) is not None:
                 note = f"the header has the column {twice!r} twice; the last is read"
-        elif len(cells) != len(header) and _has_row(lines.row[1:], len(header), delimiter):
+            continue
+        rows += 1
+        if len(cells) != len(header) and _has_row(lines.row[1:], len(header), delimiter):
             yield Record(where, {}, "has a misplaced quotation mark (it closes lines later)")
             lines.put_back()
         elif len(cells) > len(header):
+            if rows == 1 == len(header):
+                raise InputError(f"{where}: has {len(cells)} cells, but the header has one, "
+                                 f"{header[0]!r}; {_ONE_CELL}")
             problem = f"has {len(cells)} fields where the header has {len(header)}"
             yield Record(where, {}, problem)
         else:
@@ -66,14 +73,24 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
             note = None
 
 
+_ONE_CELL = ("the first line must name all columns: delete a title above it, and put a cell that "
+             "contains the separator in quotation marks")
+
+
+def _problem(error: csv.Error, row: Sequence[str]) -> str:
+    """Why a row cannot be read. ``row`` contains its lines."""
+    if str(error).startswith("new-line"):
+        return f"cannot be read{lone_returns(''.join(row).encode('utf-8', 'surrogateescape'))}"
+    return f"has a misplaced quotation mark ({error})"
+
+
 def _separator(header: str) -> str:
-    """The separator of a csv file: a semicolon if its header has semicolons and no comma, otherwise
-    a comma.
+    """The separator of a csv file: a comma, or a semicolon or tab if its header has no comma.
 
     >>> _separator("question;answer"), _separator("question,answer;1"), _separator("answer")
     (';', ',', ',')
     """
-    return ";" if ";" in header and "," not in header else ","
+    return next((sign for sign in ",;\t" if sign in header), ",")
 
 
 class _Lines:

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from q2_metric.errors import InputError
 from q2_metric.files import json_problem, parse_json
-from q2_metric.rows.record import Record, text_lines
+from q2_metric.rows.record import Record, lone_returns, text_lines
 from q2_metric.text.given import kind
 
 LARGEST = 2**30
@@ -55,7 +55,8 @@ def read_document(
     except UnicodeDecodeError:
         raise InputError(f"{name}: is not UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: is not JSON ({json_problem(error)})") from error
+        raise InputError(
+            f"{name}: is not JSON ({json_problem(error)}){lone_returns(whole)}") from error
     for number, row in enumerate(_rows(value, name), start=1):
         where = f"{name}, row {number}"
         if isinstance(row, dict):

@@ -5,18 +5,19 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, Q2Error, unreadable
 from q2_metric.files import STDIN, json_problem, parse_json
 from q2_metric.rows.arrow import arrow_files, read_arrow
 from q2_metric.rows.delimited import read_table
 from q2_metric.rows.documents import LARGEST, read_document
 from q2_metric.rows.parquet import read_parquet
-from q2_metric.rows.record import Record, text_lines
+from q2_metric.rows.record import Record, lone_returns, text_lines
 from q2_metric.text.given import kind
 
 
@@ -89,12 +90,13 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
     try:
         with open(path, "rb") as file:
             yield from _READERS[suffix](file, name)
-    except InputError:
+    except Q2Error:
         raise
     except FileNotFoundError:
-        raise InputError(f"{name}: there is no such file") from None
+        raise InputError(f"{name}: there is no such file" if str(path) else
+                         "the name of a file to read is empty; give its path") from None
     except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+        raise unreadable(name, error) from error
 
 
 def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
@@ -108,7 +110,7 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
         except UnicodeDecodeError:
             yield Record(where, {}, "is not UTF-8")
         except (ValueError, RecursionError) as error:
-            yield Record(where, {}, f"is not JSON ({json_problem(error)})")
+            yield Record(where, {}, f"is not JSON ({json_problem(error)}){lone_returns(line)}")
         else:
             if isinstance(value, dict):
                 note = f"has the key {repeated[0]!r} twice; the last is read" if repeated else None
@@ -124,8 +126,7 @@ def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice += [name for name in fields if names.count(name) > 1]
+        twice += [name for name, n in Counter(name for name, _ in pairs).items() if n > 1]
     return fields
 
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import IO, Any
 
 from q2_metric.errors import InputError, optional
-from q2_metric.rows.record import LONGEST_LINE, Record
+from q2_metric.rows.record import LONGEST_LINE, Record, repeated
 
 _BATCHES = (256, 16_384)
 """(least, most) number of rows that are read at a time. For very long rows it may be less."""
@@ -73,7 +73,7 @@ def rows_of(
         names: names of the columns.
         name: name of the file in error messages.
     """
-    twice = next((one for one in names if names.count(one) > 1), None)
+    twice = repeated(names)
     note = twice and f"the file has the column {twice!r} twice; the last is read"
     number = 0
     for batch in batches:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -63,13 +65,36 @@ def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
             raise InputError(f"{name}, line {number}: is longer than {LONGEST_LINE:,} bytes; "
                              "give each row a line of its own")
         if number == 1:
-            _refuse_utf16(line, name)
+            _refuse_other_encodings(line, name)
             line = line.removeprefix(b"\xef\xbb\xbf")
         yield line
 
 
-def _refuse_utf16(first_line: bytes, name: str) -> None:
+def lone_returns(text: bytes | bytearray) -> str:
+    """Words to add to an error message about a text, if carriage returns end its lines; else ""."""
+    if _RETURN.search(text.strip()) is None:
+        return ""
+    return "; lines end with CR alone: save the file with the line end LF or CR LF"
+
+
+_RETURN = re.compile(rb"\r(?!\n)")
+
+
+def repeated(names: Sequence[str]) -> str | None:
+    """The first name that occurs more than once; ``None`` without one."""
+    return next((name for name, times in Counter(names).items() if times > 1), None)
+
+
+def _refuse_other_encodings(first_line: bytes, name: str) -> None:
     if first_line.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         raise InputError(f"{name}: is UTF-32; save it as UTF-8")
     if first_line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{name}: is UTF-16; save it as UTF-8")
+    # In UTF-16, every second byte of an English text is zero.
+    if first_line and first_line.count(0) >= _ZEROS * len(first_line):
+        raise InputError(
+            f"{name}, line 1: has zero bytes, so it is UTF-16 or UTF-32; save it as UTF-8")
+
+
+_ZEROS = 0.05
+"""If at least this share of the first line's bytes is zero, the file is not UTF-8."""

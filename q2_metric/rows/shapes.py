@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from q2_metric.errors import InputError
 from q2_metric.files import parse_json
-from q2_metric.text.given import kind, missing
+from q2_metric.text.given import absent, kind, missing
 
 # --- cells of tables ---------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]
 
 
 def _passage(item: object, where: str, whole: object) -> tuple[str | None, str | None]:
-    if missing(item) or isinstance(item, str):
+    if absent(item) or isinstance(item, str):
         return (item if isinstance(item, str) else None), None
     if not isinstance(item, Mapping):
         raise InputError(f"{where.rpartition(', item')[0] or where} is {kind(whole)}, "
@@ -200,7 +200,7 @@ def turns_of(value: object, where: str) -> list[DialogueTurn]:
             turns.append(DialogueTurn("", item))
         elif isinstance(item, Mapping) and isinstance(value, list):
             turns += _message(item, where)
-        elif not missing(item):
+        elif not absent(item):
             raise InputError(f"{where} is {kind(value)}, not a string or a list of strings")
     return turns
 
@@ -236,7 +236,7 @@ def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
             texts += [part["text"]] if isinstance(part.get("text"), str) else []
         elif isinstance(part, str):
             texts.append(part)
-        elif not missing(part):
+        elif not absent(part):
             raise InputError(f"{where} has a message whose content is {kind(content)}, "
                              "not a string or a list of parts")
     return [*tools, DialogueTurn(_role(item), "\n".join(texts))]
@@ -252,24 +252,27 @@ def response_at(turns: Sequence[DialogueTurn]) -> int | None:
 # --- other columns -----------------------------------------------------------------------
 
 _LONGEST = 10_000
-"""Values of other columns are dropped if their JSON has more characters than this. Such values are
-mostly vectors and pictures."""
+"""Values of other columns are dropped if they, or their JSON, have more characters than this. Such
+values are mostly vectors and pictures."""
 
 
 def kept(value: object) -> Any:
     """Converts a value of a column from which no field is read to a JSON value.
 
-    Times and similar values become text. ``None`` if JSON cannot hold the value, or if the value is
-    too long.
+    Times and similar values become text, and so do NaN and Infinity. ``None`` if the value is
+    missing, is bytes, or is too long.
+
+    >>> kept([1, float("inf")]), kept("Rome")
+    ([1, 'Infinity'], 'Rome')
     """
-    if missing(value) or isinstance(value, (bytes, bytearray)):
-        return None
-    try:
-        text = json.dumps(value, ensure_ascii=True, allow_nan=False, default=str)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    if len(text) > _LONGEST:
+    if absent(value) or isinstance(value, (bytes, bytearray)):
         return None
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    return value if isinstance(value, (bool, int, float)) else json.loads(text)
+        return None if len(value) > _LONGEST else value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, (bool, int)):
+        return value
+    try:
+        text = json.dumps(value, default=str)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return json.loads(text, parse_constant=str) if len(text) <= _LONGEST else None

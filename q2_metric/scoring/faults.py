@@ -1,55 +1,63 @@
-"""Finds the rows on which a metric fails. Rows are scored in one block; a block that fails is
-halved until the rows are found."""
+"""Finds the rows on which a metric fails. Rows are scored together; if that fails, they are halved
+until the rows are found. A fault of the machine is never blamed on a row."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from q2_metric.errors import ModelError, Q2Error
+from q2_metric.errors import MachineFault, ModelError, Q2Error, is_out_of_memory, machine_fault
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
 """If a metric fails on all responses, and at least this many are different, the model is broken."""
 
 Scorer = Callable[[Sequence[Example]], Sequence[Score]]
+Slices = Callable[[Sequence[Example]], Iterable[Sequence[Example]]]
+"""Cuts examples into slices that are scored together, in order."""
 
 
-def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Score | str]:
+def score_each(
+    name: str, score: Scorer, examples: Sequence[Example], slices: Slices = lambda rows: [rows]
+) -> list[Score | str]:
     """Scores examples. The result for an example is its score, or an error message.
 
-    If scoring all examples raises an error, each half is scored separately, and so on. So a batch
-    that is too large for the memory succeeds in parts. An example that fails alone gets the error's
+    If scoring a slice raises an error, each half is scored separately, and so on. So a batch that
+    is too large for the memory succeeds in parts. An example that fails alone gets the error's
     message. A score that is NaN or infinite also becomes a message.
 
     Args:
         name: name of the metric, for error messages.
         score: a function that scores a list of examples.
         examples: the examples.
+        slices: cuts the examples into slices. By default, all are in one.
 
     Raises:
         Q2Error: an error that would occur for every row, such as a model that cannot be opened
             (:attr:`~q2_metric.errors.Q2Error.fails_every_row`).
+        MachineFault: there is not enough memory for a single example, or the machine has another
+            fault (:func:`~q2_metric.errors.machine_fault`). No results are returned.
         ModelError: all examples failed, and at least :data:`SYSTEMIC` of them are different; or the
             GPU no longer works. No single example is the cause, so no results are returned.
     """
     results: list[Score | str] = []
-    waiting = [examples] if examples else []
-    while waiting:
-        part = waiting.pop()
-        try:
-            results += list(score(part))
-            continue
-        except Exception as error:
-            words = _fault(error)
-        # After the except clause, so that the memory of the failed call can be freed.
-        _free_memory()
-        if len(part) == 1:
-            results.append(words)
-        else:
-            half = len(part) // 2
-            waiting += [part[half:], part[:half]]
+    for each in slices(examples):
+        waiting = [each] if each else []
+        while waiting:
+            part = waiting.pop()
+            try:
+                results += list(score(part))
+                continue
+            except Exception as error:
+                words = _fault(name, error, part)
+            # After the except clause, so that the memory of the failed call can be freed.
+            _free_memory()
+            if len(part) == 1:
+                results.append(words)
+            else:
+                half = len(part) // 2
+                waiting += [part[half:], part[:half]]
     problems = [result for result in results if isinstance(result, str)]
     if problems and len(problems) == len(results) and len(set(examples)) >= SYSTEMIC:
         raise ModelError(
@@ -58,14 +66,32 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
     return [result if isinstance(result, str) else _number(result) for result in results]
 
 
-def _fault(error: Exception) -> str:
-    """The message about an error of a row. An error that would occur for every row is raised."""
+def _fault(name: str, error: Exception, part: Sequence[Example]) -> str:
+    """The message about an error of a row. An error of which no row is the cause is raised.
+
+    ``part`` holds the examples that were scored together. If memory ran out for several examples,
+    a part of them may still be scored.
+    """
     if isinstance(error, Q2Error) and error.fails_every_row:
         raise error
     words = _words(error)
     if _device_lost(error):
         raise ModelError(f"the device failed: {words}") from error
+    fault = machine_fault(error)
+    if fault is not None and (len(part) == 1 or not is_out_of_memory(error)):
+        why = str(error) if isinstance(error, Q2Error) else fault
+        raise MachineFault(f"{name}{_about(part)}: {why}") from error
     return words
+
+
+def _about(part: Sequence[Example]) -> str:
+    """Words that say which example failed; "" if several were scored together."""
+    if len(part) > 1:
+        return ""
+    [example] = part
+    which = "a response" if example.id is None else f"the response of the row {example.id!r}"
+    return (f" cannot score {which} ({len(example.response):,} characters, knowledge of "
+            f"{len(example.knowledge):,})")
 
 
 def _number(score: Score) -> Score | str:

@@ -19,7 +19,7 @@ from q2_metric.metrics.claims import blank, check_examples, is_verdict, unclaime
 from q2_metric.metrics.registry import METRICS, check_names, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
-from q2_metric.scoring.faults import score_each
+from q2_metric.scoring.faults import Slices, score_each
 from q2_metric.text.given import kind
 from q2_metric.types import Example, Metric, Reason, Score
 
@@ -155,6 +155,7 @@ def score_rows(
     evidence: bool = False,
     on_fault: OnFault | None = None,
     on_break: OnBreak | None = None,
+    slices: Slices = lambda rows: [rows],
 ) -> list[dict[str, Score]]:
     """Scores each row by each metric. For each row, returns its scores by the metric's name.
 
@@ -167,6 +168,7 @@ def score_rows(
             rows are still scored. With ``None``, the first error is raised.
         on_break: called with (name, error) if a metric fails on all rows. Other metrics still score
             the rows. With ``None``, the error is raised.
+        slices: with ``on_fault``, cuts the rows of a metric into slices, which are scored in turn.
 
     Raises:
         InputError: a row is not an example, or one of its texts is not a string.
@@ -188,13 +190,11 @@ def score_rows(
                 scores[place][metric.name] = Score(row, None, reason=reason)
         if not asked:
             continue
-        examples = list(asked.values())
-        score = partial(score_with, metric, evidence=evidence)
+        examples, score = list(asked.values()), partial(score_with, metric, evidence=evidence)
         try:
-            results: Sequence[Score | str] | None = _computed(
-                metric, loaded, [scores[place] for place in asked])
-            if results is None:
-                results = score_each(metric.name, score, examples) if on_fault else score(examples)
+            results: Sequence[Score | str] = _computed(
+                metric, loaded, [scores[place] for place in asked]) or (
+                score_each(metric.name, score, examples, slices) if on_fault else score(examples))
         except Exception as error:
             if on_break is None:
                 raise

@@ -16,11 +16,14 @@ address of this server.
 
 from __future__ import annotations
 
+import io
 import ipaddress
 import re
 import socket
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -28,7 +31,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from q2_metric._version import __version__
-from q2_metric.errors import InputError, Q2Error
+from q2_metric.errors import InputError, Q2Error, machine_fault
 from q2_metric.serve import pages
 from q2_metric.serve.explain import Explainer
 
@@ -36,7 +39,11 @@ MOST_BYTES = 2_000_000
 """Maximum number of bytes of a request. In the encoding of a form, nearly every character takes at
 most nine bytes."""
 
+MOST_SECONDS = 30.0
+"""Maximum number of seconds from the beginning of a connection to the end of its request."""
+
 _READ_AT_ONCE = 65_536
+_LENGTH = re.compile(r"[ \t]*(\d+)[ \t]*", re.A)
 _HOST = re.compile(r"(?P<name>\[[\da-f:.]+\]|[\w.-]+)(:(?P<port>\d{1,5}))?", re.A | re.I)
 _FIELDS = ("answer", "sources", "question")
 _FORM = "application/x-www-form-urlencoded"
@@ -99,10 +106,28 @@ class Server(ThreadingHTTPServer):
         name = parts["name"].strip("[]").lower()
         return name in ("localhost", self.host.lower()) or _is_address(name)
 
+    def shutdown_request(self, request: Any) -> None:
+        """Closes a connection after its reply.
+
+        If data of the client was not read, closing the socket would discard the reply. So the rest
+        is read first, within limits.
+        """
+        rest = _Timely(request, _LINGERS)
+        with suppress(OSError):
+            request.shutdown(socket.SHUT_WR)
+            left = 10 * MOST_BYTES
+            while left > 0 and (piece := rest.read(_READ_AT_ONCE)):
+                left -= len(piece)
+        self.close_request(request)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignores the errors that occur if a browser disconnects or sends nothing."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
+
+
+_LINGERS = 10.0
+"""Maximum number of seconds in which the rest of a request is read."""
 
 
 def _is_address(name: str) -> bool:
@@ -121,11 +146,31 @@ class _Refused(Exception):
         self.status = status
 
 
+class _Timely(io.RawIOBase):
+    """Reads from a socket until some seconds have passed, also if a client sends a byte now and
+    then."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self._connection, self._until = connection, time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request took too long")
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: Server
     server_version, sys_version = f"q2-metric/{__version__}", ""
-    timeout = 30
-    """A connection is closed if the client sends nothing for this many seconds."""
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile = io.BufferedReader(_Timely(self.connection, MOST_SECONDS))
 
     def do_GET(self) -> None:
         self._answer(self._get)
@@ -147,7 +192,8 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:  # the server continues
             self.log_error("%s: %s", type(error).__name__, " ".join(str(error).split()))
             status = HTTPStatus.INTERNAL_SERVER_ERROR
-            page, policy = pages.message(f"The answer could not be scored: {error}")
+            why = machine_fault(error) or error
+            page, policy = pages.message(f"The answer could not be scored: {why}")
         self._send(status, page, policy)
 
     def _check_origin(self) -> None:
@@ -191,21 +237,35 @@ class _Handler(BaseHTTPRequestHandler):
         return {name: form.get(name, [""])[0].replace("\r\n", "\n") for name in _FIELDS}
 
     def _body(self) -> bytes:
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdecimal()):
-            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "The request does not say how long it is.")
-        if int(length) <= MOST_BYTES:
-            return self.rfile.read(int(length))
-        # The client reads the reply only after it has sent the whole request, so the rest of the
-        # request is read and discarded.
-        left = min(int(length), 10 * MOST_BYTES)
-        while left > 0 and (piece := self.rfile.read(min(left, _READ_AT_ONCE))):
-            left -= len(piece)
-        raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                       f"The texts are too long: this page takes at most {MOST_BYTES:,} bytes. "
-                       "Use q2 score for longer texts.")
+        length = self._length()
+        try:
+            body = self.rfile.read(length)
+        except TimeoutError as error:
+            raise _Refused(HTTPStatus.REQUEST_TIMEOUT, "The request was not complete after "
+                           f"{MOST_SECONDS:g} seconds.") from error
+        if len(body) < length:
+            raise _Refused(HTTPStatus.BAD_REQUEST, "The request is shorter than it says.")
+        return body
+
+    def _length(self) -> int:
+        """The number of bytes of the request's body."""
+        lengths = self.headers.get_all("Content-Length", [])
+        if not lengths or "Transfer-Encoding" in self.headers:
+            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "The request must say how long it is, in "
+                           "one header Content-Length.")
+        digits = _LENGTH.fullmatch(lengths[0])
+        if len(lengths) > 1 or digits is None:
+            raise _Refused(HTTPStatus.BAD_REQUEST, "The header Content-Length is not one number.")
+        significant = digits[1].lstrip("0") or "0"
+        # Python refuses to convert thousands of digits.
+        if len(significant) > len(str(MOST_BYTES)) or int(significant) > MOST_BYTES:
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                           f"The texts are too long: this page takes at most {MOST_BYTES:,} bytes. "
+                           "Use q2 score for longer texts.")
+        return int(significant)
 
     def _send(self, status: HTTPStatus, page: bytes, policy: str) -> None:
+        self.connection.settimeout(MOST_SECONDS)
         self.send_response(status)
         for name, value in {
             "Content-Type": "text/html; charset=utf-8",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable
 
@@ -25,6 +26,15 @@ def missing(value: object) -> bool:
     """
     return (value is None or (isinstance(value, float) and math.isnan(value))
             or type(value).__name__ == "NAType")
+
+
+def absent(item: object) -> bool:
+    """Whether an item of a list stands for a missing text. NaN does not: it is a number.
+
+    >>> absent(None), absent(float("nan"))
+    (True, False)
+    """
+    return missing(item) and not isinstance(item, float)
 
 
 def encodable(text: str, where: str) -> str:
@@ -51,6 +61,8 @@ def kind(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "true or false"
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)  # NaN, Infinity or -Infinity
     if isinstance(value, (int, float)):
         return "a number"
     if isinstance(value, str):

@@ -46,7 +46,7 @@ def test_no_cache_is_stronger_than_the_environments_cache(
     monkeypatch.delenv("Q2_NO_CACHE")
     score(tmp_path)
     assert named.exists()
-    assert fake.batches == [3, 3]
+    assert fake.batches == [1, 2, 1, 2]
 
 
 def test_a_cache_on_the_command_line_is_stronger_than_no_cache(
@@ -55,7 +55,7 @@ def test_a_cache_on_the_command_line_is_stronger_than_no_cache(
     named = tmp_path / "cache.sqlite"
     for _ in range(2):
         score(tmp_path, "--no-cache", "--cache", str(named))
-    assert fake.batches == [3]
+    assert fake.batches == [1, 2]
 
 
 def test_a_speed_that_is_the_caches_says_so(tmp_path: Path, fake: FakeMetric) -> None:
@@ -64,6 +64,16 @@ def test_a_speed_that_is_the_caches_says_so(tmp_path: Path, fake: FakeMetric) ->
     assert "rows per second with 3 scores from the cache" in score(tmp_path, *cache)
     [file] = json.loads(score(tmp_path, "--json", *cache))["files"]
     assert file["scores_from_cache"] == 3
+
+
+def test_a_score_that_is_used_again_is_not_the_caches(
+    tmp_path: Path, fake: FakeMetric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "ROWS", ROWS * 5)
+    cache = ("--cache", str(tmp_path / "cache.sqlite"))
+    assert "from the cache" not in score(tmp_path, *cache)
+    assert sum(fake.batches) == 3
+    assert "rows per second with 15 scores from the cache" in score(tmp_path, *cache)
 
 
 def test_an_empty_file_among_others_is_an_error(tmp_path: Path, fake: FakeMetric) -> None:

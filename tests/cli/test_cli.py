@@ -205,7 +205,7 @@ def test_blocks_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     out = tmp_path / "scores.jsonl"
     path = write(tmp_path / "rows.jsonl", *rows)
     result = run("score", path, "--metrics", "knowledge_f1", "--out", str(out), "--json")
-    assert f1.batches == [3, 2, 2]
+    assert f1.batches == [1, 2, 2, 2]
     assert [row["knowledge_f1"] for row in read(out)] == [0.0, 0.1, 0.2, 0.3, None, 0.5, 0.6, 0.7]
     assert [row["id"] for row in read(out)] == [str(i) for i in range(1, 9)]
     system = json.loads(result.stdout)["files"][0]["scores"]["knowledge_f1"]

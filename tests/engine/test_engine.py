@@ -150,9 +150,9 @@ def test_a_complete_output_is_not_scored_again(run: Runner) -> None:
     scores = [json.loads(done.stdout)["files"][0]["scores"] for done in (first, again)]
     assert scores[0] == scores[1]
     run("--overwrite")
-    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [1, 2, 3, 3, 1]
     run("--report", str(run.folder / "page.html"))  # which needs the rows
-    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [1, 2, 3, 3, 1]
 
 
 def test_an_output_of_another_command_stays(run: Runner) -> None:
@@ -316,7 +316,7 @@ def test_long_rows_make_short_blocks(
     monkeypatch.setattr(blocks, "CHARACTERS", 6)  # two rows, each of "r1" and "k"
     monkeypatch.setattr(job, "BLOCK", 5)
     assert run(out=out, stop_at="r7").exit_code != 0
-    assert run.fakes["knowledge_f1"].batches == [2, 2, 2], "of ten rows six are kept"
+    assert run.fakes["knowledge_f1"].batches == [1, 1, 2, 2], "of ten rows six are kept"
     assert run(out=out).exit_code == 0
     assert run.fakes["knowledge_f1"].batches == [2, 2]
     assert (run.folder / out).read_bytes() == (run.folder / f"whole-{out}").read_bytes()
@@ -336,7 +336,7 @@ def test_a_model_that_is_trained_on_in_its_folder_is_another(run: Runner) -> Non
     assert "is complete already" in run(*options, names="scale").stderr
     retrain(model)
     assert "complete" not in run(*options, names="scale").stderr
-    assert run.fakes["scale"].batches == [3, 3, 3, 1]
+    assert run.fakes["scale"].batches == [1, 2, 3, 3, 1]
     run(*options, "--overwrite", names="scale", stop_at="r7")
     retrain(model)
     refused = run(*options, names="scale")
@@ -460,7 +460,7 @@ def test_standard_input_cannot_go_on(run: Runner) -> None:
     assert run("--overwrite", stdin=rows).exit_code == 0
     assert run.values() == list(VALUES.values())
     run(stdin=rows)
-    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]  # never "complete already"
+    assert run.fakes["knowledge_f1"].batches == [1, 2, 3, 3, 1]  # never "complete already"
 
 
 def _swap(parts: PartFiles) -> None:
@@ -487,7 +487,7 @@ def _edited(old: str, new: str) -> Callable[[PartFiles], None]:
     (_edited('"knowledge_f1": 0.4', '"knowledge_f1": 9.9'), [3, 3, 1]),
     (_edited('"knowledge_f1": 0.4', '"knowledge_f1": -5'), [3, 3, 1]),
     (_edited('"knowledge_f1": 0.4', '"knowledge_f1": 0.5'), [3, 3, 1]),
-    (_swap, [3, 3, 3, 1]),
+    (_swap, [1, 2, 3, 3, 1]),
 ])
 def test_a_damaged_part_is_scored_again(
     run: Runner, damage: Callable[[PartFiles], None], batches: list[int]
@@ -623,7 +623,7 @@ def test_several_files(run: Runner) -> None:
     CliRunner().invoke(main, command)
     run.fakes["knowledge_f1"].stop_at, run.fakes["knowledge_f1"].batches = None, []
     assert CliRunner().invoke(main, command).exit_code == 0
-    assert run.fakes["knowledge_f1"].batches == [1, 3, 3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [1, 1, 2, 3, 3, 1]
     files = [json.loads(line)["file"] for line in run.out.read_text().splitlines()]
     assert files == [str(run.rows)] * ROWS + [str(second)] * ROWS
 
@@ -686,7 +686,7 @@ def test_nothing_is_complete_without_its_output(run: Runner) -> None:
     run()
     run.out.unlink()
     assert run().exit_code == 0
-    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [1, 2, 3, 3, 1]
     assert run.values() == list(VALUES.values())
 
 
@@ -864,7 +864,7 @@ def test_who_comes_when_another_has_just_finished(
     late = JobRun(given)
     monkeypatch.setattr("q2_metric.engine.run.open_parts", finished_meanwhile)
     [found] = late.run(str(run.out))
-    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1], "only by one of them"
+    assert run.fakes["knowledge_f1"].batches == [1, 2, 3, 3, 1], "only by one of them"
     assert (found.rows, found.systems[0].n) == (ROWS, ROWS)
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -186,11 +187,47 @@ def test_an_output_that_is_written_in_place_is_found_out(
 # --- other ends --------------------------------------------------------------------------
 
 
-def command(folder: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    """The command itself, over 12 blocks."""
+def command(
+    folder: Path, out: Path, how: list[str] = OVERLAP, limit: tuple[int, int] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command itself, with a limit of the operating system (its number and value)."""
     return subprocess.run(
-        [sys.executable, "-m", "q2_metric", *arguments(folder, out, OVERLAP)],
-        capture_output=True, text=True, check=False, timeout=300)
+        [sys.executable, "-m", "q2_metric", *arguments(folder, out, how)],
+        capture_output=True, text=True, check=False, timeout=600,
+        preexec_fn=None if limit is None else lambda: resource.setrlimit(limit[0], (limit[1],) * 2))
+
+
+def test_too_little_memory(tmp_path: Path) -> None:
+    """Whatever the memory does not suffice for: no row is to blame, and the run goes on later. (Few
+    rows: no number of faults tells that the model is broken.)"""
+    write_rows(tmp_path, 3)
+    whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    assert command(tmp_path, whole, NEURAL).returncode == 0
+    codes = []
+    for megabytes in (300, 380, 440, 640):
+        little = command(tmp_path, out, NEURAL, (resource.RLIMIT_AS, megabytes * 10**6))
+        codes.append(little.returncode)
+        if little.returncode == 0:  # it sufficed
+            break
+        # A library in C or Rust may end the process.
+        assert little.returncode == 3 or little.returncode < 0 or little.returncode > 100, (
+            megabytes, little.stderr)
+        assert not out.exists(), (megabytes, little.stderr)
+        assert "Traceback" not in little.stderr
+    assert codes.count(3) >= 2, codes
+    assert command(tmp_path, out, NEURAL).returncode == 0
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_too_few_open_files(folder: Path) -> None:
+    whole, out = folder / "whole.jsonl", folder / "out.jsonl"
+    assert command(folder, whole).returncode == 1
+    few = command(folder, out, limit=(resource.RLIMIT_NOFILE, 5))
+    assert few.returncode == 3
+    assert "Too many open files; allow more open files (ulimit -n)" in few.stderr
+    assert not out.exists()
+    assert command(folder, out).returncode == 1
+    assert out.read_bytes() == whole.read_bytes()
 
 
 def test_a_disk_that_is_full_midway(tmp_path: Path) -> None:

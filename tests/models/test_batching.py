@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from q2_metric.errors import InputError, ModelError
-from q2_metric.models.batching import Budget, in_batches, is_out_of_memory
+from q2_metric.errors import InputError, ModelError, is_out_of_memory
+from q2_metric.models.batching import Budget, in_batches
 
 LENGTHS = (3, 1, 7, 2, 7, 40, 12, 5)
 

@@ -9,13 +9,17 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from urllib.parse import urlencode
 
 import pytest
 from browsers import chromium
 
+from q2_metric.serve import server
 from q2_metric.serve.server import MOST_BYTES, Server
 
 SOURCES = ("The tower opened in 1889.\nIt is 330 metres tall. <img src=x onerror=alert(1)>\n"
@@ -154,10 +158,6 @@ def test_requests_are_bounded(served: Served) -> None:
     # The longest texts that are taken, in characters of nine bytes each, get through.
     status, page, _ = served.judge(answer="猫" * 20_001, sources="猫" * 200_000)
     assert (status, "20,001 characters" in page) == (400, True)
-    for length in ("-1", "1e3", "x", "²"):
-        status, _, _ = served.ask("POST", "/explanation",
-                                  headers={**FORM, "Content-Length": length})
-        assert status == 411
     status, _, _ = served.ask("POST", "/explanation", "{}", {"Content-Type": "application/json"})
     assert status == 415
     for body in (b"answer=%ff", "answer=ä".encode(), b"&".join([b"answer=a"] * 9)):
@@ -165,6 +165,74 @@ def test_requests_are_bounded(served: Served) -> None:
     assert served.ask("GET", "/../../etc/passwd")[0] == 404
     assert served.ask("POST", "/", "a", FORM)[0] == 404
     assert served.ask("PUT", "/")[0] == 501
+
+
+@pytest.mark.parametrize(("headers", "status"), [
+    (["Content-Length: " + "9" * 5_000], 413),
+    (["Content-Length: " + "9" * 60_000], 413),
+    ([f"Content-Length: {MOST_BYTES + 1}"], 413),
+    (["Content-Length: " + "0" * 5_000 + "11"], 400),  # 11 bytes: the answer alone
+    (["Content-Length:   11  "], 400),
+    ([], 411),
+    (["Transfer-Encoding: chunked"], 411),
+    (["Transfer-Encoding: chunked", "Content-Length: 11"], 411),
+    *(([f"Content-Length: {length}"], 400) for length in (
+        "", "-1", "+11", "1e3", "0x11", "1_1", "1 1", "11, 11", "11;", "x", "²", "١١")),
+    (["Content-Length: 11", "Content-Length: 11"], 400),
+    (["Content-Length: 11", "content-length: 12"], 400),
+])
+def test_a_length_that_is_none(served: Served, headers: list[str], status: int) -> None:
+    """The page says what is wrong, also to a client that sends its body before it reads."""
+    start = ["POST /explanation HTTP/1.1", f"Host: 127.0.0.1:{served.port}",
+             f"Content-Type: {FORM['Content-Type']}", *headers, "", "answer=Rome"]
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as client:
+        client.sendall("\r\n".join(start).encode())
+        with suppress(ConnectionError):
+            client.sendall(b"a" * 3 * MOST_BYTES)
+        reply = client.makefile("rb").read().decode()
+    assert reply.startswith(f"HTTP/1.0 {status} "), reply[:200]
+    assert "</html>" in reply
+    assert "Traceback" not in reply
+
+
+class NoExplainer:
+    def row(self, *_: str) -> None:
+        raise AssertionError("it is not asked")
+
+
+@pytest.mark.parametrize("begin", [
+    b"", b"POST /explan", b"POST /explanation HTTP/1.1\r\nX-",
+    b"POST /explanation HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: 1000\r\n\r\n"])
+def test_a_request_that_drips_is_ended(
+    monkeypatch: pytest.MonkeyPatch, begin: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A byte now and then does not keep a connection open (slowloris)."""
+    monkeypatch.setattr(server, "MOST_SECONDS", 1.0)
+    with Server("127.0.0.1", 0) as found:
+        found.explainer = NoExplainer()  # type: ignore[assignment]
+        thread = Thread(target=found.serve_forever)
+        thread.start()
+        port = found.server_address[1]
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=0.1) as client:
+                client.sendall(begin % port if b"%d" in begin else begin)
+                began, reply = time.monotonic(), b""
+                while time.monotonic() - began < 20:
+                    try:
+                        piece = client.recv(1000)
+                    except TimeoutError:
+                        client.sendall(b"a")
+                        continue
+                    if not piece:
+                        break
+                    reply += piece
+                took = time.monotonic() - began
+        finally:
+            found.shutdown()
+            thread.join()
+    assert 0.9 < took < 10
+    assert reply.partition(b" R")[0] == (b"HTTP/1.0 408" if b"%d" in begin else b"")
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_request_that_is_not_finished_holds_nobody_up(served: Served) -> None:

@@ -138,7 +138,8 @@ class _Bundled:
             self.budget,
             longest_first=False,
             too_large=lambda width: (
-                f"{self.name}: a single row of {width} tokens does not fit into memory"
+                f"{self.name}: a single row of {width} tokens does not fit into memory; free some, "
+                "or use a machine with more"
             ),
             at_once=self._at_once,
         )

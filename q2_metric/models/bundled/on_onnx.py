@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric import forks
-from q2_metric.errors import BrokenModel
-from q2_metric.models.batching import is_out_of_memory
+from q2_metric.errors import MachineFault, machine_fault
 from q2_metric.models.bundled import eight_bits
 from q2_metric.models.bundled.encoding import Batch, Forward
 from q2_metric.models.bundled.stored import (
@@ -67,7 +66,7 @@ def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
 
     The caller can load other models meanwhile (spaCy takes as long). The first batch waits until
     the network is loaded. If a file is damaged or memory runs out, running the first batch raises
-    :class:`BrokenModel`, and the next call of this function tries to load the network again.
+    :class:`MachineFault`, and the next call of this function tries to load the network again.
 
     Raises:
         ModelError: a file is missing.
@@ -101,9 +100,8 @@ class _InBackground:
             forward = opened.result()
         except Exception as error:
             forward_of.cache_clear()
-            why = "out of memory" if is_out_of_memory(error) else error
-            raise BrokenModel(
-                f"the bundled {self._prefix} network cannot be opened: {why}") from error
+            raise MachineFault(f"the bundled {self._prefix} network cannot be opened: "
+                               f"{machine_fault(error) or error}") from error
         return forward(batch)
 
 
@@ -149,7 +147,7 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
         names.append(name)
         values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # errors are raised, and need not be printed too
     options.intra_op_num_threads = threads
     # Batches differ in shape, and a memory arena would keep the largest buffers for ever.
     options.enable_cpu_mem_arena = False

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.errors import MissingExtra, ModelError
-from q2_metric.models.batching import is_out_of_memory
+from q2_metric.errors import ModelError, is_out_of_memory, not_imported
 from q2_metric.models.bundled.encoding import Batch, Forward
 from q2_metric.models.bundled.stored import VERSIONS, each_weight
 
@@ -57,7 +56,7 @@ def forward_of(prefix: str, device: str, dtype: str) -> Forward:
     try:
         import torch
     except ImportError as error:
-        raise MissingExtra(f"device {device!r} with the bundled models", "torch",
+        raise not_imported(error, f"device {device!r} with the bundled models", "torch",
                            "torch") from error
     from q2_metric.models.bundled.network import made
     from q2_metric.models.hub.loading import limit_threads

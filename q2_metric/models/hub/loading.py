@@ -17,8 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric import forks
-from q2_metric.errors import InputError, MissingExtra, ModelError
-from q2_metric.models.batching import is_out_of_memory
+from q2_metric.errors import (
+    InputError,
+    MissingExtra,
+    ModelError,
+    causes,
+    is_out_of_memory,
+    not_imported,
+)
 from q2_metric.models.hub.names import (
     CONFIG,
     EXTRA,
@@ -81,7 +87,7 @@ def require(feature: str) -> None:
             with forks.held_off():
                 __import__(package)
         except ImportError as error:
-            raise MissingExtra(feature, package, EXTRA) from error
+            raise not_imported(error, feature, package, EXTRA) from error
     there = str(sys.modules["transformers"].__version__)
     if tuple(int(part) for part in re.findall(r"\d+", there)[:2]) < OLDEST:
         raise ModelError(f"transformers {there} gives wrong scores with a Flan-T5: "
@@ -302,28 +308,25 @@ def _errors_about(name: str) -> Iterator[None]:
     with one clear line."""
     try:
         yield
-    except ImportError as error:
-        package = getattr(error, "name", None) or _package_named_in(str(error))
-        raise MissingExtra(f"the model {name!r}", package, EXTRA) from error
     except Exception as error:
+        if isinstance(error, ImportError) and (package := _package_named_in(error)):
+            raise MissingExtra(f"the model {name!r}", package, EXTRA) from error
         # transformers, huggingface_hub, httpx and safetensors each have error classes of their own.
         raise ModelError(f"{name}: {_reason(name, error)}") from error
 
 
-def _package_named_in(message: str) -> str:
+def _package_named_in(error: ImportError) -> str | None:
+    """The package that is not installed. ``None`` if a package is installed but broken."""
     known = ("sentencepiece", "protobuf", "tiktoken")
-    return next((package for package in known if package in message.lower()), "transformers")
+    named = next((package for package in known if package in str(error).lower()), None)
+    return error.name if isinstance(error, ModuleNotFoundError) else named
 
 
 def _reason(name: str, error: BaseException) -> str:
     """One line for the error message: why the model ``name`` could not be loaded, and what to do.
     """
-    chain: list[BaseException] = []
-    link: BaseException | None = error
-    while link is not None and link not in chain:
-        chain.append(link)
-        link = link.__cause__ or link.__context__
-    if any(isinstance(item, Exception) and is_out_of_memory(item) for item in chain):
+    chain = list(causes(error))
+    if is_out_of_memory(error):
         return ("does not fit into memory: use --dtype bfloat16 (half of it), another device, or a "
                 "smaller preset (paper-small, bundled)")
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")

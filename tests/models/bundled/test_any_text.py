@@ -17,7 +17,7 @@ import pytest
 
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
-from q2_metric.errors import BrokenModel, ModelError
+from q2_metric.errors import MachineFault, ModelError
 from q2_metric.metrics import load_metrics
 from q2_metric.models.bundled import on_onnx, runtimes, stored
 from q2_metric.scoring import score_rows, score_with
@@ -161,7 +161,7 @@ def test_a_network_that_cannot_be_opened_is_no_fault_of_a_row(
         on_onnx.forward_of.cache_clear()
         patch.setattr(on_onnx, "open_network", no_memory)
         (scale,) = load_metrics(["scale"], "bundled-small")
-        with pytest.raises(BrokenModel, match="entailment network cannot be opened: out of"):
+        with pytest.raises(MachineFault, match="entailment network cannot be opened: out of"):
             score_rows([scale], ONE, on_fault=lambda *_: None)
     (scale,) = load_metrics(["scale"], "bundled-small")
     assert scale.score(ONE)[0].value is not None

@@ -16,8 +16,7 @@ import numpy as np
 import torch
 from local_models import ENCODERS, encoder, t5
 
-from q2_metric.errors import InputError, ModelError
-from q2_metric.models.batching import is_out_of_memory
+from q2_metric.errors import InputError, ModelError, is_out_of_memory
 from q2_metric.models.hub import batches as torch_batches
 from q2_metric.models.hub.batches import Batches, Row, pad
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
