@@ -89,8 +89,9 @@ class Search:
             best = tree_search(tree.sizes, judge, tree.branches, tree.limit)
         else:
             # Without a choice among several sentences by their verdicts, no model is asked.
-            best = search_each([0 if len(places) == 1 or one.verdict == "not found" else len(places)
-                                for one, places in zip(self.judged, self.units, strict=True)], judge)
+            sizes = [0 if len(places) == 1 or one.verdict == "not found" else len(places)
+                     for one, places in zip(self.judged, self.units, strict=True)]
+            best = search_each(sizes, judge)
             best = [self._deciding(n, seen, index or 0) if self.units[n] else None
                     for n, index in enumerate(best)]
         return [None if index is None else self.units[n][index] for n, index in enumerate(best)]

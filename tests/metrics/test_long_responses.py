@@ -7,7 +7,7 @@ time of everything else is measured.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -28,10 +28,12 @@ KNOWLEDGE = ("Anna from Graz sold the lamp for 33 euros in 1917, and it was 12 c
              "Oslo sold the chair for 46 euros. Their shop in Vienna opened in 1962.")
 
 _SHAPES: dict[str, Callable[[int, str, str], str]] = {
-    "a table": lambda i, name, town: f"| {name} {i} | {town} | {i % 97} euros | {1900 + i % 99} |\n",
+    "a table":
+        lambda i, name, town: f"| {name} {i} | {town} | {i % 97} euros | {1900 + i % 99} |\n",
     "key: value": lambda i, name, town: f"Price of lamp {i} in {town}: {i % 97} euros\n",
     "a list of names": lambda i, name, town: f"- {name} {town}\n",
-    "a list in a list": lambda i, name, town: f"{'  ' * (i % 30)}- lamp {i} of {name} from {town}\n",
+    "a list in a list":
+        lambda i, name, town: f"{'  ' * (i % 30)}- lamp {i} of {name} from {town}\n",
     "sentences": lambda i, name, town: f"{name} sold lamp {i} in {town} for {i % 97} euros. ",
 }
 _serial = count()
@@ -48,7 +50,7 @@ def response(shape: str, size: int) -> str:
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The tokens that the networks read. The networks themselves are replaced by a formula."""
     tokens: list[int] = []
 
@@ -62,7 +64,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         return found
 
     monkeypatch.setattr(_Bundled, "_logits", logits)
-    yield tokens
+    return tokens
 
 
 @pytest.mark.slow
@@ -73,7 +75,8 @@ def test_time_grows_with_the_response(shape: str, read: list[int]) -> None:
     def measured(size: int) -> tuple[int, float]:
         read.clear()
         started = time.process_time()
-        [scores] = scoring.score(metrics, [Example(response(shape, size), KNOWLEDGE)], evidence=True)
+        asked = [Example(response(shape, size), KNOWLEDGE)]
+        [scores] = scoring.score(metrics, asked, evidence=True)
         assert len(scores["scale"].evidence) > size / 100
         return sum(read), time.process_time() - started
 
