@@ -50,7 +50,8 @@ UNITS = (
     "<a ", "<a b=c ", "</a>", "<!--", "<think>", "</think>", "<think", "<think>a</think> ", "**a ",
     "_a ", "`a ", "[a](", "[1,", "It is red [1]. ", "&amp;", "www.", "a@", "://", "<3",
     "so ", "yes, ", "i know that ", "it is not said in the text ", "is not said in ", "and ",
-    "one ", "hundred ", "million ", "5 km ", "$5 ", "10% ", "3 May 1999 ", "in 1999 ", "at 5 pm ",
+    "aB", "ab ", "a-1", "one ", "hundred ", "million ", "5 km ", "$5 ", "10% ",
+    "3 May 1999 ", "in 1999 ", "at 5 pm ",
     "It cost 5 euros in 1999. ", "Anna Adler, ", "5 of 6 ", "from 5 to 6 ", "a is bigger than b, ",
     "The price of a is 5.\n", '{"a": ', '"a": 1, ', "half a ", "1 . 5 ", "1,000", "1 000 ",
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from q2_metric.text.claims import has_claim
@@ -75,16 +73,3 @@ def test_thoughts_are_no_part_of_the_answer(text: str, answer: str) -> None:
     assert found.strip() == answer
     assert found.index(answer or " ") == (text.index(answer) if answer in text and answer else 0)
     assert has_claim(found) == bool(answer)
-
-
-@pytest.mark.parametrize("part", [
-    "<think>", "</think>", "<think", "<think>a</think> ", "**a ", "_a ", "<!--", "<a ", "[a](",
-    "<a b=c ", "`a ", "[1,"])
-def test_time_grows_with_the_length(part: str) -> None:
-    def seconds(times: int) -> float:
-        started = time.process_time()
-        unmarked(part * times)
-        return time.process_time() - started
-
-    # Were it the square of the length, eight times the text would take 64 times as long.
-    assert seconds(16_000) < 30 * max(seconds(2_000), 0.002)
