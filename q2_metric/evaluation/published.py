@@ -1,9 +1,8 @@
-"""Results that the papers report for their own models, for comparison with ours.
+"""Results that the papers report for their own models, in [0, 1], by our names of metrics.
 
 Q2 is Honovich et al., EMNLP 2021; SCALE is Lattimer et al., EMNLP 2023; TRUE is Honovich et al.,
-NAACL 2022. The keys are the names of metrics in this package. Shares and AUCs are in [0, 1]. The
-figures of tables 2, 5, 6, 10 and 11 of Q2 were copied from summaries of the paper, not from the
-paper.
+NAACL 2022. The figures of tables 2, 5, 6, 10 and 11 of Q2 were copied from summaries of the paper,
+not from the paper.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ WOW_SYSTEM_LEVEL: Mapping[str, float] = {
     "bertscore": 0.8467,
     "knowledge_bleu": 0.3051,
 }
-"""Mean Spearman correlation between the score and the quality of simulated systems (Q2, table 4).
-"""
+"""Mean Spearman correlation of score and quality of simulated systems (Q2, table 4)."""
 
 WOW_AUC: Mapping[str, float] = {
     "q2": 0.809, "scale": 0.843, "bertscore": 0.664, "knowledge_f1": 0.659,
@@ -36,23 +34,20 @@ WOW_MEANS: Mapping[tuple[str, str], tuple[float, float | None, float | None]] = 
     ("memnet", "inconsistent"): (0.135, None, 0.6204),
     ("memnet", "random"): (0.448, None, None),
 }
-"""For each system, and for its consistent, inconsistent or randomly chosen responses: the mean
-scores by Q² and by Q² without NLI, and the share of unanswerable questions (Q2, table 2)."""
+"""Mean scores by Q² and by Q² without NLI, and share of unanswerable questions (Q2, table 2)."""
 
 WOW_RANDOM_KNOWLEDGE: Mapping[str, tuple[float, float]] = {
     "same dialogue": (0.02, 0.9102),
     "other dialogue": (0.0, 0.9961),
 }
-"""Mean score by Q² and share of unanswerable questions, if responses are scored against the
-knowledge of another turn (Q2, table 10)."""
+"""Mean score by Q² and share of unanswerable questions (Q2, table 10)."""
 
 WOW_LENGTH: Mapping[str, tuple[float, float]] = {
     "consistent": (69.49, 15.13),
     "inconsistent": (70.84, 15.79),
     "random": (69.44, 15.86),
 }
-"""Mean number of characters and of tokens in dodecaDialogue's responses, by class (Q2, table 11).
-"""
+"""Mean number of characters and tokens in dodecaDialogue's responses (Q2, table 11)."""
 
 _SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact",
          "paws", "fever", "vitc")
@@ -71,8 +66,7 @@ TRUE_AUC: Mapping[str, Mapping[str, float]] = {
 """ROC-AUC by metric and data set of TRUE (TRUE paper; SCALE with Flan-T5-large)."""
 
 ECE: Mapping[str, float] = {"scale": 0.108}
-"""Mean expected calibration error over the sets of TRUE, with scores mapped linearly to [0, 1]
-(SCALE with Flan-T5-large)."""
+"""Mean over the sets of TRUE, with scores mapped linearly to [0, 1] (SCALE with Flan-T5-large)."""
 
 DNLI_ACCURACY: Mapping[str, float] = {"q2": 0.7449, "nli": 0.6742}
 """Accuracy on the gold part of Dialogue NLI's test set (Q2, table 6; threshold 0.1 for Q²)."""
@@ -86,5 +80,4 @@ USR_CORRELATION: Mapping[str, tuple[float, float | None]] = {
 """Spearman and Pearson correlation with people's rating "Uses Knowledge" (Q2, table 5)."""
 
 EVIDENCE_RECALL: Mapping[str, float] = {"scale": 0.471}
-"""How often a search finds a supporting utterance (recall at 1) on ScreenEval (SCALE with
-Flan-T5-XL)."""
+"""Recall at 1 of a supporting utterance on ScreenEval (SCALE with Flan-T5-XL)."""
