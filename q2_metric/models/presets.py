@@ -125,7 +125,7 @@ SMALL = Stage("bundled", networks=("entailment",))
 """The package's small entailment network."""
 _SCALE = {"chunk_size": 200, "unit": "claim", "support": "consistent", "chat": "skip",
           "top_chunks": 3, "branches": 64, "markup": "skip",
-          "values": "value", "context": "check"}
+          "values": "value"}
 """SCALE's settings for the package's models, which read a chunk of 200 tokens and a sentence in one
 window. If two networks judge, they judge only the chunk that the smaller network chooses."""
 _BUNDLED = Preset(
