@@ -16,8 +16,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 Label = Literal["entailment", "neutral", "contradiction"]
 
 How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
-"""How two answers were compared (Q², section 2.3). "contradicted": the knowledge has another value,
-denies the claim or leaves it open."""
+"""How the answers of response and knowledge were compared (Q², section 2.3). "contradicted" means
+that the knowledge has another value."""
 
 Reason = Literal["no_claim", "empty", "no_knowledge", "fault"]
 """Why a response has no score: "empty" means a blank response, "fault" an error in the metric."""
@@ -188,7 +188,7 @@ class Judgement:
     questions: tuple[Comparison, ...] = ()
     cites: tuple[str, ...] = ()
     citation: Citation | None = None
-    rule: Literal["values", "stance"] | None = None
+    rule: Literal["values"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,21 +334,6 @@ class ClaimFinder(Protocol):
 class PersonalFilter(Protocol):
     def personal(self, questions: Sequence[str]) -> list[bool]:
         """True for each question whose subject is "I", "you" or something of theirs ("my dog")."""
-        ...
-
-
-@runtime_checkable
-class Stances(Protocol):
-    """Recognises sentences of the knowledge that state a claim, deny it or leave it open."""
-
-    name: str
-
-    def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """True for each (claim, sentence) whose sentence denies the claim or leaves it open."""
-        ...
-
-    def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """True for each (claim, sentence) whose sentence states the claim."""
         ...
 
 

@@ -95,8 +95,7 @@ def search(
     for block in scale.missing(keys, examples, lines, progress):
         metric = cast(Scale, scale.metric)
         settings = replace(metric.settings, unit="sentence")  # the sentence counts as one claim
-        own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser,
-                    stances=metric.stances)
+        own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser)
         scores = own.score(list(block.values()), evidence=True)
         lines.update(zip(block, map(_line, scores), strict=True))
     return [lines[key] for key in keys]

@@ -97,7 +97,7 @@ _BOTH = Stage("bundled", networks=("entailment", "wide"))
 SMALL = Stage("bundled", networks=("entailment",))
 _SCALE = {"chunk_size": 200, "unit": "claim", "support": "consistent", "chat": "skip",
           "top_chunks": 3, "branches": 64, "markup": "skip",
-          "values": "value", "context": "check"}
+          "values": "value"}
 """For the package's models, which read a chunk of 200 tokens and a sentence in one window."""
 _BUNDLED = Preset(
     name="bundled",

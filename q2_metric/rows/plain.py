@@ -32,7 +32,7 @@ PARTS = {
     "numbers": "share of numbers found in the knowledge",
     "phrases": "share of phrases found in the knowledge",
     "questions": "agreement of the answers to Q²'s questions",
-    "rules": "limit set by rules on numbers and denials",
+    "rules": "limit set by rules on numbers",
 }
 """By input of the groundedness score."""
 
