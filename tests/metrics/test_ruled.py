@@ -80,7 +80,7 @@ COST = "The library cost 21 million euros, of which the city paid two thirds."
     ("It has 25,000 shops.", "It has 23,768 shops.", False),
     ("It earned $53,193,914.", "It earned £53,193,914.", None),
     ("It earned $120.", "It earned £120.", False),
-    ("It appears in 2.580 papers.", "It appears in 2,580 papers.", None),
+    ("It is in about 2.580 papers.", "It is in 2,580 papers.", None),
     ("It sold over 10 million albums.", "Its first two albums sold 10 million copies.", None),
     ("The war lasted for 20 years.", "The festival began in 1990 and ended in 2010.", None),
     ("It was 120 euros for the murder.", "A cabin costs 120 euros.", None),

@@ -104,14 +104,12 @@ def _rounded(claimed: Value, known: Value) -> bool | None:
     ``None`` if it is rounded in the wrong direction ("23,000" for 23,768), or if a comma may have
     become a point ("2.580" for 2,580). The two values differ.
     """
-    rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
-    if not rounds or claimed.low != claimed.high:
-        return False
     value, exact, step = claimed.low, known.low, claimed.step
-    if not step:
-        return False
     if math.isclose(step, 0.001) and math.isclose(value * 1000, exact):
         return None
+    rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
+    if not rounds or not step or claimed.low != claimed.high:
+        return False
     while value and step < abs(value) and math.isclose(value / (step * 10) % 1, 0, abs_tol=1e-9):
         step *= 10  # trailing zeros do not show precision
     if known.low != known.high or not value:
