@@ -26,6 +26,16 @@ _HEDGES = frozenset(
     "us american people".split())
 """Words that may stand beside a value and do not say what the value measures or counts."""
 _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
+_COMPUTED = re.compile(
+    r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable|more|less|fewer|than"
+    r"|total|together|altogether|combined|average|mean|another|other|left|missing)\b|n['’]t\b",
+    re.IGNORECASE)
+"""Matches words with which a claim denies something or states a value that must be computed."""
+_MOST_VALUES = 2
+"""Maximum number of values of a sentence that can contradict a claim. In a sentence with more
+values, it is often unclear which of them is meant."""
+_LARGE = 1000
+"""From this number on, equal numbers are taken for the same number, whatever they count."""
 
 
 def compare_values(claimed: Value, known: Value) -> bool | None:
@@ -49,7 +59,7 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
     if one.kind == "code":
         return one.unit == other.unit
     if one.unit and other.unit and one.unit != other.unit and one.kind == "money":
-        return None if "KRONE" in (one.unit, other.unit) else False
+        return None if "KRONE" in (one.unit, other.unit) or _is_long(one, other) else False
     if one.kind == "weekday":
         return _weekdays(one, other)
     slack = _SLACK if one.kind == "quantity" and one.step != other.step else _PAPER
@@ -71,6 +81,12 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
     return _rounded(one, other)
 
 
+def _is_long(claimed: Value, known: Value) -> bool:
+    """Whether two amounts are one number with five or more digits that are not trailing zeros. Then
+    a program may have changed the currency sign: "$53,193,914" for "£53,193,914"."""
+    return claimed.low == known.low and len(f"{known.low:.0f}".rstrip("0")) >= 5
+
+
 def _weekdays(claimed: Value, known: Value) -> bool | None:
     """Whether the claimed days of the week are among the known days.
 
@@ -84,23 +100,26 @@ def _weekdays(claimed: Value, known: Value) -> bool | None:
 def _rounded(claimed: Value, known: Value) -> bool | None:
     """Whether the claimed value is the known value rounded: "42 km" for 41.9 km.
 
-    ``None`` if it is rounded to a single digit ("40 km"), which is too coarse to decide. The two
-    values differ.
+    ``None`` if it is rounded to a single digit ("40 km"), which is too coarse to decide. Also
+    ``None`` if it is rounded in the wrong direction ("23,000" for 23,768), or if a comma may have
+    become a point ("2.580" for 2,580). The two values differ.
     """
-    rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
-    if not rounds or claimed.low != claimed.high:
-        return False
     value, exact, step = claimed.low, known.low, claimed.step
-    if not step:
+    if math.isclose(step, 0.001) and math.isclose(value * 1000, exact):
+        return None
+    rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
+    if not rounds or not step or claimed.low != claimed.high:
         return False
     while value and step < abs(value) and math.isclose(value / (step * 10) % 1, 0, abs_tol=1e-9):
         step *= 10  # trailing zeros do not show precision
-    if known.low != known.high or not value or abs(value - exact) > step / 2 * (1 + _PAPER):
+    if known.low != known.high or not value:
         return False
-    digits = math.log10(abs(value) / step)
     if known.step >= step - _PAPER * step and claimed.kind != "share":
         return False  # the known value has no more digits
-    return True if digits >= 1 else None
+    coarse = math.log10(abs(value) / step) < 1
+    if abs(value - exact) > step / 2 * (1 + _PAPER):
+        return False if coarse or abs(value - exact) >= step else None
+    return None if coarse else True
 
 
 def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
@@ -260,13 +279,18 @@ def has_wrong_value(claim: str, passage: str, knowledge: str = "") -> bool:
     A value counts only if it is clear which value of the passage it must agree with. Claim and
     passage must each have one value of this kind for the same counted thing, and the two must
     disagree. In addition, the claimed value must not occur anywhere in the passage or in the
-    ``knowledge`` that contains the passage.
+    ``knowledge`` that contains the passage. Nothing is contradicted if the claim has a negation or
+    a word such as "more" or "total", if the passage has more than two values, or if it has a share
+    and another value: "the city paid two thirds of the 21 million euros".
 
     >>> has_wrong_value("The trail is 24 km long.", "The trail is 41.9 km long.")
     True
     """
     own, known = ([value for value in values_in(text) if value.kind != "ordinal"]
                   for text in (claim, passage))
+    if (_COMPUTED.search(claim) or len(known) > _MOST_VALUES
+            or (len(known) > 1 and any(value.kind == "share" for value in known))):
+        return False
     for value in own:
         others = [other for other in known if may_be_meant(value, other)
                   and of_one_thing(claim, value, passage, other)]
@@ -285,7 +309,8 @@ def _elsewhere(claim: str, value: Value, text: str) -> bool:
 
     If the text says what the value counts ("60 cars"), the claim must count the same thing.
     """
-    counted = _counted(claim, value) if value.kind == "number" else set()
+    small = value.kind == "number" and value.low < _LARGE
+    counted = _counted(claim, value) if small else set()
     return any(
         compare_values(value, other)
         and (not counted or value.kind == other.kind)  # "14 rooms" is not "14 euros"
