@@ -320,18 +320,18 @@ def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
 
 
 @contextmanager
-def replacing(path: Path, folder: Path | None = None, *, public: bool = False) -> Iterator[Path]:
+def replacing(path: Path, *, alone: bool = False, public: bool = False) -> Iterator[Path]:
     """Yields a temporary path to write to, and moves the file to ``path`` when the block ends.
 
-    If the block fails, the file at ``path`` is unchanged. The temporary file has a random name and
-    is created without following links. If ``path`` is a link, the target of the link is replaced.
-    Only its owner can read and write a new file, because it may contain users' texts. An existing
-    file keeps its permissions.
+    If the block fails, the file at ``path`` is unchanged. The temporary file is in the same folder
+    and is created without following links. If ``path`` is a link, the target of the link is
+    replaced. Only its owner can read and write a new file, because it may contain users' texts. An
+    existing file keeps its permissions.
 
     Args:
         path: path of the file.
-        folder: folder of the temporary file, on the same disk as ``path``; the default is the
-            folder of ``path``.
+        alone: whether no other process writes to ``path`` now. The name of the temporary file is
+            then always the same, and a temporary file that a killed process left is removed.
         public: if true, a new file gets the usual permissions (umask). Use it only for files
             without users' texts.
 
@@ -342,11 +342,12 @@ def replacing(path: Path, folder: Path | None = None, *, public: bool = False) -
     if _is_stream(path):
         raise InputError(f"{path}: cannot be written: it is not a regular file")
     place = _followed(path)
-    if folder is None or place != path:  # a link may lead to another disk
-        folder = place.parent
-    unfinished = folder / f".q2-{secrets.token_hex(8)}.tmp"
+    always = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]
+    unfinished = place.parent / f".q2-{always if alone else secrets.token_hex(8)}.tmp"
     mode = 0o666 if public else PRIVATE
     try:
+        if alone:
+            unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error

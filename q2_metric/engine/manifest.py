@@ -12,8 +12,8 @@ If the output is ``scores.jsonl``, its manifest is ``scores.jsonl.manifest.json`
     systems      for each input file, the values that "q2 score --json" shows
     output       SHA-256 of the output
 
-The manifest of a run that has not finished is in the folder ``scores.jsonl.parts``
-(``engine/parts.py``).
+The manifest of a run that has not finished is the first line of ``scores.jsonl.unfinished``
+(``engine/unfinished.py``).
 """
 
 from __future__ import annotations
@@ -174,19 +174,13 @@ def read_manifest(path: Path) -> Manifest | None:
     return manifest if isinstance(manifest, dict) else None
 
 
-def write_manifest(path: Path, fields: Manifest, folder: Path | None = None) -> None:
-    """Writes a manifest. An existing manifest is replaced.
-
-    Args:
-        path: path of the manifest.
-        fields: contents of the manifest.
-        folder: folder in which the file is written before it is moved to ``path``; ``None`` writes
-            it beside ``path``.
+def write_manifest(path: Path, fields: Manifest) -> None:
+    """Writes a manifest, or replaces it. No other process may write it at the same time.
 
     Raises:
         InputError: the manifest cannot be written.
     """
-    with replacing(path, folder) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
+    with replacing(path, alone=True) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
         json.dump(fields, file, indent=1, allow_nan=False)
 
 
