@@ -35,14 +35,12 @@ def prepared(
     """Loads the job's metrics once on the cluster, because the models are there.
 
     Returns:
-        The signatures (lines that record models and settings) by metric, and by metric everything
-        that determines its scores (``engine/identity.py``).
+        By metric, the signature and the identity (``engine/identity.py``).
 
     Args:
         job: files, metrics and settings.
         cluster: the cluster that will score the job.
-        warn: is called with one line if the cluster cannot use the cache, and with one line if no
-            machine of the cluster has enough GPUs.
+        warn: is called with one line if the cluster cannot use the cache or has too few GPUs.
 
     Raises:
         Q2Error: loading the metrics failed.
@@ -80,18 +78,16 @@ def prepared(
 def check_gpus(
     nodes: Sequence[Mapping[str, Any]], cluster: Cluster, warn: Callable[[str], None]
 ) -> None:
-    """Checks that at least one node has as many GPUs as an actor needs. Otherwise Ray would wait
-    for ever without a message.
+    """Checks that a node has as many GPUs as an actor needs. Otherwise Ray would wait for ever
+    without a message.
 
     Args:
         nodes: nodes of the cluster, as ``ray.nodes()`` returns them.
-        cluster: the requested cluster, with the number of GPUs per actor.
-        warn: is called with the problem if the cluster was already running. A larger node may still
-            join such a cluster, so no error is raised.
+        cluster: the requested cluster.
+        warn: is called if no node of a running cluster has enough; a larger one may still join.
 
     Raises:
-        ModelError: no node has enough GPUs, and the cluster was started by this process, so no node
-            will join.
+        ModelError: no node has enough GPUs, and this process started the cluster.
     """
     most = max((node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]), default=0)
     if most >= cluster.gpus:
@@ -158,8 +154,6 @@ def scored(
 
 
 def _source(ray: Any, job: Job, done: int) -> Any:
-    """A Ray data source that reads the job's files and yields the blocks after the first ``done``.
-    """
     import pyarrow as pa
 
     folder = os.getcwd()
@@ -193,14 +187,13 @@ def all_blocks(job: Job) -> Iterator[tuple[str, int, list[Row]]]:
 
 
 class _Attempts:
-    """Counts how often the scoring of each block was started. Without this count, a block that
-    kills its actor would be retried for ever."""
+    """Counts how often each block was started, as one that kills its actor must not be retried for
+    ever."""
 
     def __init__(self) -> None:
         self._begun: Counter[tuple[str, int]] = Counter()
 
     def begin(self, file: str, first: int) -> int:
-        """Records that the scoring of a block starts. Returns how often it was started so far."""
         self._begun[file, first] += 1
         return self._begun[file, first]
 

@@ -50,9 +50,6 @@ if TYPE_CHECKING:
 ERRORS_SHOWN = 5
 """Number of bad rows whose error is printed. Further bad rows are only counted."""
 
-# --- who is told -------------------------------------------------------------------------
-
-
 OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager["Spool"]]
 """Opens a report page. The page reads the given list of results only when it is closed, so results
 can be added to the list until then."""
