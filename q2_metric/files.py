@@ -232,12 +232,13 @@ def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
 
 
 @contextmanager
-def replacing(path: Path, folder: Path | None = None, *, public: bool = False) -> Iterator[Path]:
+def replacing(path: Path, *, alone: bool = False, public: bool = False) -> Iterator[Path]:
     """Yields a temporary path to write to, and moves the file to ``path`` when the block ends.
 
     If the block fails, the file at ``path`` is unchanged. If ``path`` is a link, its target is
     replaced. An existing file keeps its permissions; a new one is private unless ``public``,
-    because it may contain users' texts. ``folder``, for the temporary file, is on the same disk.
+    because it may contain users' texts. With ``alone``, no other process writes to ``path`` now:
+    the temporary file always has the same name, and one that a killed process left is removed.
 
     Raises:
         InputError: ``path`` is an open stream such as ``/dev/stdout``, or a link to nothing.
@@ -246,11 +247,12 @@ def replacing(path: Path, folder: Path | None = None, *, public: bool = False) -
     if _is_stream(path):
         raise InputError(f"{path}: cannot be written: it is not a regular file")
     place = _followed(path)
-    if folder is None or place != path:  # a link may lead to another disk
-        folder = place.parent
-    unfinished = folder / f".q2-{secrets.token_hex(8)}.tmp"
+    always = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]
+    unfinished = place.parent / f".q2-{always if alone else secrets.token_hex(8)}.tmp"
     mode = 0o666 if public else PRIVATE
     try:
+        if alone:
+            unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -56,17 +56,17 @@ if TYPE_CHECKING:
 
 def _beside(out: str) -> Iterable[str | PathLike[str]]:
     from q2_metric.engine.manifest import beside
-    from q2_metric.engine.parts import parts_folder
+    from q2_metric.engine.unfinished import unfinished_path
 
-    return beside(out), parts_folder(out)
+    return beside(out), unfinished_path(out)
 
 
 def _replaceable(out: str) -> None:
     """Checks before models are loaded."""
     from q2_metric.engine.manifest import check_replaceable
-    from q2_metric.engine.parts import left_over
+    from q2_metric.engine.unfinished import unfinished_path
 
-    if not left_over(out):  # otherwise the parts say which file may be replaced
+    if not unfinished_path(out).exists():  # otherwise it says which file may be replaced
         check_replaceable(out)
 
 
@@ -256,16 +256,16 @@ def score(**options: Any) -> None:
 
 def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
     """How to resume the run; ``None`` if nothing is kept, or if it would be interrupted again."""
-    from q2_metric.engine.parts import parts_folder
+    from q2_metric.engine.unfinished import unfinished_path
 
     words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
         str(error) if isinstance(error, ModelError) else machine_fault(error), COULD_NOT)
-    kept = out is not None and parts_folder(out).exists()
+    kept = out is not None and unfinished_path(out).exists()
     if words is None or isinstance(error, InputError) or not kept:
         return None
     same = "the same command without --overwrite" if overwriting() else "the same command"
-    return OneLineError(f"{words}; {out}.parts keeps what is finished: {same} resumes from there",
-                        code)
+    return OneLineError(f"{words}; {out}.unfinished keeps what is finished: {same} resumes from "
+                        "there", code)
 
 
 def _below(results: Sequence[FileResult], thresholds: Mapping[str, float]) -> Iterator[str]:
@@ -342,16 +342,11 @@ def _job(options: Mapping[str, Any]) -> Job:
 
 def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
     """Checks that the outputs can be written. Returns a function that opens the page."""
-    from q2_metric.engine.parts import parts_folder
-    from q2_metric.files import check_place, within
+    from q2_metric.files import check_place
     from q2_metric.rows.writers import check_output
 
     if out is not None:
         check_output(out, job.files)
-        for path in [*job.files, *([report] if report else [])]:
-            if within(path, parts_folder(out)):
-                raise InputError(f"{path}: is in the folder in which --out keeps finished blocks; "
-                                 "choose another path")
     if report is None:
         return None
     from q2_metric.report.page import open_page

@@ -171,9 +171,8 @@ class WaitingJob(Job):
 def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
     """Measures the wall-clock seconds in which several numbers of Ray actors score ``blocks``
     blocks. The time to start the actors is not included."""
-    from q2_metric.engine.cluster import fill
+    from q2_metric.engine.cluster import scored
     from q2_metric.engine.connection import Cluster, connect
-    from q2_metric.engine.parts import PartFiles
 
     seconds = []
     for size in sizes:
@@ -183,11 +182,8 @@ def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
             path = Path(folder) / "rows.jsonl"
             row = json.dumps({"response": "r", "knowledge": "k"}) + "\n"
             path.write_text(row * blocks * 256)
-            (Path(folder) / "parts").mkdir()
-            arrived: list[float] = []
             job = WaitingJob((str(path),), Columns(), ("knowledge_f1",))
-            fill(job, PartFiles(Path(folder) / "parts"), cluster,
-                 lambda _rows, to=arrived: to.append(time.monotonic()))  # type: ignore[misc]
+            arrived = [time.monotonic() for _ in scored(job, cluster, 0)]
         # The time runs from the first block of each actor to the last block of all actors.
         seconds.append((arrived[-1] - arrived[size - 1]) * blocks / (blocks - size))
         ray.shutdown()
