@@ -5,7 +5,7 @@
     statistics/     every statistic, on plain arrays
     scores.py       columns of scores over the rows of a data set: ours (cached) or from a file
     wow/ true.py dnli.py usr.py evidence.py dev.py   one experiment each: rows, scores -> Report
-    published.py    results from the papers, shown beside ours
+    published.py papers/   the figures of the papers' tables, shown beside ours
     detection.py    the tables and curves that several experiments use
     tables.py       Report and Table
     files.py markdown.py figures.py drawings.py   write a Report as JSON, CSV, markdown, figures

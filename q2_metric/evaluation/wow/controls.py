@@ -1,4 +1,4 @@
-"""Control experiments of the Q² paper (appendices C and D).
+"""Control experiments of the Q² paper (arXiv v1, appendix B).
 
 The first experiment scores responses against the knowledge of another turn. The second measures how
 well the length of a response alone separates consistent from inconsistent responses.
@@ -26,7 +26,7 @@ def random_knowledge(
     columns: ScoreColumns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
 ) -> Table:
     """A table of the mean scores of consistent responses that are scored against the knowledge of
-    other turns (Q², table 10).
+    other turns (Q², arXiv v1, table 8).
 
     Args:
         columns: the metrics.
@@ -49,7 +49,8 @@ def random_knowledge(
             for column in scores.values()
         ]
         _, share, coverage = asked(scores)
-        theirs = published.WOW_RANDOM_KNOWLEDGE.get(kind, (None, None))
+        theirs = [published.value("q2-v1", 8, "q2_no_nli", data=kind, measure=measure)
+                  for measure in ("mean", "unanswerable")]
         lines.append((kind, len(examples), share, coverage, *means, *theirs))
     return Table(
         "random_knowledge",
@@ -58,7 +59,7 @@ def random_knowledge(
             Column("knowledge of", "text"), Column("n", "count"),
             Column("unanswerable", "percent"), Column("coverage", "percent"),
             *(Column(title(name)) for name in names),
-            Column("published: Q²"), Column("published: unanswerable", "percent"),
+            Column("arXiv v1: Q² without NLI"), Column("arXiv v1: unanswerable", "percent"),
         ),
         tuple(lines),
         "The consistent selected responses, scored with their own knowledge, with that of another "
@@ -113,7 +114,7 @@ def _dialogue(example: Example) -> str:
 
 def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table:
     """A table of the mean length of each system's consistent, inconsistent and randomly chosen
-    responses (Q², table 11).
+    responses (Q², arXiv v1, table 9).
 
     Its note has the ROC-AUC of length alone. ``annotated`` are all annotated responses, and
     ``selected`` those that the paper selected.
@@ -127,7 +128,8 @@ def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table
             "random": [annotated[i].example.response for i in sample(annotated, system)],
         }
         for kind, group in groups.items():
-            theirs = published.WOW_LENGTH[kind] if system == "dodeca" else (None, None)
+            theirs = [published.value("q2-v1", 9, "", data=f"{system} {kind}", measure=measure)
+                      for measure in ("characters", "tokens")]
             lines.append((SYSTEM_NAMES[system], kind, mean([len(text) for text in group]),
                           mean([len(text.split()) for text in group]), *theirs))
     truth, texts = truths(selected), [row.example.response for row in selected]
@@ -138,7 +140,7 @@ def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table
         "Control: length of the responses",
         (
             Column("system", "text"), Column("responses are", "text"), Column("characters"),
-            Column("tokens"), Column("published: characters"), Column("published: tokens"),
+            Column("tokens"), Column("arXiv v1: characters"), Column("arXiv v1: tokens"),
         ),
         tuple(lines),
         f"If length is the score, ROC-AUC × 100 on the selected responses is "
