@@ -176,21 +176,6 @@ class FakePersonal:
         return [not {"i", "you", "my", "your"}.isdisjoint(_words(q)) for q in questions]
 
 
-class FakeStances:
-    """Opposed are the pairs of the set."""
-
-    name = "fake-stances"
-
-    def __init__(self, pairs: set[tuple[str, str]] | None = None) -> None:
-        self.pairs = pairs or set()
-
-    def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        return [pair in self.pairs for pair in pairs]
-
-    def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        return [False] * len(pairs)
-
-
 class FakeResolver:
     """Resolves the last turn by a table of replaced words."""
 

@@ -1,8 +1,7 @@
-"""Evaluates evidence: does SCALE's tree search find an utterance that supports a sentence?
+"""Evaluates evidence on ScreenEval: does SCALE's tree search find a supporting utterance?
 
-The data set is ScreenEval, as in the SCALE paper. The search runs for each sentence that its
-dialogue supports, and ends at one utterance. The result is correct if people marked that utterance
-as support for the sentence.
+The search runs for each supported sentence. It is correct if it ends at an utterance that people
+marked as support.
 """
 
 from __future__ import annotations
@@ -30,11 +29,10 @@ UNITS = "utterance"
 
 
 class Utterances:
-    """A splitter that replaces SCALE's sentence splitter. It splits dialogues at newlines, so that
-    SCALE searches for an utterance instead of a sentence."""
+    """A splitter at newlines, so that SCALE searches for an utterance instead of a sentence."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """The character range (start, end) of each non-empty line of each text."""
+        """The characters [start, end) of each non-empty line of each text."""
         return [[match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
                 for text in texts]
 
@@ -47,18 +45,9 @@ def experiment(
     branches: int = ScaleSettings().branches,
     bar: Bar = silent,
 ) -> Report:
-    """Measures how often the search finds a supporting utterance (recall at 1), and the metrics'
-    ROC-AUC.
+    """Measures the search's recall at 1, and the metrics' ROC-AUC if there are both classes.
 
-    ROC-AUC needs both supported and unsupported sentences. Otherwise it is left out.
-
-    Args:
-        scale: the metric whose backbone and settings are used for the search.
-        columns: the metrics whose ROC-AUC is measured.
-        rows: sentences with their dialogues.
-        branches: number of branches of the tree search with which ``scale`` was created. It is
-            written into the signature.
-        bar: opens a progress bar for the searches.
+    ``branches`` is the setting of ``scale``, for the signature.
 
     Raises:
         InputError: no supported sentence has a marked utterance.
@@ -103,16 +92,14 @@ def experiment(
 def search(
     scale: MetricSource, examples: Sequence[Example], progress: Progress
 ) -> list[int | None]:
-    """For each example, the number (from 0) of the line of its knowledge at which SCALE's tree
-    search ends; ``None`` if nothing was searched. Results are cached."""
+    """The line, from 0, at which each search ends; ``None`` if nothing was searched."""
 
     keys = scale.keys(f"evidence by {UNITS}", examples)
     lines = dict[str, int | None]()
     for block in scale.missing(keys, examples, lines, progress):
         metric = cast(Scale, scale.metric)
         settings = replace(metric.settings, unit="sentence")  # the sentence counts as one claim
-        own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser,
-                    stances=metric.stances)
+        own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser)
         scores = own.score(list(block.values()), evidence=True)
         lines.update(zip(block, map(_line, scores), strict=True))
     return [lines[key] for key in keys]

@@ -1,8 +1,4 @@
-"""Evaluates metrics on TRUE: do scores separate consistent from inconsistent texts?
-
-TRUE (Honovich et al., NAACL 2022) is a collection of data sets. A file can be given as a further
-set: a .csv with the columns ``grounding``, ``generated_text`` and ``label`` (1 = consistent).
-"""
+"""Evaluates metrics on TRUE (Honovich et al., NAACL 2022), a collection of data sets."""
 
 from __future__ import annotations
 
@@ -31,17 +27,13 @@ from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
-"""The data sets of TRUE that can be given by name."""
 
 SAME_SET = {"dialfact_a": "dialfact"}
-"""Data sets that are a part of a published set, mapped to that set. The published result of the
-whole set is shown beside ours on the part."""
+"""Sets that are a part of a published set, whose result is shown beside ours on the part."""
 
 
 def sets_here() -> list[str]:
-    """The names of those sets in :data:`SETS` that are on this machine.
-
-    A set that is a part of another set is listed only if the whole set is missing.
+    """A part of a set is named only if the whole set is missing.
 
     Raises:
         DataError: no set is on this machine.
@@ -60,10 +52,7 @@ def sets_here() -> list[str]:
 
 
 def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
-    """Reads data sets, and returns the rows of each set by its name.
-
-    Args:
-        sources: names in :data:`SETS` or paths of files. The name of a file is its stem.
+    """Reads data sets: names in :data:`SETS` or paths of files, which are named by their stems.
 
     Raises:
         DataError: a set or a file is missing or malformed.
@@ -85,15 +74,7 @@ def experiment(
     against: str | None = None,
     bins: int = st.N_BINS,
 ) -> Report:
-    """Measures each metric's ROC-AUC and calibration on each data set, and compares the metrics.
-
-    Args:
-        columns: the metrics.
-        sets: the sets, as :func:`read_sets` returns them.
-        against: name of the metric with which the others are compared. The default is token F1, or
-            the first metric if token F1 is missing.
-        bins: number of bins of equal width in the reliability curves.
-    """
+    """Measures ROC-AUC and calibration on each data set, and compares with ``against``."""
     truths = truths_of(sets)
     names = columns.names
     against = compared_with(names, against)

@@ -1,7 +1,4 @@
-"""Evaluates metrics on Topical-Chat: do scores correlate with people's rating "Uses Knowledge"?
-
-This is the experiment of Q², section 5.2.
-"""
+"""Evaluates metrics on Topical-Chat: correlation with people's ratings (Q², section 5.2)."""
 
 from __future__ import annotations
 
@@ -19,11 +16,6 @@ from q2_metric.metrics.registry import title
 
 def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = QUALITY) -> Report:
     """Measures Spearman's and Pearson's correlation between each metric's scores and the ratings.
-
-    Args:
-        columns: the metrics.
-        rated: the responses with their ratings.
-        quality: name of the rated quality, for the title of the table.
 
     Raises:
         InputError: there are fewer than three responses, or all ratings are equal.
@@ -53,8 +45,8 @@ def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = 
         tuple(lines),
         f"{len(rated)} responses to {contexts} contexts with a fact. The rating of a response is "
         f"the mean of its annotators' ratings. Bootstrap over responses ({st.N_BOOTSTRAP:,} "
-        f"resamples, seed {SEED}). Published: arXiv v1 leaves out the responses about which Q² "
-        "asks nothing.",
+        f"resamples, seed {SEED}). arXiv v1 leaves out Q²'s score of responses about "
+        "which it asks nothing.",
     )
     return Report(
         name="usr",

@@ -4,8 +4,8 @@ In this module, a claim is a sentence of the response. Q²'s reader can find the
 sentence that does not support the claim. It finds "Bluetooth" in "it does not support Bluetooth".
 Asked "What is 24 km long?", it answers "the trail" from "the trail is 42 km long". So a question's
 score is lowered if NLI finds its claim contradicted. The score is 0 if the knowledge's sentence
-with the answer denies the claim. A claim without an answered question is judged by NLI and counts
-like one question. If rules on values (numbers, amounts, dates, times) or arithmetic decide a claim
+with the answer has other values (numbers, amounts, dates, times). A claim without an answered
+question is judged by NLI and counts like one question. If rules on values decide a claim
 (:mod:`q2_metric.metrics.ruled`), their decision also sets the scores of the claim's questions.
 """
 
@@ -29,7 +29,6 @@ from q2_metric.types import (
     PersonalFilter,
     Question,
     Span,
-    Stances,
     Verdict,
 )
 
@@ -43,8 +42,8 @@ _Claim = tuple[Example, int, int]
 
 
 def in_context(
-    examples: Sequence[Example], comparisons: Sequence[Comparison], stances: Stances,
-    entailment: Entailment, personal: PersonalFilter | None, near: Near,
+    examples: Sequence[Example], comparisons: Sequence[Comparison], entailment: Entailment,
+    personal: PersonalFilter | None, near: Near,
 ) -> list[Comparison]:
     """Adjusts the score of each question to the verdict on its claim, and adds one comparison for
     each claim without an answered question.
@@ -55,7 +54,6 @@ def in_context(
     Args:
         examples: the responses with their knowledge.
         comparisons: the scored questions about these responses.
-        stances: finds sentences of the knowledge that deny a claim or leave it open.
         entailment: the NLI model that judges the claims.
         personal: finds claims about the speakers, for which nothing is added. ``None`` treats them
             like other claims.
@@ -74,7 +72,7 @@ def in_context(
                    if item.knowledge_answer is not None or not held.get(_claim_of(item))]
     answered = {_claim_of(item) for item in comparisons if item.knowledge_answer is not None}
     weighted = [_as_held(item, held.get(_claim_of(item)))
-                for item in _checked(comparisons, verdicts, stances)]
+                for item in _checked(comparisons, verdicts)]
     open_claims = [claim for claim in claims if claim not in answered]
     if personal is not None:
         flags = personal.personal([_text(claim) for claim in open_claims])
@@ -110,21 +108,17 @@ def claim_of(question: Question) -> str:
 
 
 def _checked(
-    comparisons: Sequence[Comparison], verdicts: Mapping[_Claim, Verdict], stances: Stances
+    comparisons: Sequence[Comparison], verdicts: Mapping[_Claim, Verdict]
 ) -> list[Comparison]:
     """Lowers the score of each comparison by the probability that its claim is contradicted.
 
-    The score is 0 if the knowledge's sentence with the answer denies the claim or has other values
-    (numbers, amounts, dates, times).
+    The score is 0 if the knowledge's sentence with the answer has other values (numbers, amounts,
+    dates, times).
     """
-    pairs = [_sentences(comparison) for comparison in comparisons]
-    asked = [pair for pair in pairs if pair is not None]
-    opposed = dict(zip(asked, stances.opposed(asked), strict=True))
     checked = []
-    for item, pair in zip(comparisons, pairs, strict=True):
-        verdict = verdicts.get(_claim_of(item))
-        if pair is not None and (opposed[pair] or has_wrong_value(
-            *pair, item.question.span.example.knowledge)):
+    for item in comparisons:
+        pair, verdict = _sentences(item), verdicts.get(_claim_of(item))
+        if pair is not None and has_wrong_value(*pair, item.question.span.example.knowledge):
             item = replace(item, how="contradicted", score=0.0)
         elif verdict is not None:
             item = replace(item, score=item.score * _weight(verdict))

@@ -209,8 +209,8 @@ class Groundedness:
 
 
 def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
-    """The change of the logit by rules on values (numbers, amounts, dates, times) and denials, as
-    one part; empty without a change.
+    """The change of the logit by rules on values (numbers, amounts, dates, times), as one part;
+    empty without a change.
 
     If rules contradict a claim, the claim's support is an upper bound of the score, even if all
     words occur in the knowledge. If values support all claims, the smallest support is a lower
@@ -220,8 +220,8 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
     bound = logit
     if claims and all(claim.rule == "values" and claim.verdict == "supported" for claim in claims):
         bound = max(logit, min(_logit(claim.support) for claim in claims))
-    refuted = [_logit(claim.support) for claim in claims if claim.verdict == "contradicted" and (
-        claim.rule == "values" or (claim.rule is not None and len(claims) == 1))]
+    refuted = [_logit(claim.support) for claim in claims
+               if claim.rule == "values" and claim.verdict == "contradicted"]
     bound = min(bound, *refuted) if refuted else bound
     return () if bound == logit else (Part("rules", logistic(bound), bound - logit),)
 

@@ -35,7 +35,6 @@ from q2_metric.types import (
     Score,
     Span,
     SpanFinder,
-    Stances,
     Verdict,
 )
 
@@ -62,7 +61,6 @@ class Q2:
         coreference: CoreferenceResolver | None = None,
         settings: Q2Settings | None = None,
         preset: str = "custom",
-        stances: Stances | None = None,
         short_answers: Stated | None = None,
     ) -> None:
         check_stages(("spans", spans, "find"), ("questions", questions, "generate"),
@@ -74,9 +72,6 @@ class Q2:
         if self.settings.coreference and coreference is None:
             raise InputError("coreference=True needs a coreference resolver")
         self.scores_all = self.settings.recipe == "authors"
-        self.stances = stances if self.settings.context == "check" else None
-        if self.settings.context == "check" and stances is None:
-            raise InputError("context='check' needs stances; Q2.from_preset loads them")
         self.short_answers = short_answers if self.settings.context == "check" else None
         self.reads_question = self.short_answers is not None
         self._by_value = self.settings.values == "value"
@@ -114,7 +109,6 @@ class Q2:
         """
         from q2_metric.models import presets, stages
         from q2_metric.models.english.answers import EnglishAnswers
-        from q2_metric.models.english.stance import EnglishStances
 
         models = presets.preset(preset)
         chosen, config = settings_and_runtime(
@@ -135,7 +129,6 @@ class Q2:
             if chosen.coreference else None,
             settings=chosen,
             preset=models.name,
-            stances=EnglishStances() if chosen.context == "check" else None,
             short_answers=EnglishAnswers().stated if chosen.context == "check" else None,
         )
 
@@ -179,10 +172,9 @@ class Q2:
         for rejected in dropped:
             left_out.setdefault(rejected.question.span.example, []).append(rejected)
         comparisons = self._compare(questions)
-        if self.stances is not None:
+        if self.settings.context == "check":
             personal = self.personal if self.settings.personal == "remove" else None
-            comparisons = in_context(unique, comparisons, self.stances, self.entailment, personal,
-                                     self._near)
+            comparisons = in_context(unique, comparisons, self.entailment, personal, self._near)
         evidence: dict[Example, list[Comparison]] = {example: [] for example in unique}
         for comparison in comparisons:
             evidence[comparison.question.span.example].append(comparison)

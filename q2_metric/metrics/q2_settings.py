@@ -47,12 +47,11 @@ class Q2Settings:
         values: compare numbers, amounts, dates and times as "text", as in the papers, or by "value"
             in any notation. By value, "25" and "twenty-five" are equal, and "25" and "52"
             contradict each other.
-        context: "check" whether the knowledge denies a claim, leaves it open or has other values,
-            or switch this "off" as in the papers. A claim here is a sentence of the response. An
-            answer counts for less if NLI finds its claim contradicted. The answer counts for
-            nothing if the knowledge's sentence with the answer denies the claim, leaves it open or
-            has other values. A claim without an answered question is judged by NLI and counts like
-            one question.
+        context: "check" whether NLI or other values of the knowledge contradict a claim, or switch
+            this "off" as in the papers. A claim here is a sentence of the response. An answer
+            counts for less if NLI finds its claim contradicted. The answer counts for nothing if
+            the knowledge's sentence with the answer has other values. A claim without an answered
+            question is judged by NLI and counts like one question.
         top_passages: number of passages of about 200 tokens in which an answer is sought (0: all,
             as in the papers). The passages that share most words with the question and its claim
             are chosen.

@@ -1,24 +1,22 @@
-"""Judges claims by rules on values (numbers, amounts, dates, times), arithmetic and denials. The
-verdict of a rule replaces the verdict of the neural network that judges claims.
+"""Judges claims by rules on values (numbers, amounts, dates, times) and arithmetic. The verdict of
+a rule replaces the verdict of the neural network that judges claims.
 
-A network of this size takes "23:10" and "11:10 pm" for different times, and cannot tell "Ann taught
-Ben" from "Ben taught Ann". If a rule confirms a claim, the claim's support is at least
-:data:`HELD`. If values refute it, its support is at most :data:`REFUTED`. If no rule applies, the
-network's support is kept.
+A network of this size takes "23:10" and "11:10 pm" for different times. If a rule confirms a claim,
+the claim's support is at least :data:`HELD`. If a rule refutes it, its support is at most
+:data:`REFUTED`. If no rule applies, the network's support is kept.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from q2_metric.text.nearest import WordIndex
 from q2_metric.text.overlap import stems
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.values import (
-    REFERRING,
     by_row,
     changed,
     combines,
@@ -36,18 +34,13 @@ from q2_metric.text.values import (
     without_values,
     worked_out,
 )
-from q2_metric.types import Example, Judgement, Stances
+from q2_metric.types import Example, Judgement
 
 HELD = 0.9
 """Minimum support of a claim that the knowledge's values confirm."""
 REFUTED = 0.1
 """Maximum support of a claim that the knowledge's values contradict."""
-OPPOSED = 0.25
-"""Maximum support of a claim that the nearest sentence of the knowledge denies or leaves open."""
-ABOUT = 0.5
-"""Minimum share of a claim's content words that a sentence must contain to be able to deny the
-claim."""
-ABOUT_VALUES = 0.3
+ABOUT = 0.3
 """Minimum share of a claim's content words that a sentence must contain to be able to contradict
 one of the claim's values."""
 _DENIES = re.compile(r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable)\b"
@@ -73,18 +66,9 @@ NEAREST = 3
 chosen."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Near:
-    """A judgement, the chunk of the knowledge on which it is based, and the whole knowledge."""
-
-    judged: Judgement
-    chunk: str
-    knowledge: str
-
-
 def ruled(
     examples: Sequence[Example], judged: Sequence[Sequence[Judgement]],
-    places: Sequence[tuple[int, int]], stances: Stances | None, values: bool,
+    places: Sequence[tuple[int, int]],
 ) -> list[list[Judgement]]:
     """Applies the rules to the judgements of each example, and returns the judgements.
 
@@ -95,14 +79,18 @@ def ruled(
         judged: the judgements of each example.
         places: for each judgement, in order, the character range of the chunk of the knowledge on
             which it is based.
-        stances: finds sentences that deny a claim or leave it open; ``None`` skips this rule.
-        values: true if the rules on values (numbers, amounts, dates, times) apply.
     """
     chunk = iter(places)
-    near = [_Near(one, example.knowledge[slice(*next(chunk))], example.knowledge)
-            for example, found in zip(examples, judged, strict=True) for one in found]
-    decided = iter(_decided(near, stances, values))
-    return [[next(decided) for _ in found] for found in judged]
+    return [[_decided(one, example.knowledge[slice(*next(chunk))], example.knowledge)
+             for one in found] for example, found in zip(examples, judged, strict=True)]
+
+
+def _decided(judged: Judgement, chunk: str, knowledge: str) -> Judgement:
+    held = by_values(judged.claim.text, chunk, knowledge)
+    if held is None:
+        return judged
+    return replace(judged, support=_bounded(judged.support, held), rule="values",
+                   verdict="supported" if held else "contradicted")
 
 
 def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[float]:
@@ -122,41 +110,6 @@ def _bounded(support: float, held: bool) -> float:
     """Raises the support of a claim to :data:`HELD` if values (numbers, amounts, dates, times)
     confirm it (``held`` is true), or lowers it to :data:`REFUTED` if they contradict it."""
     return max(support, HELD) if held else min(support, REFUTED)
-
-
-def _decided(found: Sequence[_Near], stances: Stances | None, values: bool) -> list[Judgement]:
-    verdicts = [by_values(one.judged.claim.text, one.chunk, one.knowledge) if values else None
-                for one in found]
-    denied: set[int] = set()
-    stated: set[int] = set()
-    if stances:
-        pairs = {i: (one.judged.claim.text, _nearest(one.judged.claim.text, one.chunk))
-                 for i, one in enumerate(found) if verdicts[i] is None}
-        denied = _those(stances.opposed, {i: (claim, near[0]) for i, (claim, near) in pairs.items()
-                                          if _may_deny(near, claim)})
-        stated = _those(stances.affirmed, {
-            i: (claim, near[0]) for i, (claim, near) in pairs.items()
-            if found[i].judged.support < HELD and len(stems(claim) - stems(near[0])) <= 2})
-    return [
-        replace(one.judged, support=min(one.judged.support, OPPOSED), verdict="contradicted",
-                rule="stance") if i in denied else
-        replace(one.judged, support=HELD, verdict="supported", rule="stance") if i in stated else
-        _with(one.judged, verdicts[i])
-        for i, one in enumerate(found)
-    ]
-
-
-def _those(holds: Callable[[Sequence[tuple[str, str]]], list[bool]],
-           pairs: Mapping[int, tuple[str, str]]) -> set[int]:
-    """The keys of those ``pairs`` for which the function ``holds`` returns true."""
-    return {i for i, held in zip(pairs, holds(list(pairs.values())), strict=True) if held}
-
-
-def _with(judged: Judgement, verdict: bool | None) -> Judgement:
-    if verdict is None:
-        return judged
-    return replace(judged, support=_bounded(judged.support, verdict), rule="values",
-                   verdict="supported" if verdict else "contradicted")
 
 
 def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
@@ -184,7 +137,7 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
         worked = _worked_out(claim, near, chunk, knowledge)
     if worked and not _is_told(claim, knowledge):
         return None
-    if worked is not None or combines(claim) or not _is_about(near[0], claim, ABOUT_VALUES):
+    if worked is not None or combines(claim) or not _is_about(near[0], claim):
         return worked
     wrong = has_wrong_value(claim, near[0], knowledge) and not may_follow(claim, near[0])
     return False if wrong else None
@@ -199,7 +152,7 @@ def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | N
         near: the sentences that have most words in common with the claim, best match first.
         sentences: all sentences of the knowledge.
     """
-    if _is_about(near[0], claim, ABOUT_VALUES) and (
+    if _is_about(near[0], claim) and (
             changed(claim, near[0]) or mispaired(claim, near[0])):
         return False
     if any(follows(claim, sentence) for sentence in near):
@@ -283,39 +236,11 @@ def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> 
     return worked_out(claim, _parts(knowledge)[0], knowledge)
 
 
-def _may_deny(near: Sequence[str], claim: str) -> bool:
-    """Whether the first sentence in ``near`` can deny the claim.
-
-    ``near`` contains the sentences that share most words with the claim, best match first. Claim
-    and sentence must not both contain a negation, because two negations can mean the same: "it was
-    no match" and "it did not match". Both must be about the same things: "The hotel allows no pets.
-    Pets are welcome at the inn." does not deny "The inn allows pets.". Here the first sentence does
-    not mention the inn, but the second does.
-    """
-    sentence, *others = near
-    both = _DENIES.search(sentence) and _DENIES.search(claim)
-    if both or not _is_about(sentence, claim, ABOUT) or _is_at_another_time(claim, sentence):
-        return False
-    said = stems(claim)
-    missing = said - stems(sentence)
-    return bool(REFERRING.search(sentence)) or not any(
-        missing & stems(other) and len(said & stems(other)) > 1 for other in others)
-
-
-def _is_at_another_time(claim: str, sentence: str) -> bool:
-    """Whether claim and sentence name different days or times, as in "open on Thursday" and "closed
-    on Mondays"."""
-    times, others = ([value for value in values_in(text)
-                      if value.kind in ("weekday", "date", "clock")] for text in (claim, sentence))
-    verdicts = [compare_values(one, other) for one in times for other in others]
-    return False in verdicts and True not in verdicts
-
-
-def _is_about(sentence: str, claim: str, share: float) -> bool:
-    """Whether a sentence contains at least the ``share`` of a claim's content words, and at least
-    one of them."""
-    said, known = stems(without_values(claim)), stems(sentence)
-    return len(said & known) >= max(1, share * len(said))
+def _is_about(sentence: str, claim: str) -> bool:
+    """Whether a sentence contains at least the share :data:`ABOUT` of a claim's content words, and
+    at least one of them."""
+    said = stems(without_values(claim))
+    return len(said & stems(sentence)) >= max(1, ABOUT * len(said))
 
 
 @functools.lru_cache(maxsize=1024)

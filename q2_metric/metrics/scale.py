@@ -35,7 +35,6 @@ from q2_metric.types import (
     PromptBackbone,
     Score,
     SentenceSplitter,
-    Stances,
     Verdict,
 )
 
@@ -69,7 +68,6 @@ class Scale:
         preset: name of the preset that is written into the signature.
         chooser: the model that chooses the chunks to judge, if ``judged_chunks`` is not 0.
         claims: finds the claims in responses, if ``unit`` is "claim".
-        stances: finds sentences of the knowledge that deny a claim, if ``context`` is "check".
 
     Raises:
         InputError: the settings do not fit the backbone or the other stages.
@@ -85,7 +83,6 @@ class Scale:
         preset: str = "custom",
         chooser: Entailment | None = None,
         claims: ClaimFinder | None = None,
-        stances: Stances | None = None,
     ) -> None:
         check_stages(("backbone", backbone, "judge"), ("sentences", sentences, "split"))
         self.backbone, self.sentences = backbone, sentences
@@ -102,9 +99,6 @@ class Scale:
             raise InputError("judged_chunks needs a chooser; Scale.from_preset loads one")
         if self.settings.unit == "claim" and claims is None:
             raise InputError("unit='claim' needs claims, a ClaimFinder; Scale.from_preset loads it")
-        self.stances = stances if self.settings.context == "check" else None
-        if self.settings.context == "check" and stances is None:
-            raise InputError("context='check' needs stances; Scale.from_preset loads them")
         self.signature = signature("scale", {
             "preset": preset,
             "backbone": backbone.name,
@@ -162,7 +156,6 @@ class Scale:
         """
         from q2_metric.models import presets, stages
         from q2_metric.models.english.claims import EnglishClaims
-        from q2_metric.models.english.stance import EnglishStances
 
         models = presets.preset(preset)
         chosen, config = settings_and_runtime(
@@ -172,8 +165,7 @@ class Scale:
             labels=check_labels(chosen.nli_labels))
         chooser = stages.load_chooser(config) if chosen.judged_chunks else None
         claims = EnglishClaims() if chosen.unit == "claim" else None
-        stances = EnglishStances() if chosen.context == "check" else None
-        return cls(backbone, RuleSentences(), chosen, models.name, chooser, claims, stances)
+        return cls(backbone, RuleSentences(), chosen, models.name, chooser, claims)
 
     @claims_only
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
@@ -197,8 +189,8 @@ class Scale:
                 support = self._read(verdict)
                 judged[i].append(Judgement(claim, support, judgements.decision(verdict, support)))
                 places.append(place)
-        if self.settings.values == "value" or self.stances:
-            judged = ruled(unique, judged, places, self.stances, self.settings.values == "value")
+        if self.settings.values == "value":
+            judged = ruled(unique, judged, places)
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
         totals = {

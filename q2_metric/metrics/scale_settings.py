@@ -64,9 +64,6 @@ class ScaleSettings:
             any notation. By value, with ``unit="claim"``, a claim is judged with its values as the
             knowledge writes them. A claim is supported if its values show that it follows, and
             contradicted if the knowledge has other values.
-        context: "check" whether the nearest sentence of the knowledge denies a claim or leaves it
-            open, or switch this "off" as in the paper. A claim that is denied or left open counts
-            as contradicted.
         nli_labels: the classes of a classifier as ``scale_model`` in the order of its outputs, such
             as "entailment,neutral,contradiction", if its config does not name them.
     """
@@ -86,7 +83,6 @@ class ScaleSettings:
     chat: Literal["keep", "skip", "score"] = "keep"
     markup: Literal["keep", "skip"] = "keep"
     values: Literal["text", "value"] = "text"
-    context: Literal["off", "check"] = "off"
     nli_labels: str | None = None
 
     def __post_init__(self) -> None:
@@ -110,8 +106,6 @@ class ScaleSettings:
             )
 
     def signed_rules(self) -> dict[str, object]:
-        """The entries of a signature for the rules on values (numbers, amounts, dates, times) and
-        denials, which correct the backbone (the model that judges claims); empty if no such rules
-        are used."""
-        return {**({"values": "value"} if self.values == "value" else {}),
-                **({"context": "check"} if self.context == "check" else {})}
+        """The entry of a signature for the rules on values (numbers, amounts, dates, times), which
+        correct the backbone (the model that judges claims); empty if they are not used."""
+        return {"values": "value"} if self.values == "value" else {}

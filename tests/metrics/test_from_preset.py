@@ -166,8 +166,7 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
         "preset": "bundled", "head": metric.head.name, "backbone": "bundled-backbone",
         "chunk": str(settings.chunk_size), "top": str(settings.top_chunks),
         "judged": str(settings.judged_chunks), "chooser": "fake-nli",
-        "unit": "claim", "claims": "whole", "values": "value", "context": "check",
-        "support": "consistent"})
+        "unit": "claim", "claims": "whole", "values": "value", "support": "consistent"})
     assert asked["chooser"] == (RuntimeConfig(device="cpu", batch_size=3),)
     assert parse(Groundedness.from_preset().signature)[1]["preset"] == "bundled"
     with pytest.raises(InputError) as caught:

@@ -14,7 +14,6 @@ from fakes import (
     FakeResolver,
     FakeSentences,
     FakeSpans,
-    FakeStances,
 )
 
 from q2_metric._version import __version__
@@ -32,7 +31,6 @@ def q2(**settings: object) -> str:
     return Q2(
         FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal(),
         FakeResolver({}), Q2Settings(**settings), "mine",  # type: ignore[arg-type]
-        FakeStances(),
     ).signature
 
 
@@ -152,8 +150,7 @@ def test_every_setting_of_q2_is_signed(setting: Setting) -> None:
 def test_every_setting_of_scale_is_signed(setting: Setting) -> None:
     def made(**settings: object) -> str:
         chosen = ScaleSettings(**settings)  # type: ignore[arg-type]
-        return Scale(Prompted(), FakeSentences(), chosen, chooser=FakeEntailment(),
-                     stances=FakeStances()).signature
+        return Scale(Prompted(), FakeSentences(), chosen, chooser=FakeEntailment()).signature
 
     same = made() == made(**{setting.name: changed(setting)})
     assert same == (setting.name in UNSIGNED)

@@ -11,7 +11,6 @@ from fakes import (
     FakeReader,
     FakeResolver,
     FakeSpans,
-    FakeStances,
 )
 
 from q2_metric.errors import InputError
@@ -27,14 +26,12 @@ def q2(
     reader: FakeReader | None = None,
     judge: FakeEntailment | None = None,
     speakers: FakePersonal | None = None,
-    stances: FakeStances | None = None,
     **settings: object,
 ) -> Q2:
     return Q2(
         FakeSpans(spans), FakeQuestions(questions), reader or FakeReader(),
         judge or FakeEntailment(), speakers or FakePersonal(),
         settings=Q2Settings(**settings),  # type: ignore[arg-type]
-        stances=stances,
     )
 
 
@@ -410,26 +407,18 @@ def test_values_in_two_notations_are_one_answer() -> None:
 PHONE = Example("Bluetooth is supported. It is heavy.", "It does not support Bluetooth.")
 
 
-def phone(stances: FakeStances, judge: FakeEntailment, **settings: object) -> Score:
+def phone(judge: FakeEntailment, **settings: object) -> Score:
     asked = {"Bluetooth": ["What is supported?"]}
     reader = FakeReader({("What is supported?", PHONE.response): "Bluetooth",
                          ("What is supported?", PHONE.knowledge): "Bluetooth"})
-    return q2({PHONE.response: ["Bluetooth"]}, asked, reader, judge, stances=stances,
-              **settings).score([PHONE])[0]
-
-
-def test_an_answer_out_of_a_denial_supports_nothing() -> None:
-    denied = FakeStances({("Bluetooth is supported.", PHONE.knowledge)})
-    judge = FakeEntailment({(PHONE.knowledge, "It is heavy."): "neutral"})
-    assert phone(denied, judge).value == 1.0  # the papers' recipe does not look
-    found = phone(denied, judge, context="check")
-    assert [(one.how, one.score) for one in found.evidence[:1]] == [("contradicted", 0.0)]
+    return q2({PHONE.response: ["Bluetooth"]}, asked, reader, judge, **settings).score([PHONE])[0]
 
 
 def test_a_claim_about_which_nothing_is_asked_counts_like_the_others() -> None:
     judge = FakeEntailment({(PHONE.knowledge, "It is heavy."): "contradiction",
                             (PHONE.knowledge, "Bluetooth is supported."): "entailment"})
-    found = phone(FakeStances(), judge, context="check")
+    assert phone(judge).value == 1.0  # the papers' recipe does not look
+    found = phone(judge, context="check")
     weight = 1 - VERDICTS["entailment"].contradiction * (1 - VERDICTS["entailment"].entailment)
     lone = VERDICTS["contradiction"].entailment + 0.5 * VERDICTS["contradiction"].neutral
     assert found.value == pytest.approx((weight + lone) / 2)
@@ -443,8 +432,3 @@ def test_a_claim_is_judged_in_the_notation_of_the_knowledge() -> None:
     assert found.fallback
     assert found.verdict is not None
     assert found.verdict.label == "entailment"
-
-
-def test_the_check_of_context_needs_stances() -> None:
-    with pytest.raises(InputError, match="context='check' needs stances"):
-        q2(context="check")

@@ -113,7 +113,7 @@ def scale_with(backbone: BundledEntailment) -> Scale:
     """Makes SCALE with the settings of ``bundled-small``, but by sentences and without the rules
     that may overrule the network. So two networks can be compared by their scores alone."""
     settings = ScaleSettings(**{**preset("bundled-small").scale_settings, "unit": "sentence",
-                                "values": "text", "context": "off"})
+                                "values": "text"})
     return Scale(backbone, RuleSentences(), settings, "trained")
 
 

@@ -1,8 +1,4 @@
-"""Control experiments of the Q² paper (arXiv v1, appendix B).
-
-The first experiment scores responses against the knowledge of another turn. The second measures how
-well the length of a response alone separates consistent from inconsistent responses.
-"""
+"""Control experiments of the Q² paper (arXiv v1, appendix B): other knowledge, and length alone."""
 
 from __future__ import annotations
 
@@ -25,14 +21,7 @@ from q2_metric.types import Example
 def random_knowledge(
     columns: ScoreColumns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
 ) -> Table:
-    """A table of the mean scores of consistent responses that are scored against the knowledge of
-    other turns (Q², arXiv v1, table 8).
-
-    Args:
-        columns: the metrics.
-        annotated: all annotated responses, whose knowledge is used.
-        selected: the responses that the paper selected; only the consistent ones are scored.
-    """
+    """Scores the consistent selected responses with other turns' knowledge (Q² v1, table 8)."""
     consistent = [row.example for row in selected if row.consistent]
     kinds = {
         "own": consistent,
@@ -76,16 +65,9 @@ def other_knowledge(
     same_dialogue: bool,
     seed: int = SEED,
 ) -> list[Example]:
-    """Replaces the knowledge of each example by the knowledge of another, random turn.
+    """Replaces the knowledge of each example by that of another, random turn of ``annotated``.
 
     An example is left out if there is no such turn.
-
-    Args:
-        examples: the examples.
-        annotated: the responses from whose turns the knowledge is taken.
-        same_dialogue: true if the other turn must be in the example's own dialogue, false if it
-            must be in another dialogue.
-        seed: seed of the random choice.
     """
     by_dialogue: dict[str, list[str]] = {}
     for row in annotated:
@@ -107,18 +89,12 @@ def other_knowledge(
 
 
 def _dialogue(example: Example) -> str:
-    """The name of the dialogue to which a response belongs. It is the first part of the response's
-    id, which has the form ``episode-round-system``."""
+    """A response's id has the form ``episode-round-system``, and an episode is a dialogue."""
     return (example.id or "").split("-")[0]
 
 
 def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table:
-    """A table of the mean length of each system's consistent, inconsistent and randomly chosen
-    responses (Q², arXiv v1, table 9).
-
-    Its note has the ROC-AUC of length alone. ``annotated`` are all annotated responses, and
-    ``selected`` those that the paper selected.
-    """
+    """The mean length of each system's responses (Q² v1, table 9), and the AUC of length alone."""
     lines: list[tuple[Cell, ...]] = []
     for system in SYSTEMS:
         own = [row for row in selected if row.system == system]
