@@ -1,8 +1,7 @@
 """The figures of the papers' tables, for comparison with ours.
 
-The file ``papers/PAPER.tsv`` has one line for each figure, in the paper's order and as the paper
-prints it. Its first lines say what is missing or odd. A paper's version, the model and the model's
-size and variant are part of a figure's key, so that no figure stands for another model.
+``papers/PAPER.tsv`` has one line for each figure, in the paper's order and as printed. Its first
+lines say what is missing or odd.
 """
 
 from __future__ import annotations
@@ -20,18 +19,14 @@ PAPERS: Mapping[str, str] = {
     "scale": "SCALE, EMNLP 2023",
     "rss-egr": "RSS and EGR, DSTC9",
 }
-"""For each version of a paper, how tables cite it. Q² is by Honovich et al., SCALE by Lattimer et
-al., RSS and EGR by Bae et al."""
+"""For each version of a paper, how tables cite it."""
 
 _EXPONENTS = {"%": -2, "x100": -2}  # all other units are kept
 
 
 class Key(NamedTuple):
-    """What a figure is of.
-
-    ``model`` is the name of one of our metrics, or the paper's name for another system. ``size``
-    is "" for the model that the paper uses by default. ``data`` is a data set or a part of one.
-    """
+    """What a figure is of. ``model`` is our name of a metric, or the paper's name of a system.
+    ``size`` is "" for the paper's default model. ``data`` is a data set or a part of one."""
 
     table: int
     model: str
@@ -45,17 +40,13 @@ def value(
     paper: str, table: int, model: str, *, size: str = "", variant: str = "", data: str = "",
     measure: str = "",
 ) -> float | None:
-    """A published figure; ``None`` if the paper's text has none. Shares, scores and AUCs are in
-    [0, 1], times in seconds, costs in dollars. The arguments are explained in :class:`Key`.
-
-    Raises:
-        KeyError: ``paper`` is not in :data:`PAPERS`.
-    """
+    """A published figure (see :class:`Key`); ``None`` if the paper's text has none. Shares, scores
+    and AUCs are in [0, 1], times in seconds, costs in dollars. KeyError: an unknown paper."""
     return _figures(paper).get(Key(table, model, size, variant, data, measure))
 
 
 def listed(paper: str, table: int) -> dict[Key, float]:
-    """All figures of a table, in the order and units of :func:`value`. The errors are the same."""
+    """All figures of a table in their order, with the units and errors of :func:`value`."""
     return {key: figure for key, figure in _figures(paper).items() if key.table == table}
 
 

@@ -45,8 +45,7 @@ def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = 
         tuple(lines),
         f"{len(rated)} responses to {contexts} contexts with a fact. The rating of a response is "
         f"the mean of its annotators' ratings. Bootstrap over responses ({st.N_BOOTSTRAP:,} "
-        f"resamples, seed {SEED}). arXiv v1 leaves out Q²'s score of responses about "
-        "which it asks nothing.",
+        f"resamples, seed {SEED}). Q² of arXiv v1: only responses with a question.",
     )
     return Report(
         name="usr",
