@@ -27,12 +27,11 @@ def detection_table(
     scores: Scores,
     *,
     threshold: float = THRESHOLD,
-    accuracy: Mapping[str, float] | None = None,
-    auc: Mapping[str, float] | None = None,
+    published: Sequence[tuple[str, Sequence[float | None]]] = (),
 ) -> Table:
     """A table of ROC-AUC, decisions at a threshold, and calibration error, with a row per metric.
 
-    Published accuracies and AUCs, by metric, get columns of their own.
+    A published row has a name and a ROC-AUC, or a name, a ROC-AUC and an accuracy.
     """
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
@@ -40,9 +39,7 @@ def detection_table(
         decisions = st.detection(truth, numbers, threshold)
         lines.append((
             title(metric), st.auc_interval(truth, numbers),
-            *([] if auc is None else [auc.get(metric)]),
             decisions.accuracy,
-            *([] if accuracy is None else [accuracy.get(metric)]),
             decisions.consistent_precision,
             decisions.consistent_recall,
             decisions.inconsistent_precision,
@@ -51,13 +48,12 @@ def detection_table(
             st.ece(truth, st.min_max(numbers)),
             sum(item is None or item.value is None for item in column),
         ))
+    lines += [(name, *figures, *[None] * (9 - len(figures))) for name, figures in published]
     return Table(
         name, heading,
         (
             Column("metric", "text"), Column("ROC-AUC", "hundred"),
-            *([] if auc is None else [Column("published AUC", "hundred")]),
             Column("accuracy", "percent"),
-            *([] if accuracy is None else [Column("published accuracy", "percent")]),
             Column("consistent: precision", "percent"),
             Column("consistent: recall", "percent"),
             Column("inconsistent: precision", "percent"),
@@ -135,7 +131,7 @@ def comparison_table(
 def reliability_table(
     truths: Mapping[str, Sequence[bool]],
     scores: Mapping[str, Scores],
-    published: Mapping[str, float],
+    published: Sequence[tuple[Cell, ...]],
     *,
     bins: int = st.N_BINS,
 ) -> Table:
@@ -151,17 +147,15 @@ def reliability_table(
             raw.append(st.ece(truths[key], numbers, bins=bins) if inside else None)
             whole = st.min_max(numbers)
             stretched.append(st.ece(truths[key], whole, bins=bins) if numbers else None)
-        lines.append((title(metric), "as they are", *raw, average(raw), None))
-        lines.append((
-            title(metric), "stretched to [0, 1]", *stretched, average(stretched),
-            published.get(metric),
-        ))
+        lines.append((title(metric), "as they are", *raw, average(raw)))
+        lines.append((title(metric), "stretched to [0, 1]", *stretched, average(stretched)))
+    lines += published
     return Table(
         "calibration",
         "Calibration",
         (
             Column("metric", "text"), Column("scores", "text"), *(Column(key) for key in scores),
-            Column("average"), Column("published (11 sets)"),
+            Column("average"),
         ),
         tuple(lines),
         f"Expected calibration error with {bins} bins of equal width. \"Stretched\": the scores of "

@@ -60,15 +60,17 @@ def experiment(
     lexical = [_most_overlap(row) for row in searched]
     chance = [len(row.relevant) / len(row.utterances) for row in searched]
     lines: list[tuple[Cell, ...]] = [
-        ("SCALE, tree search", _recall(searched, places), published.EVIDENCE_RECALL.get("scale")),
-        ("token F1, every utterance", _recall(searched, lexical), None),
-        ("chance", sum(chance) / len(chance), None),
+        ("SCALE, tree search", _recall(searched, places)),
+        ("token F1, every utterance", _recall(searched, lexical)),
+        ("chance", sum(chance) / len(chance)),
     ]
+    lines += [(name, *found) for name, found in
+              published.lines("scale", 7, ("ScreenEval", "recall"))]
     tables = [
         Table(
             "recall",
             "Recall of a supporting utterance at 1",
-            (Column("search", "text"), Column("recall"), Column("published (SCALE-XL)")),
+            (Column("search", "text"), Column("recall")),
             tuple(lines),
             f"{len(searched)} of {len(rows)} sentences are supported and have marked utterances. "
             f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples, seed {SEED}). "
@@ -79,7 +81,9 @@ def experiment(
     truth = [row.consistent for row in rows]
     if any(truth) and not all(truth):
         scores = columns.scores([row.example for row in rows], "sentences")
-        tables.append(detection_table("detection", "Supported or not", truth, scores))
+        tables.append(detection_table(
+            "detection", "Supported or not", truth, scores,
+            published=published.lines("scale", 5, ("ScreenEval", "ROC-AUC"))))
         curves = detection_curves({f"{len(rows):,} sentences": (truth, scores)})
     signatures = {**columns.signatures, "evidence": _signature(scale, branches)}
     return Report("evidence", "Evidence in long dialogues", tuple(tables), signatures, curves)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from q2_metric.data.catalogue import CATALOGUE
@@ -24,8 +24,7 @@ from q2_metric.evaluation.detection import (
 )
 from q2_metric.evaluation.scores import ScoreColumns, ScoreSummary
 from q2_metric.evaluation.statistics import SEED
-from q2_metric.evaluation.tables import Column, Report, Table
-from q2_metric.metrics.registry import title
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
 
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
 
@@ -85,7 +84,9 @@ def experiment(
     tables = [_auc(truths, scores, columns.readings(sets))]
     if len(names) > 1:
         tables.append(comparison_table(truths, scores, against))
-    tables.append(reliability_table(truths, scores, published.ECE, bins=bins))
+    tables.append(reliability_table(truths, scores, [
+        (name, "as published", *figures) for name, *figures in _published(4, "ECE", sets)
+    ], bins=bins))
     tables += [
         detection_table(f"detection_{name}", f"Response level: {name}", truths[name], scores[name])
         for name in sets
@@ -103,11 +104,7 @@ def _auc(
     truths: dict[str, list[bool]], scores: dict[str, dict[str, list[ScoreSummary | None]]],
     readings: str,
 ) -> Table:
-    lines = auc_lines(truths, scores)
-    for metric, theirs in published.TRUE_AUC.items():
-        known = [theirs.get(SAME_SET.get(key, key)) for key in scores]
-        if any(known):
-            lines.append((f"published: {title(metric)}", *known, average(known)))
+    lines = [*auc_lines(truths, scores), *_published(3, "ROC-AUC", scores)]
     sizes = ", ".join(f"{key} {sum(truth):,} of {len(truth):,}" for key, truth in truths.items())
     parts = ", ".join(f"{key} is a part of {SAME_SET[key]}" for key in scores if key in SAME_SET)
     return Table(
@@ -119,6 +116,13 @@ def _auc(
         ),
         tuple(lines),
         f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed "
-        f"{SEED}). Consistent responses: {sizes}.{readings} The published figures are those of the "
-        f"papers' models, which are far larger{'; ' + parts if parts else ''}.",
+        f"{SEED}). Consistent responses: {sizes}.{readings} The published figures are "
+        f"from the SCALE paper, whose models are far larger{'; ' + parts if parts else ''}.",
     )
+
+
+def _published(table: int, measure: str, sets: Iterable[str]) -> list[tuple[Cell, ...]]:
+    """The rows of a table of the SCALE paper, with the mean over these sets."""
+    wanted = [(SAME_SET.get(key, key), measure) for key in sets]
+    return [(name, *figures, average(figures))
+            for name, figures in published.lines("scale", table, *wanted)]

@@ -1,4 +1,4 @@
-"""Control experiments of the Q² paper (appendices C and D): other knowledge, and length alone."""
+"""Control experiments of the Q² paper (arXiv v1, appendix B): other knowledge, and length alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from q2_metric.types import Example
 def random_knowledge(
     columns: ScoreColumns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
 ) -> Table:
-    """Scores the consistent selected responses with other turns' knowledge (Q², table 10)."""
+    """Scores the consistent selected responses with other turns' knowledge (Q² v1, table 8)."""
     consistent = [row.example for row in selected if row.consistent]
     kinds = {
         "own": consistent,
@@ -38,7 +38,8 @@ def random_knowledge(
             for column in scores.values()
         ]
         _, share, coverage = asked(scores)
-        theirs = published.WOW_RANDOM_KNOWLEDGE.get(kind, (None, None))
+        theirs = [published.value("q2-v1", 8, "q2_no_nli", data=kind, measure=measure)
+                  for measure in ("mean", "unanswerable")]
         lines.append((kind, len(examples), share, coverage, *means, *theirs))
     return Table(
         "random_knowledge",
@@ -47,7 +48,7 @@ def random_knowledge(
             Column("knowledge of", "text"), Column("n", "count"),
             Column("unanswerable", "percent"), Column("coverage", "percent"),
             *(Column(title(name)) for name in names),
-            Column("published: Q²"), Column("published: unanswerable", "percent"),
+            Column("arXiv v1: Q² without NLI"), Column("arXiv v1: unanswerable", "percent"),
         ),
         tuple(lines),
         "The consistent selected responses, scored with their own knowledge, with that of another "
@@ -93,7 +94,7 @@ def _dialogue(example: Example) -> str:
 
 
 def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table:
-    """The mean length of each system's responses (Q², table 11), and the AUC of length alone."""
+    """The mean length of each system's responses (Q² v1, table 9), and the AUC of length alone."""
     lines: list[tuple[Cell, ...]] = []
     for system in SYSTEMS:
         own = [row for row in selected if row.system == system]
@@ -103,7 +104,8 @@ def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table
             "random": [annotated[i].example.response for i in sample(annotated, system)],
         }
         for kind, group in groups.items():
-            theirs = published.WOW_LENGTH[kind] if system == "dodeca" else (None, None)
+            theirs = [published.value("q2-v1", 9, "", data=f"{system} {kind}", measure=measure)
+                      for measure in ("characters", "tokens")]
             lines.append((SYSTEM_NAMES[system], kind, mean([len(text) for text in group]),
                           mean([len(text.split()) for text in group]), *theirs))
     truth, texts = truths(selected), [row.example.response for row in selected]
@@ -114,7 +116,7 @@ def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table
         "Control: length of the responses",
         (
             Column("system", "text"), Column("responses are", "text"), Column("characters"),
-            Column("tokens"), Column("published: characters"), Column("published: tokens"),
+            Column("tokens"), Column("arXiv v1: characters"), Column("arXiv v1: tokens"),
         ),
         tuple(lines),
         f"If length is the score, ROC-AUC × 100 on the selected responses is "

@@ -26,6 +26,7 @@ _MEASURES = (
     ("detection_annotated", "ROC-AUC", "AUC, annotated"),
     ("systems", "Spearman", "system level"),
 )
+_V1 = (("q2", "mean"), ("q2_no_nli", "mean"), ("q2", "unanswerable"))
 
 
 def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
@@ -76,7 +77,8 @@ def absolute(
             part = {name: [column[i] for i in places] for name, column in scores.items()}
             lines.append((SYSTEM_NAMES[system], kind, len(places), *asked(part),
                           *(mean(values(column)) for column in part.values()),
-                          *published.WOW_MEANS.get((system, kind), (None, None, None))))
+                          *(published.value("q2-v1", 2, metric, data=f"{system} {kind}",
+                                            measure=measure) for metric, measure in _V1)))
     names = list(by_text)
     return Table(
         "absolute",
@@ -86,13 +88,14 @@ def absolute(
             Column("questions", "count"), Column("unanswerable", "percent"),
             Column("coverage", "percent"),
             *(Column(title(name)) for name in names),
-            Column("published: Q²"), Column("published: Q² without NLI"),
-            Column("published: unanswerable", "percent"),
+            Column("arXiv v1: Q²"), Column("arXiv v1: Q² without NLI"),
+            Column("arXiv v1: unanswerable", "percent"),
         ),
         tuple(lines),
         f"Random: {RANDOM_SAMPLE} of the system's annotated responses (seed {SEED}), because the "
         "paper's own random sample is not published. Unanswerable: questions that the knowledge "
-        "does not answer. Coverage: responses with a valid question.",
+        "does not answer. Coverage: responses with a valid question. arXiv v1: the first "
+        "version of the Q² paper (table 2), with T5-base, ALBERT-xlarge and RoBERTa.",
     )
 
 
@@ -103,12 +106,14 @@ def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
     for metric, column in scores.items():
         numbers = values(column)
         correlation = st.system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
-        lines.append((title(metric), correlation, published.WOW_SYSTEM_LEVEL.get(metric)))
+        lines.append((title(metric), correlation))
+    lines += [(name, *figure) for name, figure in
+              published.lines("q2-emnlp", 4, ("WoW", "Spearman"))]
     shares = ", ".join(f"{share:g}" for share in st.SYSTEMS.shares)
     return Table(
         "systems",
         "System level: simulated systems",
-        (Column("metric", "text"), Column("Spearman"), Column("published")),
+        (Column("metric", "text"), Column("Spearman")),
         tuple(lines),
         f"{len(good)} contexts have one consistent and one inconsistent response. A simulated "
         f"system has {st.SYSTEMS.size} responses to these contexts, drawn with replacement. The "
