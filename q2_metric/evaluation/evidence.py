@@ -98,8 +98,8 @@ def search(
     lines = dict[str, int | None]()
     for block in scale.missing(keys, examples, lines, progress):
         metric = cast(Scale, scale.metric)
-        settings = replace(metric.settings, unit="sentence")  # the sentence counts as one claim
-        own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser)
+        settings = replace(metric.settings, recipe="paper")  # the sentence counts as one claim
+        own = Scale(metric.backbone, Utterances(), settings)
         scores = own.score(list(block.values()), evidence=True)
         lines.update(zip(block, map(_line, scores), strict=True))
     return [lines[key] for key in keys]

@@ -95,17 +95,13 @@ _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
 _READER = Stage("bundled", networks=("reader",))
 _BOTH = Stage("bundled", networks=("entailment", "wide"))
 SMALL = Stage("bundled", networks=("entailment",))
-_SCALE = {"chunk_size": 200, "unit": "claim", "support": "consistent", "chat": "skip",
-          "top_chunks": 3, "branches": 64, "markup": "skip",
-          "values": "value"}
+_SCALE = {"recipe": "bundled", "chunk_size": 200, "support": "consistent", "top_chunks": 3}
 """For the package's models, which read a chunk of 200 tokens and a sentence in one window."""
 _BUNDLED = Preset(
     name="bundled",
     description="the package's own models: offline, no torch",
     questions=Stage("syntactic"), reader=_READER, nli=SMALL, scale=_BOTH,
-    scale_settings={**_SCALE, "judged_chunks": 1},
-    q2_settings={"fallback_score": "expected", "round_trip": "list", "markup": "skip",
-                 "values": "value", "context": "check", "top_passages": 6},
+    scale_settings=_SCALE, q2_settings={"recipe": "bundled"},
     head=_WEIGHTS / "groundedness.json",
     needs_network=False,
     extra="",
@@ -136,16 +132,16 @@ PRESETS: dict[str, Preset] = {
         replace(
             _BUNDLED, name="bundled-small",
             description="only the smaller of the package's networks: faster, less memory",
-            scale=SMALL, scale_settings=_SCALE, head=_WEIGHTS / "groundedness-small.json",
+            scale=SMALL, head=_WEIGHTS / "groundedness-small.json",
         ),
         _PAPER,
         replace(
             _PAPER, name="paper-exact",
             description="the same models, run as the authors' own programs run them",
             scale=replace(_PAPER.scale, template="scale-score"), recipe=True,
-            q2_settings={"recipe": "authors", "reading": "response"},
-            scale_settings={"prompt": "scale-score", "chunking": "prompt", "chunk_size": 1000,
-                            "unit": "response", "chat": "score"},
+            q2_settings={"recipe": "authors"},
+            scale_settings={"recipe": "authors", "prompt": "scale-score", "chunking": "prompt",
+                            "chunk_size": 1000},
         ),
         Preset(
             name="paper-small",

@@ -203,9 +203,15 @@ def load_backbone(
     return _entailment(preset(chosen).scale, model, config, **options)
 
 
-def load_chooser(config: RuntimeConfig = DEFAULT_RUNTIME) -> Entailment:
-    """Loads the package's small entailment network, which chooses the chunks that SCALE judges."""
-    return _entailment(SMALL, None, config)
+def load_chooser(
+    models: Preset, scale_model: str | None = None, config: RuntimeConfig = DEFAULT_RUNTIME,
+) -> Entailment | None:
+    """Loads the small network that chooses the chunks which SCALE's larger network judges.
+
+    ``None`` if the preset has no larger network, or if ``scale_model`` replaces it.
+    """
+    two = len(models.scale.networks) > 1 and _name(scale_model) in (None, models.scale.model)
+    return _entailment(SMALL, None, config) if two else None
 
 
 def _entailment(

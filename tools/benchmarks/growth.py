@@ -120,13 +120,13 @@ def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
     return found
 
 
-def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int]]:
+def responses(sizes: Sequence[int], recipe: str) -> tuple[GrowthPanel, list[int]]:
     """Measures the cost of Q² by the number of characters in the response.
 
-    ``reading`` is the setting of Q² for what its reader reads. Returns the panel, and for each size
+    ``recipe`` is that of Q². Returns the panel, and for each size
     the number of tokens that the reader read.
     """
-    metric = Q2.from_preset("bundled", reading=reading)
+    metric = Q2.from_preset("bundled", recipe=recipe)
     tokens: list[int] = []
     forward = metric.reader._forward  # type: ignore[attr-defined]
 
@@ -145,7 +145,7 @@ def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int
         )[:size]
         tokens.append(0)
         seconds.append(processor_seconds(lambda said=said: metric.score([Example(said, known)])))  # type: ignore[misc]
-    title = "Q², response" + ("" if reading == "neighbours" else ", read whole")
+    title = "Q², response" + ("" if recipe == "bundled" else ", read whole")
     return GrowthPanel(title, "characters of the response", sizes, seconds[1:]), tokens[1:]
 
 
@@ -223,8 +223,8 @@ def _knowledge(less: int) -> Measured:
 
 
 def _responses(less: int) -> Measured:
-    for reading, steps in (("neighbours", 5), ("response", 3)):
-        series, tokens = responses([500 * 2**i for i in range(max(2, steps - less))], reading)
+    for recipe, steps in (("bundled", 5), ("paper", 3)):
+        series, tokens = responses([500 * 2**i for i in range(max(2, steps - less))], recipe)
         yield series, {"tokens_read": tokens}
 
 
