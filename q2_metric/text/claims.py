@@ -7,6 +7,7 @@ unless the sentence only asks a question.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -112,6 +113,11 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     >>> has_claim("that's awesome! what do you think ?")
     False
     """
+    return _has_claim(sentence, tuple(history))
+
+
+@functools.lru_cache(maxsize=256)  # every metric of a run asks about the same texts
+def _has_claim(sentence: str, history: tuple[str, ...]) -> bool:
     said = {tuple(_words(part)) for turn in history for part in (turn, *sentences(plain(turn)))}
     echoed = {words for words in said if len(words) > 2}  # a mere name may be repeated
     words = _words(sentence)
