@@ -54,7 +54,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     rest = [word for word in rest if word.i > edge]
     moved = (
         spell(tree, [w for w in before if w.dep != "punct"])
-        if opens_well(tree, before, verb)
+        if opens_well(before, verb)
         else ""
     )
     if gap.echo:
@@ -79,7 +79,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     )
 
 
-def opens_well(tree: Tree, before: Sequence[Word], verb: Word) -> bool:
+def opens_well(before: Sequence[Word], verb: Word) -> bool:
     """Whether the words before the subject can move to the end of the question.
 
     "In 1962, Ann founded it" → "Who founded it in 1962?". ``before`` has these words. Each of their

@@ -14,7 +14,7 @@ AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
 asks for another modifier of the noun."""
 
 
-def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Gap | None:
+def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
     """The way to ask for a modifier of a noun; ``None`` if no question can ask for it.
 
     The question words contain the rest of the noun phrase: "three" in "three types of guitar" →
@@ -22,8 +22,7 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
 
     Args:
         tree: the sentence.
-        root: the head of the span that the question asks for.
-        top: the first word of the coordination that ``root`` belongs to.
+        top: the first word of the coordination that the head of the asked span belongs to.
         label: the span's entity type; "" for none.
         text: the span in lower case.
     """
