@@ -164,7 +164,7 @@ def _repeats(words: Sequence[str]) -> bool:
 
 def _states(part: str) -> bool:
     words = _words(part)
-    return _any_content(words) and not _only_asks(part, words) and not abstains(part)
+    return _any_content(words) and not _only_asks(part) and not abstains(part)
 
 
 def _any_content(words: Sequence[str]) -> bool:
@@ -183,12 +183,11 @@ def is_content(word: str) -> bool:
     )
 
 
-def _only_asks(part: str, words: Sequence[str]) -> bool:
+def _only_asks(part: str) -> bool:
     """Whether a sentence only asks a question and states nothing.
 
     "did you know (that) it is red ?" states something. So does a clause after a comma that has a
-    subject of its own ("have you been there , it is in paris ?"). ``words`` has the words of the
-    sentence ``part``.
+    subject of its own ("have you been there , it is in paris ?").
     """
     clauses = [clause for clause in re.split(r"[,;]|\s-+\s", part) if _words(clause)]
     while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):
