@@ -77,7 +77,7 @@ def marks(path: Path) -> set[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     if "slow" in _deselected(config):  # the rest has its models in the package, or none
-        from q2_metric.models.english import parser
+        from q2_metric.english.parse import parser
 
         os.environ["HF_HUB_OFFLINE"] = "1"
         parser.LIGHT = True  # as on the command line: spaCy without torch

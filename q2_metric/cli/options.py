@@ -99,7 +99,7 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of ``load_metrics`` that the user gave as options. Also sets
     ``english.parser.LIGHT``, so that spaCy is imported faster, without parts that nothing else in
     the process of ``q2`` uses."""
-    from q2_metric.models.english import parser as spacy_parser
+    from q2_metric.english.parse import parser as spacy_parser
 
     spacy_parser.LIGHT = True
     given = {key: options[key] for key in keywords() if options.get(key) is not None}

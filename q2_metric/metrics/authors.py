@@ -79,7 +79,7 @@ def compare(question: Question, answer: Answer | None, verdict: Verdict | None) 
     return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)
 
 
-class AuthorsQ2(Q2):
+class AuthorsProgramQ2(Q2):
     """Q² with the rules of its authors' program. It also scores responses that claim nothing."""
 
     recipe = "authors"

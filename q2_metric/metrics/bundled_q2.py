@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from q2_metric.english.values import compare_answers, stated
 from q2_metric.metrics.answers import compare, same_words, to_judge
 from q2_metric.metrics.claims import is_verdict, without_marks
 from q2_metric.metrics.context import as_judged, claim_of, in_context
@@ -18,7 +19,6 @@ from q2_metric.metrics.q2 import Q2
 from q2_metric.text.excerpts import Excerpt, excerpt
 from q2_metric.text.normalise import normalise
 from q2_metric.text.passages import in_passages
-from q2_metric.text.values import compare_answers, stated
 from q2_metric.types import Answer, Comparison, Example, Question, Span, Verdict
 
 PASSAGES = 6
@@ -34,7 +34,7 @@ class BundledQ2(Q2):
     reads_question = True
 
     def __init__(self, *stages: Any, **keywords: Any) -> None:
-        from q2_metric.models.english.answers import EnglishAnswers
+        from q2_metric.english.claims.statements import EnglishAnswers
 
         super().__init__(*stages, **keywords)
         self._short_answers = EnglishAnswers()

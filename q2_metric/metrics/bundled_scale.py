@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from q2_metric.english.values import in_notation_of
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, short_answers, unclaimed
 from q2_metric.metrics.passages import Search, nearest
@@ -16,7 +17,6 @@ from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale
 from q2_metric.metrics.scale_settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
-from q2_metric.text.values import in_notation_of
 from q2_metric.types import (
     Backbone,
     Claim,

@@ -1,6 +1,7 @@
 """Keeps back the examples that metrics do not score: blank texts, and responses without a claim.
 
-The rules are :func:`q2_metric.text.given.is_blank` and :func:`q2_metric.text.claims.has_claim`.
+The rules are :func:`q2_metric.text.given.is_blank` and
+:func:`q2_metric.english.claims.checkable.has_claim`.
 :mod:`q2_metric.scoring.scores` applies these rules to every metric. The decorators in this module
 apply the same rules when one of our metrics is called directly, as in
 ``Q2.from_preset().score(examples)``.
@@ -13,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from q2_metric.english.claims.checkable import has_claim
+from q2_metric.english.claims.short_answers import decides, is_short
 from q2_metric.errors import InputError
-from q2_metric.text.answers import decides, is_short
-from q2_metric.text.claims import has_claim
 from q2_metric.text.excerpts import Excerpt, with_tables
 from q2_metric.text.given import all_text, encodable, is_blank, kind
 from q2_metric.text.markup import laid_out, unmarked

@@ -16,12 +16,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from q2_metric.english.claims.checkable import has_claim
+from q2_metric.english.values import has_wrong_value, in_notation_of
 from q2_metric.metrics.ruled import by_values
-from q2_metric.text.claims import has_claim
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.normalise import token_f1
 from q2_metric.text.sentences import split_sentences
-from q2_metric.text.values import has_wrong_value, in_notation_of
 from q2_metric.types import (
     Comparison,
     Entailment,

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from q2_metric.checks import check_fields
+from q2_metric.english.values import in_notation_of
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
 from q2_metric.metrics.calibration import logistic
@@ -31,7 +32,6 @@ from q2_metric.metrics.settings import check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.overlap import UNKNOWN, overlap
-from q2_metric.text.values import in_notation_of
 from q2_metric.types import Claim, Comparison, Example, Judgement, Part, Score
 
 PRIOR = 0.55

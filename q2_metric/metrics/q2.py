@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
@@ -37,6 +38,9 @@ from q2_metric.types import (
     Verdict,
 )
 
+RECIPES = {"paper": "q2_metric.metrics.q2:Q2",
+           "authors": "q2_metric.metrics.authors:AuthorsProgramQ2",
+           "bundled": "q2_metric.metrics.bundled_q2:BundledQ2"}
 FALLBACK_SCORE = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
 """The score of each class if NLI judges a whole response (Q², section 4.2)."""
 
@@ -108,14 +112,12 @@ class Q2:
             MissingExtra: the preset needs a package that is not installed.
             ModelError: a model cannot be loaded.
         """
-        from q2_metric.metrics.authors import AuthorsQ2
-        from q2_metric.metrics.bundled_q2 import BundledQ2
         from q2_metric.models import presets, stages
 
         models = presets.preset(preset)
         chosen, config = settings_and_runtime(
             Q2Settings, keywords, models.settings("q2", nli_model))
-        recipe = {"paper": Q2, "authors": AuthorsQ2, "bundled": BundledQ2}[chosen.recipe]
+        recipe: type[Q2] = resolve_name(RECIPES[chosen.recipe])
         theirs = chosen.recipe == "authors"
         stages.check(models, {"question_model": question_model, "reader_model": reader_model,
                               "nli_model": nli_model})

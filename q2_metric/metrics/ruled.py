@@ -13,10 +13,10 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from q2_metric.english.values import follows, has_wrong_value, without_values
 from q2_metric.text.nearest import WordIndex
 from q2_metric.text.overlap import stems
 from q2_metric.text.sentences import split_sentences
-from q2_metric.text.values import follows, has_wrong_value, without_values
 from q2_metric.types import Example, Judgement
 
 HELD = 0.9

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
@@ -33,6 +34,7 @@ from q2_metric.types import (
     Verdict,
 )
 
+BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"
 NEUTRAL_WEIGHT = 0.1
 """The weight w in a claim's support e / (e + c + w * n) with ``support="consistent"``, where e, c
 and n are the probabilities of entailment, contradiction and neutral. With w = 0, the support of an
@@ -115,9 +117,8 @@ class Scale:
         Raises:
             InputError, MissingExtra, ModelError: as for :meth:`Q2.from_preset`.
         """
-        from q2_metric.metrics.bundled_scale import BundledScale
+        from q2_metric.english.claims.find import EnglishClaims
         from q2_metric.models import presets, stages
-        from q2_metric.models.english.claims import EnglishClaims
 
         models = presets.preset(preset)
         chosen, config = settings_and_runtime(
@@ -128,7 +129,7 @@ class Scale:
         if chosen.recipe != "bundled":
             return cls(backbone, RuleSentences(), chosen, models.name)
         chooser = stages.load_chooser(models, scale_model, config)
-        return BundledScale(
+        return resolve_name(BUNDLED)(  # type: ignore[no-any-return]
             backbone, RuleSentences(), EnglishClaims(), chooser, chosen, models.name)
 
     @claims_only

@@ -65,8 +65,8 @@ def load_spans(
     If the package's own rules write the questions, it also finds comparatives ("taller"). If
     ``authors`` is true, it finds the spans that the program of Q²'s authors finds.
     """
-    from q2_metric.models.english.authors import AuthorsSpans
-    from q2_metric.models.english.parser import SpacySpans
+    from q2_metric.english.parse.authors import AuthorsSpans
+    from q2_metric.english.parse.parser import SpacySpans
 
     if authors:
         return AuthorsSpans()
@@ -79,8 +79,8 @@ def load_personal(*, authors: bool = False) -> PersonalFilter:
 
     If ``authors`` is true, it is the rule of the Q² authors' program.
     """
-    from q2_metric.models.english.authors import AuthorsPersonal
-    from q2_metric.models.english.parser import SpacyPersonal
+    from q2_metric.english.parse.authors import AuthorsPersonal
+    from q2_metric.english.parse.parser import SpacyPersonal
 
     return AuthorsPersonal() if authors else SpacyPersonal()
 
@@ -91,7 +91,7 @@ def load_coreference(model: str | None = None) -> CoreferenceResolver:
     ``model`` is a spaCy pipeline that coreferee supports, such as "en_core_web_lg"; ``None`` means
     the package's own small one.
     """
-    from q2_metric.models.english.coreference import CorefereeResolver
+    from q2_metric.english.parse.coreference import CorefereeResolver
 
     return CorefereeResolver(_name(model))
 
@@ -121,7 +121,7 @@ def load_questions(
     """
     stage = _replaced(preset(chosen).questions, model, "seq2seq")
     if stage.kind == "syntactic":
-        from q2_metric.models.questions.syntactic import SyntacticQuestions
+        from q2_metric.english.questions.syntactic import SyntacticQuestions
 
         return SyntacticQuestions()
     from q2_metric.models.hub.questions import Seq2SeqQuestions

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from q2_metric.english.claims.checkable import NOT_CLAIMED
 from q2_metric.metrics.registry import columns
 from q2_metric.report.findings import (
     State,
@@ -24,7 +25,6 @@ from q2_metric.report.findings import (
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import PARTS, REASONS, contribution_words
 from q2_metric.text.alignment import FUNCTION_WORDS, stem
-from q2_metric.text.claims import NOT_CLAIMED
 from q2_metric.text.overlap import WORD
 from q2_metric.text.sentences import split_sentences
 

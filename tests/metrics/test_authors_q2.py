@@ -20,9 +20,9 @@ from fakes import FakeBackbone, FakeSentences
 
 from q2_metric import Q2, Example
 from q2_metric.data.wow import read_annotated
+from q2_metric.english.parse.authors import AuthorsPersonal, AuthorsSpans
 from q2_metric.metrics import authors
 from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.models.english.authors import AuthorsPersonal, AuthorsSpans
 from q2_metric.models.hub.authors import AuthorsReader
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.nli import TorchNli
@@ -67,7 +67,7 @@ def metric(folder: Path, texts: Sequence[str]) -> Q2:
                              "cpu")
     judge = load_pretrained("AutoModelForSequenceClassification",
                             str(judges(folder / "judges", texts)), "cpu")
-    return authors.AuthorsQ2(
+    return authors.AuthorsProgramQ2(
         AuthorsSpans(), Given(), AuthorsReader(reader), TorchNli(judge), AuthorsPersonal())
 
 

@@ -18,7 +18,7 @@ from fakes import (
 
 from q2_metric.errors import InputError
 from q2_metric.metrics import load_metrics
-from q2_metric.metrics.authors import AuthorsQ2
+from q2_metric.metrics.authors import AuthorsProgramQ2
 from q2_metric.metrics.groundedness import Groundedness
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2
@@ -65,7 +65,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
     monkeypatch.setattr(stages, "check", lambda preset, replaced: None)
     monkeypatch.setattr(stages, "load_coreference", coreference)
     monkeypatch.setattr(stages, "load_chooser", chooser)
-    monkeypatch.setattr("q2_metric.models.english.claims.EnglishClaims", FakeClaimFinder)
+    monkeypatch.setattr("q2_metric.english.claims.find.EnglishClaims", FakeClaimFinder)
     return found
 
 
@@ -109,7 +109,7 @@ def test_the_authors_recipe_is_that_of_every_stage(asked: dict[str, tuple[Any, .
         assert asked[stage][-1]["authors"] is True
     assert asked["questions"][-1]["reading"] == "response"
     assert "|recipe:authors|" in metric.signature
-    assert type(metric) is AuthorsQ2
+    assert type(metric) is AuthorsProgramQ2
 
 
 def test_settings_of_a_preset_are_those_of_its_models() -> None:

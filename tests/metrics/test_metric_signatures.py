@@ -19,7 +19,7 @@ from fakes import (
 
 from q2_metric._version import __version__
 from q2_metric.checks import Setting, settings_of
-from q2_metric.metrics.authors import AuthorsQ2
+from q2_metric.metrics.authors import AuthorsProgramQ2
 from q2_metric.metrics.bundled_q2 import BundledQ2
 from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.groundedness import Groundedness, Head
@@ -33,7 +33,7 @@ from q2_metric.types import Verdict
 
 def q2(**settings: object) -> str:
     chosen = Q2Settings(**settings)  # type: ignore[arg-type]
-    kind = {"paper": Q2, "authors": AuthorsQ2, "bundled": BundledQ2}[chosen.recipe]
+    kind = {"paper": Q2, "authors": AuthorsProgramQ2, "bundled": BundledQ2}[chosen.recipe]
     return kind(
         FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal(),
         FakeResolver({}), chosen, "mine",

@@ -11,8 +11,8 @@ from fakes import FakeBackbone, FakeSentences
 
 from q2_metric import scoring
 from q2_metric.cli.main import main
+from q2_metric.english.claims.short_answers import decides
 from q2_metric.metrics.scale import Scale
-from q2_metric.text.answers import decides
 from q2_metric.types import Example, Judgement
 
 TOWER = ("The tower opened in 1889. The museum in the tower has 12 rooms and is open on Sundays. A "

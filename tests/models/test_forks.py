@@ -15,7 +15,7 @@ import pytest
 
 from q2_metric import forks
 from q2_metric.engine.cache import Cache
-from q2_metric.models.memory import LruCache
+from q2_metric.memory import LruCache
 
 TESTS = Path(__file__).parents[1]
 SECONDS = 240

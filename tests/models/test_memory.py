@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from q2_metric.models.memory import LruCache
+from q2_metric.memory import LruCache
 
 
 def test_the_least_recently_used_goes() -> None:

@@ -10,18 +10,18 @@ from collections.abc import Callable
 import pytest
 from growth import LIMIT, growth
 
+from q2_metric.english.claims.checkable import has_claim
+from q2_metric.english.claims.frames import ending, frame, presents
+from q2_metric.english.claims.language import is_language
+from q2_metric.english.claims.lists import items
+from q2_metric.english.parse.repair import repair
+from q2_metric.english.values import follows, in_notation_of
 from q2_metric.metrics.ruled import by_values
 from q2_metric.text.citations import cited, passages
-from q2_metric.text.claims import has_claim
-from q2_metric.text.frames import ending, frame, presents
-from q2_metric.text.language import is_language
-from q2_metric.text.lists import items
 from q2_metric.text.markup import laid_out, squeezed, unmarked
 from q2_metric.text.overlap import overlap
-from q2_metric.text.repair import repair
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
-from q2_metric.text.values import follows, in_notation_of
 
 CLAIM = "It cost 5 euros in 1999."
 READERS: dict[str, Callable[[str], object]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from q2_metric.text.claims import has_claim
+from q2_metric.english.claims.checkable import has_claim
 from q2_metric.text.markup import unmarked
 from q2_metric.text.overlap import Overlap, overlap, word_tokens
 

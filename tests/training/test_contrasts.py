@@ -21,7 +21,7 @@ QUESTION = "When did Ann Brown found a large school in Rome?"
 
 @pytest.fixture(scope="module")
 def nlp() -> Any:
-    from q2_metric.models.english.parser import load
+    from q2_metric.english.parse.parser import load
 
     return load()
 

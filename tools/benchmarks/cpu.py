@@ -22,11 +22,11 @@ from sklearn.metrics import roc_auc_score
 
 from q2_metric.data.dev import dev_files, read_dev
 from q2_metric.data.wow import read_annotated
+from q2_metric.english.parse import parser as spacy_parser
 from q2_metric.models.batching import Budget
 from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment
-from q2_metric.models.english import parser as spacy_parser
 from tools.benchmarks import harness
 
 Pairs = list[tuple[str, str]]

@@ -29,9 +29,9 @@ from q2_metric.data.dev import dev_files, read_dev
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.true import read_true
 from q2_metric.data.wow import read_annotated
+from q2_metric.english.claims.find import EnglishClaims
 from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.ruled import RULES
-from q2_metric.models.english.claims import EnglishClaims
 from q2_metric.types import Example
 
 TRUE = ("dialfact_a", "qags_cnndm", "summeval")

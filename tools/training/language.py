@@ -1,9 +1,9 @@
-"""``python -m tools.training.language --data FOLDER``: makes the table ``text/language.tsv``.
+"""``python -m tools.training.language --data FOLDER``: makes the rule's table.
 
-:mod:`q2_metric.text.language` uses this table to tell language from gibberish. It contains common
-groups of letters, counted in wordfreq's lists of common words of 42 languages. Then the command
-measures the two errors of the rule: which real texts it rejects (hypotheses of the annotated sets,
-spaCy's example sentences of 68 languages), and how much noise it accepts.
+:mod:`q2_metric.english.claims.language` uses this table to tell language from gibberish. It
+contains common groups of letters, counted in wordfreq's lists of common words of 42 languages. Then
+the command measures the two errors of the rule: which real texts it rejects (hypotheses of the
+annotated sets, spaCy's example sentences of 68 languages), and how much noise it accepts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pathlib import Path
 
 import click
 
-from q2_metric.text import language
-from q2_metric.text.language import HAN, HANGUL, LATIN, SIZES, folded, groups, is_language
+from q2_metric.english.claims import language
+from q2_metric.english.claims.language import HAN, HANGUL, LATIN, SIZES, folded, groups, is_language
 from tools.training.examples import read_jsonl
 
 WORDS, ENGLISH = 12000, 30000
@@ -33,7 +33,6 @@ OTHER = 4e-4
 COMMONEST, COMMONEST_ENGLISH = 60, 180
 """Number of most common words that are kept, for each other language and for English."""
 
-
 def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
     """Yields (language, [(common word, its frequency), …]) for each language of wordfreq."""
     import wordfreq  # type: ignore[import-not-found,unused-ignore]
@@ -43,7 +42,6 @@ def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
         most = ENGLISH if name == "en" else WORDS
         yield name, [(word, often[word]) for word in wordfreq.top_n_list(name, most)
                      if word in often]
-
 
 def count() -> tuple[dict[str, set[str]], set[str]]:
     """(letter groups to keep, by script; common words of all languages)."""
@@ -66,7 +64,6 @@ def count() -> tuple[dict[str, set[str]], set[str]]:
                 kept.setdefault(script, set()).update(g for g, n in times.items() if n > least)
     return kept, common
 
-
 def write(kept: dict[str, set[str]], common: set[str], place: Path) -> None:
     """Writes the table to the file ``place``: a line of letter groups for each script, and a line
     of common words."""
@@ -75,13 +72,11 @@ def write(kept: dict[str, set[str]], common: set[str], place: Path) -> None:
     place.write_text("\n".join([*lines, f"words\t{' '.join(sorted(common))}"]) + "\n",
                      encoding="utf-8")
 
-
 # --- what it takes and what it finds ----------------------------------------------------
 
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 BLOCKS = ((0x400, 0x45f), (0x3b1, 0x3c9), (0x620, 0x64a), (0x5d0, 0x5ea), (0x905, 0x939),
           (0x4e00, 0x9fff), (0xac00, 0xd7a3), (0x10d0, 0x10f0), (0x561, 0x586), (0xa000, 0xa48c))
-
 
 def _keyboard(rng: random.Random) -> str:
     row, size = rng.choice(ROWS), rng.randint(3, 8)
@@ -89,7 +84,6 @@ def _keyboard(rng: random.Random) -> str:
         return "".join(rng.choice("".join(ROWS)) for _ in range(size))
     start = rng.randrange(len(row))
     return "".join(row[(start + i * rng.choice((1, 1, 2))) % len(row)] for i in range(size))
-
 
 def noise(pieces: list[str]) -> dict[str, Callable[[random.Random, int], str]]:
     """By kind of noise, a function ``make(rng, n)`` that makes a text of about ``n`` words.
@@ -122,7 +116,6 @@ def noise(pieces: list[str]) -> dict[str, Callable[[random.Random, int], str]]:
             rng.choice(pieces) for _ in range(n)).replace(" ##", ""),
     }
 
-
 def real(folder: Path) -> dict[str, list[str]]:
     """Real texts: the hypotheses of the annotated sets in ``folder``, and spaCy's example sentences
     of many languages."""
@@ -138,7 +131,6 @@ def real(folder: Path) -> dict[str, list[str]]:
             continue
     return {"hypotheses": found, "other languages": other}
 
-
 @click.command(help=__doc__)
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
               help="folder with groundedness/, groundedness2/")
@@ -147,7 +139,8 @@ def real(folder: Path) -> dict[str, list[str]]:
 @click.option("--measure", is_flag=True, help="do not write the table, only measure the errors")
 def main(data: Path, out: Path | None, measure: bool) -> None:
     if not measure:
-        write(*count(), out or Path(str(files("q2_metric.text").joinpath(language.TABLE))))
+        place = files("q2_metric.english.claims").joinpath(language.TABLE)
+        write(*count(), out or Path(str(place)))
         language._table.cache_clear()
     for name, texts in real(data).items():
         taken = [text for text in texts if not is_language(text)]
@@ -165,7 +158,6 @@ def main(data: Path, out: Path | None, measure: bool) -> None:
             rows = [make(rng, size) for _ in range(500)]
             shares.append(f"{sum(not is_language(row) for row in rows) / 500:.1%} of {size} words")
         click.echo(f"{kind}: {', '.join(shares)}")
-
 
 if __name__ == "__main__":
     main()

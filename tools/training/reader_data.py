@@ -102,8 +102,8 @@ def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Exam
         seed: seed of the random numbers.
         sentences: number of encyclopaedic sentences that are retold as claims.
     """
-    from q2_metric.models.english.parser import Parser, SpacySpans
-    from q2_metric.models.questions.syntactic import SyntacticQuestions
+    from q2_metric.english.parse.parser import Parser, SpacySpans
+    from q2_metric.english.questions.syntactic import SyntacticQuestions
     from tools.training.asked import questions
     from tools.training.entailment_data import claims, retold
 
@@ -126,8 +126,8 @@ def contrasted(
         sentences: number of encyclopaedic sentences that are retold as claims.
         held: if true, only texts that are held out for development are used; if false, only others.
     """
-    from q2_metric.models.english.parser import Parser, SpacySpans
-    from q2_metric.models.questions.syntactic import SyntacticQuestions
+    from q2_metric.english.parse.parser import Parser, SpacySpans
+    from q2_metric.english.questions.syntactic import SyntacticQuestions
     from tools.training.asked import find, questions
     from tools.training.contrasts import CONTENT, Contrasts, appositions, implied, variants
     from tools.training.corrupt import collect

@@ -3,7 +3,7 @@
 The command makes small language models with random weights, trains each for a few steps, and writes
 what they say: one JSON object a line with the fields model, vocabulary, steps, decoding and text.
 None of these texts is language. ``--models`` and ``--seed`` choose other models.
-They show how many such texts :func:`q2_metric.text.claims.has_claim` recognises.
+They show how many such texts :func:`q2_metric.english.claims.checkable.has_claim` recognises.
 """
 
 from __future__ import annotations

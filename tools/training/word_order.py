@@ -1,8 +1,8 @@
-"""``python -m tools.training.word_order --data FOLDER``: makes the table ``text/word_order.tsv``.
+"""``python -m tools.training.word_order --data FOLDER``: makes the rule's table.
 
 The table has the classes of frequent words and the weights of a logistic regression over pairs of
-classes. A rule uses it to notice words in no order (:mod:`q2_metric.text.word_order`). The model
-learns to tell sentences of the annotated sets and of model responses from noise: shuffled
+classes. A rule uses it to notice words in no order (:mod:`q2_metric.english.claims.word_order`).
+The model learns to tell sentences of the annotated sets and of model responses from noise: shuffled
 sentences, words and pieces of words drawn at random, and loops. Texts that other rules reject are
 left out of both.
 
@@ -30,10 +30,10 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from q2_metric.text import language, word_order
-from q2_metric.text.claims import FUNCTION_WORDS, has_claim, plain, stating
+from q2_metric.english.claims import language, word_order
+from q2_metric.english.claims.checkable import FUNCTION_WORDS, has_claim, plain, stating
+from q2_metric.english.claims.word_order import classes, pairs
 from q2_metric.text.markup import unmarked
-from q2_metric.text.word_order import classes, pairs
 from tools.training.examples import read_jsonl
 from tools.training.untrained import decoded, vocabularies
 
@@ -255,7 +255,7 @@ def main(data: Path, out: Path | None, check: Sequence[Path]) -> None:
                        for found in (real, [made.text() for _ in range(NOISE)]))
     click.echo(f"{len(some)} real texts, {len(noise)} texts of noise, {len(names)} classes")
     weights, prior = fit(some, noise, names)
-    place = out or Path(str(files("q2_metric.text").joinpath(word_order.TABLE)))
+    place = out or Path(str(files("q2_metric.english.claims").joinpath(word_order.TABLE)))
     place.write_text(table(words, names, weights), encoding="utf-8")
     word_order._table.cache_clear()
     click.echo(f"noise and real text are equally likely at the bound {-prior:.2f}")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.models.memory import LruCache
+from q2_metric.memory import LruCache
 from q2_metric.text.alignment import TEXT, align
 from q2_metric.text.windows import window_bounds
 

@@ -1,0 +1,1 @@
+"""Everything that is specific to English: parsing, claims, values, questions."""

@@ -1,0 +1,1 @@
+"""Finds the claims of a response, and tells whether it claims anything."""

@@ -1,0 +1,237 @@
+"""Rules that decide whether a text makes a claim that could be checked. They need no model.
+
+Small talk contains nothing that knowledge could support or refute, so a score for it would mean
+nothing. In doubt, a sentence makes a claim: one word outside the lists of this module is enough,
+unless the sentence only asks a question.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+
+from q2_metric.english.claims.abstention import abstains
+from q2_metric.english.claims.language import is_language
+from q2_metric.english.claims.word_order import CONTRACTED, in_order
+
+FUNCTION_WORDS = frozenset("""
+a an the this that these those i me my mine myself you your yours yourself we us our ours he him
+his she her hers it its they them their theirs one ones someone somebody something anyone anybody
+anything everyone everybody everything no nobody nothing none who whom whose which what whatever
+when where why how if whether because since so than then as at by for from in into of off on onto
+out over to too up down with without about around after before again also and or but nor not only
+just even still yet very really quite pretty much many more most less least some any each every
+all both either neither other others another such same own here there now ever never always someday
+sometimes often usually maybe perhaps probably definitely certainly surely absolutely totally
+exactly actually basically honestly seriously literally especially though although while until
+once soon later today tonight tomorrow yesterday anyway either else instead though
+be am is are was were been being do does did done doing have has had having can could will would
+shall should may might must ought ca wo sha ai gon wan na ta got get gets getting go goes going
+gone went come comes coming came let lets
+""".split())
+
+_SMALL_TALK = """
+yes yeah yea yep yup nope nah ok okay alright sure right true correct well oh ah wow hey hi hello
+bye goodbye welcome please thanks thank thx ty cheers sorry excuse pardon congrats congratulations
+greetings morning afternoon evening night hmm lol omg oops gosh gee goodness god heck damn dang
+indeed cool nice neat great good better best fine bad worse worst awesome amazing fantastic
+wonderful excellent lovely perfect brilliant incredible unbelievable fascinating interesting
+interested impressive exciting excited fun funny hilarious silly crazy weird strange scary sad
+happy glad pleased delighted lucky jealous surprised surprising curious afraid worried tired bored
+boring annoying awful terrible horrible delicious yummy tasty beautiful gorgeous cute sweet
+favorite favourite kidding joking wrong
+like likes liked love loves loved loving enjoy enjoys enjoyed enjoying hate hates hated adore
+appreciate prefer hope hopes hoping wish wishes want wants wanted need guess think thinks thought
+thinking believe suppose know knew known knows wonder wondering mean means meant feel feels feeling
+feelings felt agree agreed disagree understand understood remember forgot forget imagine see saw
+seen look looks looking sound sounds sounded seem seems hear heard hearing tell telling told say
+says said saying talk talking talked chat chatting chatted ask asking asked answer question
+questions share sharing speak try trying tried bet care bother mind matter meet meeting met help
+helps helped check wait
+thing things stuff way kind sort lot lots bit ton tons bunch time times day days week weekend
+idea clue point sense fan person guy guys man dude buddy friend people luck pleasure shame pity
+loss joke info information conversation story take make makes sure deal problem worries
+worry while opinion experience
+"""
+
+NOT_CLAIMED = FUNCTION_WORDS | frozenset(_SMALL_TALK.split())
+"""Words that state nothing by themselves. A sentence of such words only makes no claim."""
+
+_SOUND = re.compile(
+    r"(ha|he|ho|ja){2,}h?|l+o+l+|(lo){2,}l|r?o?f?lmf?ao+|rofl|h+m+|m+|mhm+|w+o+w+|wo+h+o+|wo+a+h*"
+    r"|o+h+|a+h+|u+h+|u+m+|e+h+|hu+h|e+w+|a+w+|ya+y+|ye+a+h+|ye+s+|no+|na+h+|oo+ps|yu+m+|ug+h+"
+    r"|ee+k|sh+|z+|so+|su+re|thank+s+|he+y+|hi+|ok+|x+d+|idk|imo|imho|btw|tbh|brb|pls|im|ive|id"
+    r"|dont|cant|wont|didnt|doesnt|isnt|thats|its|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda"
+)
+"""Matches sounds and spellings that are usual in chats: "haha", "lol", "idk"."""
+
+_AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
+_ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
+_HEART = re.compile(r"(?<!<)<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")
+
+_ASKING = frozenset("who whom whose what which when where why how any ever anyone anything".split())
+_AUXILIARIES = frozenset(
+    "do does did is are was were am have has had can could will would shall should may might must "
+    "is n't".split()
+)
+_OPENERS = frozenset("and but so well then oh ah wow hey ok okay yes no yeah sure really".split())
+_SUBJECTS = frozenset("it he she they this that there i we".split())
+_TOLD = re.compile(
+    r"did (?:you|u|ya) (?:know|hear|realise|realize)\b|have you heard\b"
+    r"|(?:did|do) you (?:ever )?(?:know|hear|notice|realise|realize|remember) (?=that\b)"
+)
+_ABOUT_WHAT = frozenset(
+    "what who whom whose which when where why how if whether about any anything much many of"
+    .split()
+)
+"""If one of these words follows "did you know", the sentence is a real question and states nothing.
+"""
+
+
+def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
+    """Whether a text of one or more sentences makes a claim.
+
+    These texts make no claim:
+
+    - texts without a word, sounds, greetings, thanks, feelings and agreement ("i love it !"),
+    - questions,
+    - one or two words repeated again and again,
+    - word-for-word copies of an earlier turn,
+    - statements that the given text has no answer (:mod:`q2_metric.english.claims.abstention`),
+    - texts that are not in any language (:mod:`q2_metric.english.claims.language`),
+    - English words in no order (:mod:`q2_metric.english.claims.word_order`).
+
+    Args:
+        sentence: the text. It may be in lower case and may be tokenised ("do n't").
+        history: the dialogue's turns before the text.
+
+    >>> has_claim("yes , it was built in 1889 .")
+    True
+    >>> has_claim("that's awesome! what do you think ?")
+    False
+    """
+    return _has_claim(sentence, tuple(history))
+
+
+@functools.lru_cache(maxsize=256)  # every metric of a run asks about the same texts
+def _has_claim(sentence: str, history: tuple[str, ...]) -> bool:
+    said = {tuple(_words(part)) for turn in history for part in (turn, *sentences(plain(turn)))}
+    echoed = {words for words in said if len(words) > 2}  # a mere name may be repeated
+    words = _words(sentence)
+    if _repeats(words) or tuple(words) in echoed:
+        return False
+    return in_order(part for part in stating(sentence) if tuple(_words(part)) not in echoed)
+
+
+def stating(text: str) -> Iterator[str]:
+    """Yields the sentences of a text that state something in some language, once each, with
+    contractions in one piece. Their words may be in any order."""
+    for part in dict.fromkeys(sentences(text)):
+        if _states(plain(part)) and is_language(part):
+            yield _joined(part)
+
+
+def plain(text: str) -> str:
+    """The text in lower case, with contractions in one piece ("it 's" → "it's") and without
+    emoticons."""
+    return _joined(text.lower())
+
+
+def _joined(text: str) -> str:
+    text = text.replace("’", "'").replace("`", "'").replace(" n't", "n't")
+    return _HEART.sub(" ", _APART.sub(r"'\1", text))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text. The rules are simple and may cut a sentence in two: for finding a
+    claim, this does no harm."""
+    return [part for part in _ENDS.split(text) if part.strip()]
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(plain(text))
+
+
+def _repeats(words: Sequence[str]) -> bool:
+    """Whether ``words`` only repeat one or two words, or one syllable, at least three times."""
+    if len(words) == 1:
+        return not words[0].isdigit() and bool(_AGAIN.fullmatch(words[0]))
+    return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
+
+
+def _states(part: str) -> bool:
+    words = _words(part)
+    return _any_content(words) and not _only_asks(part) and not abstains(part)
+
+
+def _any_content(words: Sequence[str]) -> bool:
+    return any(is_content(word) for word in words)
+
+
+def is_content(word: str) -> bool:
+    """Whether a word (in lower case) can carry a claim. Sounds ("haha"), single letters and the
+    words in :data:`NOT_CLAIMED` cannot."""
+    stem = CONTRACTED.sub("", word)
+    return not (
+        stem in NOT_CLAIMED
+        or (len(stem) == 1 and stem.isascii() and stem.isalpha())
+        or not stem
+        or _SOUND.fullmatch(stem)
+    )
+
+
+def _only_asks(part: str) -> bool:
+    """Whether a sentence only asks a question and states nothing.
+
+    "did you know (that) it is red ?" states something. So does a clause after a comma that has a
+    subject of its own ("have you been there , it is in paris ?").
+    """
+    clauses = [clause for clause in re.split(r"[,;]|\s-+\s", part) if _words(clause)]
+    while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):
+        clauses.pop(0)  # "oh wow , …"
+    first, *rest = clauses
+    told = _TOLD.match(" ".join(_opened(_words(first))))
+    if told:
+        after = " ".join(_opened(_words(", ".join(clauses))))[told.end() :].split()
+        return not after or after[0] in _ABOUT_WHAT or not _any_content(after)
+    marked = part.rstrip(" \"')]").endswith("?")
+    if not (_asks(first) if marked else _asks_you(first)):
+        return False
+    return not any(_words(clause)[0] in _SUBJECTS and _any_content(_words(clause))
+                   for clause in rest)
+
+
+def _opened(words: Sequence[str]) -> list[str]:
+    """The words of a clause without opening words such as "so", "and" or "oh"."""
+    place = 0
+    while place < len(words) - 1 and words[place] in _OPENERS:
+        place += 1
+    return list(words[place:])
+
+
+def _asks(clause: str) -> bool:
+    """Whether the clause of a sentence with a question mark is a question.
+
+    Such a clause begins with a question word, an auxiliary or "you".
+    """
+    first = CONTRACTED.sub("", _opened(_words(clause))[0])
+    return first in _ASKING | _AUXILIARIES | {"you", "your"} and not _denies(clause)
+
+
+def _denies(clause: str) -> bool:
+    """Whether a question begins with a negation, as in "isn't it the largest desert ?".
+
+    Such a question expects a yes, so it states something.
+    """
+    words = _opened(_words(clause))
+    return words[0].endswith("n't") and "you" not in words[:2]
+
+
+def _asks_you(clause: str) -> bool:
+    """Whether a clause without a question mark is a question: "what do you do for work"."""
+    words = _opened(_words(clause))
+    words = words[words[0] in _ASKING :]
+    return len(words) > 1 and words[0] in _AUXILIARIES and words[1] == "you"

@@ -1,0 +1,106 @@
+"""Finds list items and table cells in a response, and puts their headings before them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from q2_metric.english.claims.frames import presents
+
+_BULLET = re.compile(r"[ \t]*(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
+_ROW = re.compile(r"[ \t]*\|(.+)\|[ \t]*$")
+_RULE = re.compile(r"[ \t|:-]+$")
+MOST_WORDS = 12
+"""Maximum words of an item that needs its heading. A longer item is read as a sentence of its own.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A line of a list or table in a response, and the claims that the line makes.
+
+    ``start`` and ``end`` are the line's characters in the response. Each claim is a tuple of its
+    text with the heading, and the start and end of its own words in the response.
+    """
+
+    start: int
+    end: int
+    kind: Literal["item", "cell"]
+    claims: tuple[tuple[str, int, int], ...]
+
+
+def items(text: str) -> list[Item]:
+    r"""The lines of lists and tables in a response, whose claims need a heading.
+
+    In a list, the line above it is put before each item, if the line ends with a colon and does not
+    only announce the list ("Here are some facts:"). In a table, the first cell of the row and the
+    name of the column are put before each cell. The headings themselves are lines without claims.
+
+    >>> [claim[0] for one in items("The kit has:\n- a saw\n- two pens") for claim in one.claims]
+    ['The kit has: a saw', 'The kit has: two pens']
+    >>> items("| plan | price |\n|---|---|\n| basic | $5 |")[2].claims[0][0]
+    'plan basic: price $5'
+    """
+    listed: list[Item] = []
+    heading, columns, start = "", None, 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        row, bullet = _ROW.match(line), _BULLET.match(line)
+        if row:
+            columns = _of_row(line, row, columns, start, listed)
+        elif bullet and heading and len(line.split()) <= MOST_WORDS:
+            at = start + bullet.end()
+            said = " ".join(text[at:end].split())
+            read = said if presents(heading[:-1]) else f"{heading} {said}"
+            listed.append(Item(start, end, "item", ((read, at, end),)))
+        elif line.strip():
+            heading = _heading(line)
+            if heading and bullet is None and _goes_on(text, end):
+                listed.append(Item(start, end, "item", ()))
+        if not row and line.strip():
+            columns = None
+        start = end + 1
+    return listed
+
+
+def _heading(line: str) -> str:
+    """The line without "*" and "#" if it can be a list's heading (ends with ":"); otherwise ""."""
+    said = " ".join(line.replace("*", " ").replace("#", " ").split())
+    return said if said.endswith(":") else ""
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether a list item follows at the position ``end``, on the next line that is not empty."""
+    return bool(_BULLET.match(text[end:].lstrip("\n")))
+
+
+def _of_row(
+    line: str, row: re.Match[str], columns: list[str] | None, start: int, listed: list[Item]
+) -> list[str] | None:
+    """Adds a line of a table to ``listed``, and returns the names of the table's columns.
+
+    Args:
+        line: the line.
+        row: the match of the line with the pattern for rows. Its group has the cells.
+        columns: the columns' names; ``None`` if this line is the header.
+        start: the line's first character in the response.
+        listed: the lines found so far.
+    """
+    end = start + len(line)
+    if _RULE.match(line):
+        listed.append(Item(start, end, "cell", ()))
+        return columns
+    places, at = [], start + row.start(1)
+    for cell in row[1].split("|"):
+        left = at + len(cell) - len(cell.lstrip())
+        places.append((" ".join(cell.split()), left, left + len(cell.strip())))
+        at += len(cell) + 1
+    if columns is None:
+        listed.append(Item(start, end, "cell", ()))
+        return [cell for cell, _, _ in places]
+    first = f"{columns[0]} {places[0][0]}".strip()
+    cells = zip(columns[1:], places[1:], strict=False)
+    listed.append(Item(start, end, "cell", tuple(
+        (f"{first}: {name} {cell}", left, right) for name, (cell, left, right) in cells if cell)))
+    return columns

@@ -1,0 +1,398 @@
+"""Turns a question and its short answer into a statement, by rules.
+
+"1889." as the answer to "When did it open?" becomes "It opened in 1889." The rules cover questions
+with a fronted auxiliary and questions about the subject. There is no statement if the parse has
+another shape, or if the answer does not fit the question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from q2_metric.english.claims.checkable import has_claim
+from q2_metric.english.claims.short_answers import Verdict, is_short, last_question, verdict_of
+from q2_metric.english.lexicon import FINITE
+from q2_metric.english.parse.inflection import past, third
+from q2_metric.english.parse.parser import Parsed, Parser, default_parser
+from q2_metric.english.parse.phrases import expand, spell
+from q2_metric.english.parse.tree import Tree, Word, bits_of
+from q2_metric.text.normalise import words
+from q2_metric.types import Example
+
+_FRONTED = words("do does did is are was were has have had can could will would shall should may "
+                 "might must")
+_ASKING = words("who whom what which when where how")
+_DO = words("do does did")
+_THIS = words("this that these those")
+_ADVERBS = words("also ever really actually currently originally usually often still first "
+                 "officially finally")
+_PREPOSITIONS = words("in on at by to from for of with near behind under over above below between "
+                      "beside inside outside within around through during since until before after "
+                      "about across along into onto off up down next on because due as")
+_UNSURE = words("or any anyone anybody anything ever yet either")
+"""If a question contains one of these words, the answer "yes" makes no clear statement."""
+_MOTION = words("go return travel move fly sail run drive emigrate lead migrate relocate flee")
+_LASTING = words("last take")
+_TIMES = words("year month date day time century decade season")
+_IN = re.compile(r"(?:the |early |late |mid-?)*(?:\d{3,4}(?:s|'s)?(?: (?:bc|ad|bce|ce))?"
+                 r"|(?:january|february|march|april|may|june|july|august|september|october|november"
+                 r"|december)(?:,? \d{4})?|(?:\d+(?:st|nd|rd|th)|\w+) century(?: \w+)?"
+                 r"|(?:spring|summer|autumn|fall|winter)(?: (?:of )?\d{4})?)", re.IGNORECASE)
+_ON = re.compile(r"(?:the )?(?:\d{1,2}(?:st|nd|rd|th)? (?:of )?[a-z]+"
+                 r"|[a-z]+ \d{1,2}(?:st|nd|rd|th)?)(?:,? \d{4})?|\d{4}-\d\d-\d\d"
+                 r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?", re.IGNORECASE)
+_AT = re.compile(r"\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|a\.m\.|p\.m\.|o'clock)|\d{1,2}:\d\d|noon"
+                 r"|midnight", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _QuestionParts:
+    """The parts of a question, such as "When | did | it | open?".
+
+    Attributes:
+        tree: the parse of the question.
+        asking: the words before the auxiliary ("When"); empty for a yes/no question.
+        auxiliary: the word before the subject ("did"); ``None`` if the subject is asked for.
+        subject: the words of the subject after the auxiliary ("it").
+        rest: all words after the subject ("open").
+    """
+
+    tree: Tree
+    asking: Sequence[Word]
+    auxiliary: Word | None
+    subject: Sequence[Word]
+    rest: Sequence[Word]
+
+
+class EnglishAnswers:
+    """Turns short answers into statements, by rules over the parse of the question.
+
+    Args:
+        parser: parses questions and responses.
+    """
+
+    name = "english-answers"
+
+    def __init__(self, parser: Parser | None = None) -> None:
+        self.parser = parser or default_parser()
+
+    def stated(self, examples: Sequence[Example]) -> list[str | None]:
+        """The statement that each response makes together with its question.
+
+        ``None`` if the response is not a short answer, or if no rule applies.
+        """
+        short = [(i, one) for i, one in enumerate(examples)
+                 if one.question and is_short(one.response) and last_question(one.question)]
+        statements: list[str | None] = [None] * len(examples)
+        questions = self.parser.parse([last_question(one.question or "") for _, one in short])
+        answers = self.parser.parse([one.response for _, one in short])
+        for (i, _), question, answer in zip(short, questions, answers, strict=True):
+            statements[i] = _statement(question, answer)
+        return statements
+
+
+def _statement(question: Parsed, answer: Parsed) -> str | None:
+    if len(question.sentences) != 1 or len(answer.sentences) != 1:
+        return None
+    tree = Tree(question.sentences[0].doc, question.sentences[0].raised)
+    asked = _parts(tree)
+    if asked is None:
+        return None
+    said = answer.sentences[0].doc.text
+    verdict = verdict_of(said)
+    if not asked.asking:
+        return None if verdict is None else _decided(asked, verdict)
+    if verdict is not None or not has_claim(said):
+        return None
+    words_of = Tree(answer.sentences[0].doc, answer.sentences[0].raised)
+    return _filled(asked, words_of) if _is_fragment(words_of) else None
+
+
+def _is_fragment(tree: Tree) -> bool:
+    """Whether an answer is a phrase, such as "in 1889", and not a sentence, a "no" or an order."""
+    first = tree.words[0]
+    if tree.asks or first.dep == "cc" or first.tag in ("WP", "WDT", "WRB", "UH") or (
+            first.lower in ("no", "not", "none", "yes")) or tree.words[-1].dep == "cc" or (
+            first.tag == "VB" and first.dep == "ROOT"):
+        return False
+    clause = ("nsubj", "nsubjpass", "expl", "csubj", "aux", "auxpass", "neg", "ccomp", "parataxis")
+    return not any(word.tag in FINITE or tree.child(word, clause)
+                   for word in tree.words if word.dep in ("ROOT", "conj"))
+
+
+# --- the parts of a question ------------------------------------------------------------------
+
+
+def _parts(tree: Tree) -> _QuestionParts | None:
+    """Splits a question into its parts; ``None`` if the rules do not cover such a question."""
+    said = list(tree.words)
+    while said and (said[-1].dep == "punct" or said[-1].text in "?."):
+        said.pop()
+    if len(said) < 2 or any(
+        word.dep == "neg" or word.text in ",;:"
+        or (word.tag in ("WP", "WRB", "WDT") and word.i and tree.words[word.i - 1].dep == "cc")
+        for word in said
+    ):
+        return None
+    at = next((n for n, word in enumerate(said) if word.lower in _FRONTED or word.lower == "'s"),
+              len(said))
+    asking = said[:at]
+    if asking and not any(word.lower in _ASKING for word in asking[:2]):
+        return None
+    if asking and (found := _asked_subject(tree, said)):
+        return found
+    if at >= len(said) - 1:
+        return None
+    subject = _subject(tree, said, at)
+    if not any(w.tag[:2] in ("NN", "PR", "CD", "VB", "EX") or w.lower in _THIS for w in subject):
+        return None
+    if any(word.tag == "WRB" for word in subject) or subject[-1].tag == "IN":
+        return None
+    if {word.lower for word in subject} & {"you", "your", "i", "my", "we", "our"}:
+        return None
+    asked = _QuestionParts(tree, asking, said[at], subject, said[at + 1 + len(subject) :])
+    if said[at].lower in _DO:
+        verb = asked.rest[_used_words(asked) - 1] if asked.rest else None
+        bare = verb and (verb.tag in ("VB", "VBP", "NN", "JJ", "RB")
+                         or verb.lower == past(verb.lower))
+        return asked if bare else None
+    return asked
+
+
+def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
+    """The parts of a question about the subject ("Who wrote the book"); ``None`` for any other one.
+
+    ``said`` are all words of the question.
+    """
+    head = next((word for word in said if word.dep in ("nsubj", "nsubjpass")
+                 and _first(tree, word) == said[0].i), None)
+    if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
+        return None
+    if said[0].lower in ("when", "where"):
+        return None  # the parser takes "When" of "When's he coming back?" for a subject
+    size = tree.below[head.i].bit_count()
+    verb = said[size] if size < len(said) else None
+    if verb is None or [w.i for w in tree.members(tree.below[head.i])] != list(
+            range(said[0].i, said[0].i + size)):
+        return None
+    after = said[size + 1] if size + 1 < len(said) else None
+    turned = after is not None and verb.lower in _FRONTED and (
+        after.tag in ("PRP", "PRP$", "DT") or (verb.lemma == "be" and verb.dep == "ROOT"
+                                               and after.tag[:2] == "NN"))
+    if turned or verb.tag not in FINITE or verb.lower in _DO:
+        return None  # "Who was the director?", "Which city was he born in?"
+    return _QuestionParts(tree, said[:size], None, (), said[size:])
+
+
+def _first(tree: Tree, word: Word) -> int:
+    bits = tree.below[word.i]
+    return (bits & -bits).bit_length() - 1
+
+
+def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
+    """The subject after the auxiliary ``said[at]`` of a question; empty if none is found."""
+    start = said[at].i + 1
+    with_do = said[at].lower in _DO
+    head = next((word for word in said[at + 1 :] if _first(tree, word) == start
+                 and word.dep in ("nsubj", "nsubjpass", "attr", "expl")), None)
+    if head is None:
+        verb = next((n for n, word in enumerate(said) if n > at + 1 and word.tag == "VB"
+                     and said[n - 1].lower != "to"), 0)
+        return list(said[at + 1 : verb]) if with_do and verb else []
+    bits = tree.below[head.i]
+    for child in tree.children[head.i]:
+        if (said[at].lemma == "be" and said[at].dep == "ROOT" and child.i > head.i
+                and _is_predicate(tree, child, said, at)):
+            bits &= ~tree.below[child.i]  # "Was the tower built in 1889": no "tower built"
+    after = said[head.i + 1 - said[0].i :]
+    if with_do and head.tag == "NN" and head.i > start + (said[at + 1].tag == "DT") and not any(
+            word.tag[:2] == "VB" for word in said[at + 1 :]) and (
+            not after or after[0].tag == "IN"):
+        bits &= (1 << head.i) - 1  # "does a ticket cost": "ticket cost" is no noun phrase
+    words = tree.members(bits & bits_of(said))
+    return words if [w.i for w in words] == list(range(start, start + len(words))) else []
+
+
+def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool:
+    """Whether a participle or adjective after the subject's noun is the question's predicate.
+
+    In "Was the tower built in 1889", "built" is. The predicate's phrase must end the question. In
+    addition, one of these must hold: the question is a yes/no question or asks when, where or how;
+    the word has no dependents; the question ends with a preposition.
+    """
+    below = tree.below[word.i]
+    if word.dep not in ("acl", "amod") or word.tag not in ("VBN", "VBG", "JJ") or (
+            below.bit_length() != said[-1].i + 1):
+        return False
+    adverbial = at == 0 or said[0].lower in ("when", "where", "how")
+    return adverbial or below.bit_count() == 1 or (
+        said[-1].tag == "IN" and not tree.children[said[-1].i])
+
+
+# --- statements -------------------------------------------------------------------------------
+
+
+def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
+    """The statement that "yes" or "no" makes: "No." to "Did it open?" → "It did not open."
+
+    ``None`` if the answer makes no clear statement.
+    """
+    lower = {word.lower for word in (*asked.subject, *asked.rest)}
+    if asked.auxiliary is None or not asked.rest or "or" in lower or (
+            verdict == "yes" and lower & _UNSURE):
+        return None
+    if verdict == "yes":
+        rest = asked.rest[_used_words(asked) :]
+        return _sentence(asked, [*_verbs(asked), *(word.text for word in rest)])
+    front = expand(asked.tree, asked.auxiliary)
+    return _sentence(asked, [front, "not", *(word.text for word in asked.rest)])
+
+
+def _used_words(asked: _QuestionParts) -> int:
+    """How many words of ``rest`` are in the result of :func:`_verbs`: two for "did it also open",
+    0 unless the auxiliary is a form of "do"."""
+    if asked.auxiliary is None or asked.auxiliary.lower not in _DO:
+        return 0
+    return next((n for n, word in enumerate(asked.rest) if word.lower not in _ADVERBS), 0) + 1
+
+
+def _verbs(asked: _QuestionParts) -> list[str]:
+    """The statement's words for the auxiliary. A form of "do" is replaced by the verb in its tense:
+    "did it also open" → ["also", "opened"]; "is it open" → ["is"]."""
+    front = asked.auxiliary
+    assert front is not None
+    if front.lower not in _DO:
+        return [expand(asked.tree, front)]
+    *adverbs, verb = asked.rest[: _used_words(asked)]
+    forms: dict[str, Callable[[str], str]] = {"did": past, "does": third, "do": str}
+    return [*(word.text for word in adverbs), forms[front.lower](verb.lower)]
+
+
+def _sentence(asked: _QuestionParts, said: Sequence[str]) -> str:
+    """Joins the question's subject and the words of the predicate (``said``) into a sentence."""
+    text = " ".join(" ".join([spell(asked.tree, asked.subject), *said]).split())
+    text = re.sub(r" (['’](?:s|re|ve|ll)?\b|,)", r"\1", text)
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
+    """The statement in which the answer replaces the asking words: "1889" to "When did it open?" →
+    "It opened in 1889." ``None`` if no rule applies."""
+    text = _inside(answer)
+    wh = next(word for word in asked.asking if word.lower in _ASKING)
+    kind = " ".join(word.lower for word in asked.asking)
+    if wh.lower == "how" and not re.match(
+            r"how (?:many|much|long|old|tall|high|deep|wide|big|heavy|large|often)\b", kind):
+        return None
+    if kind.startswith(("how many", "how much", "what percentage", "what proportion")):
+        text = _counted(asked, answer, text)
+    if asked.auxiliary is None:
+        return _sentence(asked, [text, *(word.text for word in asked.rest)])
+    if not asked.rest:
+        return _copula(asked, kind, text)
+    if asked.rest[0].lower == "do" or any(
+            word.dep in ("nsubj", "nsubjpass") for word in asked.rest[_used_words(asked) :]):
+        return None
+    place, text = _place(asked, wh, kind, text)
+    if place is None:
+        return None
+    done = _used_words(asked)
+    rest = [word.text for word in asked.rest]
+    return _sentence(asked, [*_verbs(asked), *rest[done:place], text, *rest[max(done, place):]])
+
+
+def _inside(answer: Tree) -> str:
+    """The answer as it is written inside a sentence: "The red one." → "the red one"."""
+    members = [word for word in answer.words if word.i or word.text not in "-–—•*,;:"]
+    while members and members[-1].text in (".", "!", ";", ","):
+        members.pop()
+    first = members[0] if members else answer.words[0]
+    text = "".join(word.text + " " * word.blank for word in members).strip()
+    plain = first.text[1:].islower() or first.text == "A"
+    if plain and (answer.raised or first.tag in ("DT", "IN", "CD", "RB", "PRP$")):
+        return text[:1].lower() + text[1:]
+    return text
+
+
+def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
+    """The answer with the noun that is counted: "12" to "how many rooms" → "12 rooms". An answer
+    that already has a noun is returned unchanged."""
+    if any((word.tag[:2] == "NN" and word.text != "%") or word.text in "$€£"
+           for word in answer.words):
+        return text
+    return " ".join([text, *(word.text for word in asked.asking[2:])])
+
+
+def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
+    """The statement for a question whose only verb is a form of "be": "How tall is the tower".
+
+    ``kind`` has the asking words in lower case ("how tall"). ``text`` is the answer.
+    """
+    front = asked.auxiliary
+    if front is None or front.lower not in ("is", "are", "was", "were", "'s"):
+        return None
+    if kind.startswith("when") or (kind.split()[-1] in _TIMES and len(kind.split()) > 1):
+        text = _dated(text)
+    elif kind == "where" and text.split()[0].lower() not in _PREPOSITIONS | {"here", "there"}:
+        text = f"in {text}"
+    elif kind.startswith("how ") and kind.split()[1] not in ("many", "much", "often"):
+        scale = kind.split()[1]
+        said = text.lower().split()
+        if scale == "old" and re.fullmatch(r"\d+|[a-z]+(?:-[a-z]+)?", text.lower()):
+            text += " years old"
+        elif scale not in said and scale not in ("big", "large", "heavy"):
+            text += f" {scale}"
+    return _sentence(asked, [expand(asked.tree, front), text])
+
+
+def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int | None, str]:
+    """How many words of ``rest`` come before the answer in the statement, and the answer's text.
+
+    The number is ``None`` if no rule applies. The text can get a preposition ("1889" → "in 1889").
+    ``wh`` is the question word, ``kind`` the asking words in lower case, and ``text`` the answer.
+    """
+    end, done = len(asked.rest), _used_words(asked)
+    first = text.split()[0].lower()
+    head = asked.tree.words[asked.asking[-1].head]
+    if kind.startswith("when") or asked.asking[-1].lower in _TIMES:
+        return end, text if asked.asking[0].lower in _PREPOSITIONS and (
+            first in _PREPOSITIONS) else _dated(text)
+    if asked.asking[0].lower in _PREPOSITIONS:
+        fronted = asked.asking[0].text.lower()
+        return end, text if first in _PREPOSITIONS else f"{fronted} {text}"
+    stranded = next((n for n, word in enumerate(asked.rest, start=1)
+                     if word.tag == "IN"
+                     and not asked.tree.child(word, ("pobj", "pcomp"))), None)
+    if stranded:
+        # If words follow the preposition, the parse may lack the preposition's object.
+        return end if asked.rest[-1].tag == "IN" else None, text
+    if wh.lower == "where":
+        to = "to" if asked.rest[max(_used_words(asked), 1) - 1].lemma in _MOTION else "in"
+        known = first in _PREPOSITIONS | words("here there home abroad")
+        return end, text if known else f"{to} {text}"
+    if kind.startswith("how long"):
+        bare = asked.rest[0].lower in _LASTING or first in _PREPOSITIONS
+        return end, text if bare else f"for {text}"
+    if kind.startswith(("how often", "how deep", "how high")):
+        return end, text
+    if first in _PREPOSITIONS - words("over about around under between") or (kind.startswith(
+            "how") and "many" not in kind and "much" not in kind):
+        return None, text
+    verb = next((n for n, word in enumerate(asked.rest) if word.i == head.i), None)
+    if verb is None and not (_used_words(asked) or asked.rest[0].tag[:2] == "VB"):
+        return None, text
+    at = max(done, 1) if verb is None else verb + 1
+    while at < end and asked.rest[at].dep in ("prt", "dative"):
+        at += 1
+    # "What did it end up having": the parse has the wrong verb.
+    astray = at < end and asked.rest[at].tag in ("VB", "VBG")
+    return None if astray or asked.rest[at - 1].lower == "do" else at, text
+
+
+def _dated(text: str) -> str:
+    """A time with the preposition that it needs: "1889" → "in 1889", "4 May" → "on 4 May"."""
+    if _IN.fullmatch(text):
+        return f"in {text}"
+    return f"on {text}" if _ON.fullmatch(text) else f"at {text}" if _AT.fullmatch(text) else text

@@ -1,0 +1,1 @@
+"""Parses English sentences, and finds spans and pronouns in the parse."""

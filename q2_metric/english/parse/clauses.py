@@ -1,0 +1,252 @@
+"""Finds the clauses of a sentence. A clause is a verb with the words that depend on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from q2_metric.english.lexicon import (
+    AUXILIARIES,
+    DENYING,
+    ENDINGS,
+    FALSE,
+    FINITE,
+    NOT_DENYING,
+    PAST_MAKERS,
+    PRESUPPOSING,
+    SAYINGS,
+    SPEAKERS,
+    SUBJECTS,
+    TRUE,
+)
+from q2_metric.english.parse.phrases import core, expand, named, spell
+from q2_metric.english.parse.tree import Tree, Word, is_plural
+from q2_metric.english.parse.verbs import finite_word, first_of, is_finite_clause, subject_of
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause: a verb with its subject and the auxiliary that a question about the clause needs.
+
+    Attributes:
+        verb: the main verb.
+        subject: the subject's text, as it is written before the verb.
+        subject_bits: the subject's words, as a bit mask over word positions. It is 0 if the subject
+            stands outside the clause: another verb's subject, or the noun before a relative clause.
+        auxiliary: the auxiliary verb that comes first in a question, such as "was"; "" if the
+            question needs a form of "do".
+        auxiliary_bits: the position of the auxiliary in the sentence, as a bit mask; 0 if the
+            auxiliary does not occur there.
+        plural: whether the subject is plural.
+    """
+
+    verb: Word
+    subject: str
+    subject_bits: int
+    auxiliary: str
+    auxiliary_bits: int
+    plural: bool
+
+
+def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
+    """The text of the subject of a clause that modifies ``noun``, and whether it is plural.
+
+    In "it is a sitcom created by ...", the subject of "created" is "it". In "they watch a sitcom
+    created by ...", the subject is "the sitcom". ``None`` if ``noun`` is a pronoun.
+    """
+    if noun.dep == "attr":
+        verb = tree.words[noun.head]
+        subject = tree.child(verb, ("nsubj",))
+        if (subject and subject.tag not in ("WDT", "WP") and verb.lemma in ("be", "'s")
+                and not _names_speaker(tree, subject)):
+            return spell(tree, core(tree, subject)), is_plural(tree, subject)
+    if noun.tag == "PRP" or noun.lower in ("one", "those", "something", "that"):
+        return None
+    return named(tree, noun), is_plural(tree, noun)
+
+
+def _names_speaker(tree: Tree, subject: Word) -> bool:
+    """Whether a subject is "you" or contains a word for the speaker: "my favorite"."""
+    return subject.lower == "you" or any(
+        word.lower in SPEAKERS for word in tree.members(tree.below[subject.i]))
+
+
+def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
+    """The noun that a relative pronoun stands for: "city" for "which" in "the city which grew".
+
+    ``subject`` is the pronoun, and ``verb`` is the verb whose subject it is. ``None`` if
+    ``subject`` is no relative pronoun, or if no noun is found.
+    """
+    if subject.tag not in ("WDT", "WP") and not (verb.dep == "relcl" and subject.lower == "that"):
+        return None
+    if verb.dep == "relcl":
+        return tree.words[verb.head]
+    before = subject.i - 1
+    if before > 0 and tree.words[before].text == ",":
+        before -= 1
+    noun = tree.words[before]
+    return noun if subject.tag == "WDT" and before >= 0 and noun.tag[:2] == "NN" else None
+
+
+def finite_clause(tree: Tree, verb: Word) -> Clause | None:
+    """The clause of a finite verb; ``None`` if the verb has no tense or its subject is unknown.
+
+    A coordinated verb can share the subject of the verb before it.
+    """
+    subject = subject_of(tree, verb)
+    if subject is None:
+        return shared_clause(tree, verb)
+    carrier = finite_word(tree, verb)
+    if carrier is None or (subject.i > verb.i and carrier is verb and subject.dep != "expl"):
+        return None
+    bits = tree.below[subject.i]
+    text, plural = spell(tree, core(tree, subject)), is_plural(tree, subject)
+    noun = antecedent(tree, verb, subject)
+    if noun is not None:
+        known = owner(tree, noun)
+        if known is None:
+            return None
+        text, plural = known
+    elif subject.tag in ("WDT", "WP", "WRB"):
+        return None
+    elif verb.dep == "relcl" and not any(w.tag == "WRB" for w in tree.children[verb.i]):
+        return None  # the noun is the verb's object or depends on the object
+    fronted, fronted_bits = fronted_auxiliary(tree, verb, carrier)
+    return Clause(verb, text, bits, fronted, fronted_bits, plural)
+
+
+def fronted_auxiliary(tree: Tree, verb: Word, carrier: Word) -> tuple[str, int]:
+    """The auxiliary verb that comes first in the question, and a bit mask over word positions with
+    the auxiliary's position in the sentence.
+
+    The result is ("", 0) if the question needs a form of "do". ``carrier`` is the word that carries
+    the tense of ``verb``: an auxiliary, or ``verb`` itself.
+    """
+    if carrier is not verb or verb.lemma in ("be", "'s") or verb.lower in ("'s", "'re", "'m"):
+        return expand(tree, carrier), 1 << carrier.i
+    return "", 0
+
+
+def shared_clause(tree: Tree, verb: Word) -> Clause | None:
+    """The clause of a coordinated verb without a subject of its own.
+
+    In "it has rooms and allows pets", the clause of "allows" gets the subject "it". ``None`` if the
+    first verb has no clause either.
+    """
+    first = first_of(tree, verb)
+    clause = finite_clause(tree, first) if first is not verb else None
+    if clause is None:
+        return None
+    carrier = next(
+        (c for c in tree.children[verb.i] if c.dep in AUXILIARIES and c.tag in FINITE), None
+    )
+    if carrier is not None:
+        auxiliary, bits = expand(tree, carrier), 1 << carrier.i
+    elif verb.lemma in ("be", "'s") and verb.tag in FINITE:
+        auxiliary, bits = expand(tree, verb), 1 << verb.i
+    elif verb.tag in ("VBD", "VBZ", "VBP") and not (
+        verb.tag == "VBD" and clause.auxiliary in ("was", "were", "is", "are", "been")
+    ):
+        auxiliary, bits = "", 0
+    elif clause.auxiliary and first.lemma != "be":
+        auxiliary, bits = clause.auxiliary, 0
+    elif verb.tag == "VBN":
+        auxiliary, bits = (clause.auxiliary, 0) if clause.auxiliary else ("", 0)
+    else:
+        return None
+    return replace(clause, verb=verb, subject_bits=0, auxiliary=auxiliary, auxiliary_bits=bits)
+
+
+def participle_clause(tree: Tree, verb: Word) -> Clause | None:
+    """The clause of a participle after a noun: "the band formed in 1994" → "the band was formed …".
+
+    ``None`` if there is a pronoun in place of the noun.
+    """
+    known = owner(tree, tree.words[verb.head])
+    if known is None:
+        return None
+    subject, plural = known
+    main = next((w for w in tree.up(tree.words[verb.head]) if is_finite_clause(tree, w)), None)
+    carrier = finite_word(tree, main) if main else None
+    past = bool(carrier and (carrier.tag == "VBD" or carrier.lower in ("was", "were")))
+    if verb.tag != "VBG":
+        past = (
+            past
+            or verb.lemma in PAST_MAKERS
+            or any(word.label == "DATE" for word in tree.members(tree.below[verb.i]))
+        )
+    if verb.tag == "VBG":  # "a dish consisting of ..." is a dish that consists of it
+        tensed = replace(verb, tag="VBD" if past else "VBP")
+        return Clause(tensed, subject, 0, "", 0, plural)
+    auxiliary = ("were" if plural else "was") if past else ("are" if plural else "is")
+    return Clause(verb, subject, 0, auxiliary, 0, plural)
+
+
+def clause_of(tree: Tree, verb: Word) -> Clause | None:
+    """The clause of a verb; ``None`` if its subject is unknown."""
+    if verb.dep == "acl" and not tree.child(verb, SUBJECTS):
+        return participle_clause(tree, verb)
+    return finite_clause(tree, verb)
+
+
+def is_askable(tree: Tree, clause: Clause) -> bool:
+    """Whether the clause affirms something, so that Q² can ask a question about it.
+
+    Questions, conditions ("if it rains"), free relative clauses ("what he said") and denied clauses
+    affirm nothing.
+    """
+    verb = clause.verb
+    if is_denied(tree, verb):
+        return False
+    if tree.asks and all(w.dep in ("ROOT", "conj", "aux", "xcomp") for w in tree.up(verb)):
+        return False
+    for child in tree.children[verb.i]:
+        if child.dep == "mark" and child.lower in ("if", "whether", "unless"):
+            return False
+        if child.tag in ("WP", "WDT") and child.dep not in SUBJECTS:
+            return False
+        if child.tag == "WRB" and child.lower == "why":
+            return False
+    return True
+
+
+def is_denied(tree: Tree, verb: Word) -> bool:
+    """Whether the sentence denies the clause of ``verb``.
+
+    For the verb "open", "it did not open", "i do not think that it opened" and "they say that it
+    opened, but that is false" are denials. A question about a denied clause would be answered as if
+    the clause were affirmed.
+    """
+    for word in tree.up(verb):
+        if is_negated(tree, word):
+            return word.i == verb.i or word.lemma not in PRESUPPOSING
+        if word.i != verb.i and word.lemma in DENYING:
+            return True
+        if word.dep not in ("ccomp", "xcomp"):
+            break
+    return says_false(tree)
+
+
+def says_false(tree: Tree) -> bool:
+    """Whether some word of the sentence calls a statement false: "that is not true"."""
+    return any(map(partial(_calls_false, tree), tree.words))
+
+
+def is_negated(tree: Tree, verb: Word) -> bool:
+    """Whether "not" or "never" negates the verb. "not only" and "not … until" are no negations."""
+    negation = tree.child(verb, ("neg",))
+    if negation is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
+        return False
+    return negation.i + 1 == len(tree.words) or tree.words[negation.i + 1].lower not in NOT_DENYING
+
+
+def _calls_false(tree: Tree, word: Word) -> bool:
+    """Whether ``word`` calls a statement false: "false" in "that is false", "true" in "it is not
+    true"."""
+    if word.dep not in ("acomp", "attr") or word.lemma not in (FALSE | TRUE):
+        return False
+    verb = tree.words[word.head]
+    subject = tree.child(verb, SUBJECTS | {"expl"})
+    if subject is None or subject.lemma not in SAYINGS:
+        return False
+    return is_negated(tree, verb) == (word.lemma in TRUE)

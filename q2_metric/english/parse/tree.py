@@ -1,0 +1,146 @@
+"""Dependency trees of sentences. A set of words is stored as a bit mask over word positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from q2_metric.english.lexicon import CAUSATIVE, REPORTING
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A token of a sentence, with the parse by spaCy.
+
+    ``i`` is the token's index, ``tag`` its part of speech, ``dep`` its dependency, ``head`` the
+    index of its head, and ``label`` its entity type ("" for none). ``goes_on`` is true inside an
+    entity, except for the entity's first word. ``blank`` is true if a blank follows the token.
+    """
+
+    i: int
+    text: str
+    lower: str
+    lemma: str
+    tag: str
+    dep: str
+    head: int
+    label: str
+    goes_on: bool
+    blank: bool
+
+
+class Tree:
+    """A sentence's dependency tree.
+
+    A set of words is stored as a bit mask: bit ``i`` stands for word ``i``.
+
+    Attributes:
+        words: the words in order.
+        children: for each word, the words that depend on it.
+        below: for each word, the words of its subtree, itself included, as a bit mask.
+        asks: whether the sentence ends with a question mark.
+        raised: whether the first word's capital was added by the repair of the text.
+    """
+
+    def __init__(self, doc: Doc, raised: bool = False) -> None:
+        """Reads spaCy's parse of one sentence, and corrects two frequent errors of the parser.
+
+        ``raised`` is true if the first word's capital was added by the repair of the text.
+        """
+        self.raised = raised
+        self.words = [
+            Word(
+                token.i,
+                token.text,
+                token.lower_.replace("’", "'"),
+                token.lemma_,
+                token.tag_,
+                token.dep_,
+                token.head.i,
+                token.ent_type_,
+                token.ent_iob_ == "I",
+                bool(token.whitespace_),
+            )
+            for token in doc
+        ]
+        for word in self.words[1:]:
+            if word.lower == "that" and word.dep == "det" and self.opens_clause(word):
+                head = self.words[self.words[word.head].head]
+                self.words[word.i] = replace(word, dep="mark", head=head.i)
+            elif word.tag == "VB" and self.is_bare(word):
+                self.words[word.i] = replace(word, tag="VBP")
+        self.children: list[list[Word]] = [[] for _ in self.words]
+        for word in self.words:
+            if word.head != word.i:
+                self.children[word.head].append(word)
+        # No cached_property: Python 3.11 guards it with a lock, which can stay held after a fork.
+        self.below = self._below()
+        self.asks = any(word.text.endswith("?") for word in self.words[-2:])
+
+    def opens_clause(self, that: Word) -> bool:
+        """Whether the word "that" is a conjunction which the parser took for a noun's determiner.
+
+        In "i know that veganism is …", "that" opens a clause.
+        """
+        return self.words[that.i - 1].lemma in REPORTING and self.words[that.head].tag[:2] == "NN"
+
+    def is_bare(self, verb: Word) -> bool:
+        """Whether a verb that the parser took for an infinitive is in the present tense: "have" in
+        "i know that orcs have swords"."""
+        own = [word.dep for word in self.words[: verb.i] if word.head == verb.i]
+        return "nsubj" in own and "aux" not in own and self.words[verb.head].lemma not in CAUSATIVE
+
+    def _below(self) -> list[int]:
+        sets = [0] * len(self.words)
+        for word in self.words:
+            bit, ancestor = 1 << word.i, word
+            sets[word.i] |= bit
+            while ancestor.head != ancestor.i:
+                ancestor = self.words[ancestor.head]
+                sets[ancestor.i] |= bit
+        return sets
+
+    def child(self, word: Word, deps: Iterable[str]) -> Word | None:
+        """The first child of ``word`` with one of the dependencies ``deps``, or ``None``."""
+        return next((child for child in self.children[word.i] if child.dep in deps), None)
+
+    def members(self, bits: int) -> list[Word]:
+        """The words of a bit mask over word positions, in the order of the sentence."""
+        words = []
+        while bits:
+            lowest = bits & -bits
+            words.append(self.words[lowest.bit_length() - 1])
+            bits ^= lowest
+        return words
+
+    def up(self, word: Word) -> Iterator[Word]:
+        """Yields ``word``, its head, the head's head, and so on up to the root."""
+        yield word
+        while word.head != word.i:
+            word = self.words[word.head]
+            yield word
+
+
+def bits_of(members: Iterable[Word]) -> int:
+    """The words as a bit mask over word positions."""
+    bits = 0
+    for word in members:
+        bits |= 1 << word.i
+    return bits
+
+
+def is_verb(word: Word) -> bool:
+    """Whether the word is tagged as a verb or a modal."""
+    return word.tag[:2] in ("VB", "MD")
+
+
+def is_plural(tree: Tree, noun: Word) -> bool:
+    """Whether the noun is plural, so that its verb is plural too. Coordinated nouns are plural."""
+    return (
+        noun.tag in ("NNS", "NNPS")
+        or noun.lower in ("they", "we", "you", "these", "those", "people", "them", "police")
+        or any(child.dep == "conj" for child in tree.children[noun.i])
+    )

@@ -1,0 +1,79 @@
+"""Finds the verbs that form a clause, their subjects and the words that carry their tense."""
+
+from __future__ import annotations
+
+from q2_metric.english.lexicon import AUXILIARIES, FINITE, SUBJECTS
+from q2_metric.english.parse.tree import Tree, Word, is_verb
+
+
+def finite_word(tree: Tree, verb: Word) -> Word | None:
+    """The word that carries the verb's tense: the first finite auxiliary, or the verb itself.
+
+    ``None`` if the verb has no tense, as in "to open".
+    """
+    subject = tree.child(verb, SUBJECTS)
+    for child in tree.children[verb.i]:
+        # An auxiliary before the subject is part of a short answer: "yes i do , peta is ...".
+        astray = subject is not None and child.i < subject.i < verb.i and not tree.asks
+        if child.dep in AUXILIARIES and child.tag in FINITE and not astray:
+            return child
+    if verb.tag in FINITE or verb.tag == "VBN":
+        return verb
+    return None
+
+
+def subject_of(tree: Tree, verb: Word) -> Word | None:
+    """The subject of a verb; ``None`` if the verb has none of its own.
+
+    The parser sometimes takes the subject for the object of the verb before. In "i can't believe
+    scream was released in 1996", it reads "scream" as the object of "believe". The result for
+    "released" is still "scream".
+    """
+    subject = tree.child(verb, ("nsubj", "nsubjpass", "expl", "csubj"))
+    if subject is not None or verb.dep != "ccomp" or not tree.child(verb, AUXILIARIES):
+        return subject
+    before = tree.words[(tree.below[verb.i] & -tree.below[verb.i]).bit_length() - 2]
+    return before if before.dep == "dobj" and before.head == verb.head else None
+
+
+def is_finite_clause(tree: Tree, verb: Word) -> bool:
+    """Whether ``verb`` has a tense and a subject. A coordinated verb may share both with the verb
+    before it."""
+    if not is_verb(verb):
+        return False
+    if any(child.lower == "to" and child.dep == "aux" for child in tree.children[verb.i]):
+        return False
+    first = first_of(tree, verb)
+    return subject_of(tree, first) is not None and finite_word(tree, first) is not None
+
+
+def first_of(tree: Tree, verb: Word) -> Word:
+    """The verb whose subject a coordinated verb shares.
+
+    For "allows" in "it has rooms and allows pets", the result is "has". A verb with a subject of
+    its own is returned unchanged.
+    """
+    while verb.dep == "conj" and subject_of(tree, verb) is None:
+        if not is_verb(tree.words[verb.head]):
+            break
+        verb = tree.words[verb.head]
+    return verb
+
+
+def is_participle_clause(tree: Tree, verb: Word) -> bool:
+    """Whether ``verb`` is a participle that modifies a noun: "a sitcom created by …"."""
+    return (
+        verb.dep == "acl"
+        and verb.tag in ("VBN", "VBD", "VBG")
+        and not any(child.lower == "to" for child in tree.children[verb.i])
+    )
+
+
+def clause_verb(tree: Tree, word: Word) -> Word | None:
+    """The verb of the innermost clause that contains ``word``; ``None`` if there is no clause."""
+    for candidate in tree.up(word):
+        if candidate is not word and (
+            is_finite_clause(tree, candidate) or is_participle_clause(tree, candidate)
+        ):
+            return candidate
+    return None

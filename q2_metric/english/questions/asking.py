@@ -1,0 +1,129 @@
+"""Turns a clause into a question that asks for some of the clause's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from q2_metric.english.parse.clauses import Clause
+from q2_metric.english.parse.phrases import spell
+from q2_metric.english.parse.tree import Tree, Word, is_plural
+from q2_metric.english.parse.verbs import finite_word
+from q2_metric.english.questions.gap import Gap
+from q2_metric.english.questions.left_out import dropped
+from q2_metric.english.questions.verb_forms import base_form, do_form, third_person
+
+_MARKS = re.compile(r"(?:(?<!\s)\s+)?[,;:](?:\s*[,;:])+\s*")
+"""Matches several commas, semicolons or colons, of which one is enough."""
+
+
+def tidy(parts: Iterable[str]) -> str:
+    """Joins texts into one question, without stray commas, brackets and quotes."""
+    text = " ".join(part for part in parts if part)
+    text = re.sub(r"\(\s*\)|\"\s*\"", " ", text)
+    if text.count('"') % 2:
+        text = text.replace('"', "")
+    if text.count("(") != text.count(")"):
+        text = re.sub(r"[()]", "", text)
+    text = _MARKS.sub(", ", text)
+    text = text.replace(" can not ", " cannot ")
+    text = re.sub(r" ([,;:])", r"\1", " ".join(text.split()))
+    text = text.lstrip(" ,;:.-–—").rstrip(" ,;:.!-–—")
+    return f"{text[:1].upper()}{text[1:]}?"
+
+
+def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
+    """Turns a clause into a question for the words of ``gap``; ``None`` if none can be formed.
+
+    If ``full`` is true, the question keeps subordinate clauses and asides (:func:`dropped`).
+    """
+    verb = clause.verb
+    inside = tree.below[verb.i] & ~gap.bits & ~clause.subject_bits & ~clause.auxiliary_bits
+    inside &= ~dropped(tree, clause, gap, full)
+    rest = tree.members(inside)
+    edge = (clause.subject_bits.bit_length() - 1) if clause.subject_bits else -1
+    if clause.subject_bits:
+        start = (clause.subject_bits & -clause.subject_bits).bit_length() - 1
+        edge = start
+    before = [word for word in rest if word.i < edge]
+    rest = [word for word in rest if word.i > edge]
+    moved = (
+        spell(tree, [w for w in before if w.dep != "punct"])
+        if opens_well(before, verb)
+        else ""
+    )
+    if gap.echo:
+        return echo_question(tree, clause, gap, rest)
+    if gap.subject:
+        return subject_question(tree, clause, gap, rest, moved)
+    auxiliary = clause.auxiliary
+    negated = [w for w in rest if w.dep == "neg" and w.head == verb.i]
+    rest = [w for w in rest if w not in negated]
+    if not auxiliary:
+        form = do_form(verb, clause.plural, clause.subject)
+        if form is None:
+            return None
+        auxiliary = form
+        head = [w for w in rest if w.i < verb.i]
+        tail = [w for w in rest if w.i > verb.i]
+        body = [spell(tree, head), base_form(verb), spell(tree, tail)]
+    else:
+        body = [spell(tree, rest)]
+    return tidy(
+        [gap.wh, auxiliary, clause.subject, "not" if negated else "", *body, moved, gap.after]
+    )
+
+
+def opens_well(before: Sequence[Word], verb: Word) -> bool:
+    """Whether the words before the subject can move: "In 1962, Ann founded it" → "Who founded it in
+    1962?". Each of their phrases begins with a preposition, or is a time or measure."""
+    if not before:
+        return False
+    tops = [w for w in before if w.head == verb.i and w.dep != "punct"]
+    return bool(tops) and all(w.dep in ("prep", "npadvmod") for w in tops)
+
+
+def subject_question(
+    tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str
+) -> str | None:
+    """Asks for the subject, in the clause's word order: "Who founded Ford?".
+
+    ``rest`` is what follows the subject; ``moved``, from before it, comes at the question's end.
+    """
+    verb = clause.verb
+    parts: list[str] = []
+    carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
+    carrier = finite_word(tree, verb)
+    if carrier is None:
+        return None
+    if clause.auxiliary:
+        auxiliary = clause.auxiliary
+        if not carried:
+            auxiliary = {"have": "has", "do": "does", "am": "is"}.get(auxiliary, auxiliary)
+            attribute = tree.child(verb, ("attr",))
+            if attribute is None or not is_plural(tree, attribute):
+                auxiliary = {"are": "is", "were": "was"}.get(auxiliary, auxiliary)
+        parts.append(auxiliary)
+        parts.append(spell(tree, rest))
+    else:
+        head = [w for w in rest if w.i < verb.i]
+        tail = [w for w in rest if w.i > verb.i]
+        parts += [
+            spell(tree, head),
+            verb.lower if carried else third_person(verb),
+            spell(tree, tail),
+        ]
+    return tidy([gap.wh, *parts, moved, gap.after])
+
+
+def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str | None:
+    """Asks for a noun inside the subject: "The symptoms of what are recurring?"."""
+    subject = tree.members(clause.subject_bits & ~gap.bits)
+    place = (gap.bits & -gap.bits).bit_length() - 1
+    before = [word for word in subject if word.i < place]
+    after = [word for word in subject if word.i > place]
+    attribute = tree.child(clause.verb, ("attr",))
+    if attribute is not None and attribute.tag == "NNP" and clause.auxiliary and not after:
+        return tidy([gap.wh, clause.auxiliary, spell(tree, rest), spell(tree, before)])
+    finite = clause.auxiliary or ""
+    return tidy([spell(tree, before), gap.wh, spell(tree, after), finite, spell(tree, rest)])

@@ -1,0 +1,89 @@
+"""Finds the words that belong to a noun, as bit masks over word positions."""
+
+from __future__ import annotations
+
+from q2_metric.english.lexicon import NOUN_TAGS
+from q2_metric.english.parse.phrases import is_aside, spell
+from q2_metric.english.parse.tree import Tree, Word, is_verb
+
+
+def phrase_bits(tree: Tree, noun: Word) -> int:
+    """A noun phrase without clauses that are coordinated with it."""
+    bits = tree.below[noun.i]
+    for child in tree.children[noun.i]:
+        if child.dep == "conj" and is_verb(child):
+            bits &= ~tree.below[child.i]
+    return bits
+
+
+def top_of(tree: Tree, root: Word) -> Word:
+    """The first noun of the coordination that ``root`` belongs to: "red" in "red and blue"."""
+    while root.dep == "conj" and not is_verb(tree.words[root.head]):
+        root = tree.words[root.head]
+    return root
+
+
+def besides(tree: Tree, root: Word) -> str:
+    """For one of two to five coordinated nouns: "green" in "red and green" → "besides red"."""
+    conjuncts = [top_of(tree, root)]
+    while following := tree.child(conjuncts[-1], ("conj",)):
+        conjuncts.append(following)
+    others = [noun for noun in conjuncts if noun is not root]
+    if not 1 <= len(others) <= 4 or len(others) == len(conjuncts):
+        return ""
+    if any(noun.tag not in NOUN_TAGS for noun in others):
+        return ""
+    article = tree.child(conjuncts[0], ("det",))
+    texts = []
+    for noun in others:
+        members = tree.members(own_phrase(tree, noun))
+        text = spell(tree, members)
+        shares = article is not None and noun is not conjuncts[0] and noun.tag == "NN"
+        if shares and article and not tree.child(noun, ("det", "poss")) and " " in text:
+            text = f"{article.lower} {text}"
+        texts.append(text)
+    listed = " and ".join([", ".join(texts[:-1]), texts[-1]] if texts[1:] else texts)
+    return f"besides {listed}"
+
+
+def own_phrase(tree: Tree, noun: Word) -> int:
+    """The phrase without nouns that are coordinated after it, relative clauses and asides."""
+    bits = tree.below[noun.i]
+    for child in tree.children[noun.i]:
+        if child.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod") or (
+            child.dep == "punct" and child.text == ","
+        ):
+            bits &= ~tree.below[child.i]
+    return bits
+
+
+def is_example(tree: Tree, preposition: Word) -> bool:
+    """Whether a preposition introduces examples: "such as", "like" or "including" after a noun."""
+    before = tree.words[preposition.i - 1].lower if preposition.i else ""
+    if preposition.lower == "as":
+        return before == "such"
+    noun = tree.words[preposition.head]
+    return preposition.lower in ("like", "including") and noun.tag in ("NN", "NNS")
+
+
+def kept_modifiers(tree: Tree, top: Word) -> int:
+    """What a question about the noun can keep: "for collectors" in "a fair for collectors"."""
+    bits = 0
+    for child in tree.children[top.i]:
+        if child.dep == "prep" and child.i > top.i and child.lower not in ("of", "like", "as"):
+            bits |= tree.below[child.i]
+    return bits
+
+
+def has_complement(tree: Tree, noun: Word) -> bool:
+    """Whether a noun needs what follows: "the age of …", "the right to …", 'the word "tea"'."""
+    for child in tree.children[noun.i]:
+        infinitive = child.dep == "acl" and tree.words[child.i - 1].lower == "to"
+        if infinitive and noun.lemma in ("ability", "right", "attempt", "tendency", "need"):
+            return True
+        if child.dep == "appos" and child.i > noun.i and not is_aside(tree, child):
+            return True  # 'the word "pizza"'
+        if child.dep == "prep" and child.lower == "of":
+            inner = tree.child(child, ("pobj",))
+            return inner is None or inner.lemma not in ("time", "world", "day", "year")
+    return False

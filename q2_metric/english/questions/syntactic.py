@@ -1,0 +1,112 @@
+"""Writes questions from the dependency parse by rules, without a further model.
+
+A span is removed from its clause, and the rest of the clause becomes a question about the span::
+
+    i ' m not sure , but i know it was created by matt groening .
+                               [ it was created by GAP ]            the span's clause
+    Who + was + it + created by                                     asked
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from q2_metric.english.lexicon import IDIOMS, LIGHT_NOUNS, NOT_ASKED
+from q2_metric.english.parse.clauses import clause_of, is_askable
+from q2_metric.english.parse.parser import COMPARATIVE, Parser, default_parser
+from q2_metric.english.parse.tree import Tree
+from q2_metric.english.parse.verbs import clause_verb
+from q2_metric.english.questions.asking import ask
+from q2_metric.english.questions.direct import comparing_question, direct_questions
+from q2_metric.english.questions.gaps import gaps
+from q2_metric.english.questions.nouns import has_complement
+from q2_metric.text.normalise import normalise
+from q2_metric.types import Span
+
+MAX_QUESTIONS = 5
+"""Candidate questions for one span. The Q² paper's beam search also returns 5."""
+MAX_WORDS = 30
+"""Longer questions are dropped, because the parser is rarely right about clauses of this length."""
+_STUTTER = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
+
+
+def is_sound(question: str, span: str) -> bool:
+    """Whether a question has 3 to :data:`MAX_WORDS` words, repeats none, and lacks its answer."""
+    asked, answer = normalise(question), normalise(span)
+    length = len(question.split())
+    return (
+        2 < length <= MAX_WORDS
+        and f" {answer} " not in f" {asked} "
+        and not _STUTTER.search(question)
+    )
+
+
+def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[str]:
+    """The candidate questions about the words [first, last) of a sentence, best first."""
+    members = tree.words[first:last]
+    inside = range(first, last)
+    root = next((w for w in members if w.head not in inside or w.head == w.i), None)
+    if (
+        root is None
+        or text.lower() in NOT_ASKED - ({"us"} if label else set())
+        or root.tag in ("WP", "WDT", "EX", "WRB")
+    ):
+        return []
+    cut = not label and members[0].goes_on
+    cut |= last < len(tree.words) and tree.words[last].text == "-" and not members[-1].blank
+    if "__" in text or cut or (last < len(tree.words) and tree.words[last].goes_on):
+        return []  # an unknown word, or a piece of an entity
+    idiom = root.dep == "pobj" and root.lemma in IDIOMS and not label and len(members) < 4
+    if idiom and not (root.lower == "time" and "long" in text):
+        return []
+    light = root.lemma in LIGHT_NOUNS or root.dep != "attr"
+    if not label and light and has_complement(tree, root):
+        return []
+    asked = {q: None for q in direct_questions(tree, root, label) if is_sound(q, text)}
+    verb = clause_verb(tree, root)
+    clause = clause_of(tree, verb) if verb is not None else None
+    if clause is None or not is_askable(tree, clause):
+        return list(asked)
+    if label == COMPARATIVE:
+        compared = comparing_question(tree, clause, root)
+        return [compared] if compared and is_sound(compared, text) else []
+    if not label and root.label not in ("CARDINAL", "ORDINAL"):
+        label = root.label  # "the us" is a place, like "us"
+    for full in (False, True):
+        for gap in gaps(tree, clause, members, root, label):
+            question = ask(tree, clause, gap, full)
+            if question and is_sound(question, text):
+                asked.setdefault(question)
+    return list(asked)[:MAX_QUESTIONS]
+
+
+class SyntacticQuestions:
+    """The bundled question generator.
+
+    A pronoun gets no question, nor does a span inside a question, condition, denial or fragment.
+    """
+
+    name = "syntactic"
+    decoding = "none"
+
+    def __init__(self, parser: Parser | None = None) -> None:
+        self.parser = parser or default_parser()
+
+    def generate(self, spans: Sequence[Span]) -> list[list[str]]:
+        parses = self.parser.parse(
+            [span.example.response for span in spans], [span.example.knowledge for span in spans]
+        )
+        trees: dict[int, Tree] = {}
+        results: list[list[str]] = []
+        for span, parsed in zip(spans, parses, strict=True):
+            located = parsed.tokens(span.start, span.start + len(span.text))
+            if located is None:
+                results.append([])
+                continue
+            sentence, tokens = located
+            tree = trees.get(id(sentence))
+            if tree is None:
+                tree = trees[id(sentence)] = Tree(sentence.doc, sentence.raised)
+            results.append(questions(tree, tokens.start, tokens.end, span.label, tokens.text))
+        return results

@@ -1,0 +1,103 @@
+"""Chooses the question word for a span (arguments as in ``gaps``)."""
+
+from __future__ import annotations
+
+import re
+
+from q2_metric.english.lexicon import (
+    AGE,
+    AGE_NUMBER,
+    BARE_TIME,
+    COUNTED,
+    CURRENCY,
+    DURATION,
+    PEOPLE,
+    YEAR,
+)
+from q2_metric.english.parse.clauses import Clause
+from q2_metric.english.parse.phrases import spell
+from q2_metric.english.parse.tree import Tree, Word
+
+
+def is_person(tree: Tree, root: Word, label: str) -> bool:
+    """Whether the question word for the span is "who"."""
+    if label:
+        return label == "PERSON"
+    if tree.child(root, ("nummod",)):
+        return False  # in "about 2 million people", the number is asked for
+    return root.label == "PERSON" or root.lemma.lower() in PEOPLE
+
+
+def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
+    """The question word that the span alone suggests, such as "who", "when" or "how many"."""
+    if is_person(tree, root, label):
+        return "who"
+    if AGE.search(text):
+        return "how old"
+    if label == "DATE" or (label in ("CARDINAL", "") and YEAR.match(text)):
+        return "how long" if DURATION.search(text) and text[0].isdigit() else "when"
+    if label == "TIME" and DURATION.search(text):
+        return "how long"
+    if "degrees" in text and label == "QUANTITY":
+        return "what temperature"
+    if label == "QUANTITY" and tree.words[root.head].lemma == "weigh":
+        return "how much"
+    if label == "MONEY" and CURRENCY.search(text):
+        return "how much"
+    if label == "LANGUAGE":
+        return "what language"
+    if label == "PERCENT":
+        return "what percentage"
+    if label in ("CARDINAL", "MONEY"):
+        return "how many"
+    return "what"
+
+
+def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool] | None:
+    """The question word for a time, and true if it replaces the preposition.
+
+    "in 1990" → ("when", True); "after 1990" → ("what", False): "after what".
+    """
+    if AGE.search(text):
+        return ("at what age" if preposition == "at" else "how old"), True
+    if preposition == "over" and DURATION.search(text):
+        return "over what period of time", True
+    if preposition in ("for", "throughout") and DURATION.search(text):
+        return "how long", True
+    if not span_is_date:
+        return None
+    if preposition in ("in", "within") and DURATION.search(text) and COUNTED.match(text):
+        return "in how much time", True
+    if preposition in BARE_TIME:
+        return ("what", False) if preposition in ("after", "before") else ("when", True)
+    if preposition == "from" and re.search(r"\b(?:to|until|till)\b", text):
+        return "when", True
+    if preposition in ("since", "until", "till", "by", "from"):
+        return f"{preposition} when", True
+    if preposition in ("through", "as", "between"):
+        return "when", True
+    return None
+
+
+def with_part(tree: Tree, root: Word, wh: str) -> str:
+    """Adds what follows a number: "three of his opponents" → "how many of his opponents"."""
+    part = tree.child(root, ("prep",))
+    if wh in ("how many", "how much", "what percentage") and part and part.lower == "of":
+        return f"{wh} {spell(tree, tree.members(tree.below[part.i]))}"
+    return wh
+
+
+def is_age(tree: Tree, clause: Clause, label: str, text: str) -> bool:
+    """Whether the span is the age of a person, as in "he was ten"."""
+    numeral = label in ("DATE", "CARDINAL") and AGE_NUMBER.match(text) is not None
+    return numeral and clause.verb.lemma in ("be", "'s") and about_person(tree, clause)
+
+
+def about_person(tree: Tree, clause: Clause, noun: Word | None = None) -> bool:
+    """Whether the clause is about a person, or ``noun`` names a role of people."""
+    if clause.subject in ("he", "she", "I", "who"):
+        return True
+    subject = tree.child(clause.verb, ("nsubj",))
+    return (
+        subject is not None and (subject.label == "PERSON" or subject.lemma.lower() in PEOPLE)
+    ) or (noun is not None and noun.lemma in PEOPLE and clause.subject not in ("it", "that"))

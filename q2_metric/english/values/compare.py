@@ -1,0 +1,341 @@
+"""Decides whether two values (numbers, amounts, dates, times) agree, and whether two texts agree by
+their values."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from q2_metric.english.values.find import values_in
+from q2_metric.english.values.times import NOON, plain_year, yearless
+from q2_metric.english.values.value import Value
+from q2_metric.text.alignment import stem
+from q2_metric.text.overlap import content_words, stems
+
+_SLACK = 0.006
+"""Two quantities in different units agree if they differ by at most this share (0.6 %), because
+people round when they convert units."""
+_PAPER = 1e-9
+_HEDGES = frozenset(
+    "about around approximately approx roughly circa some nearly almost just over under more less "
+    "than fewer least most up to exactly only estimated between from and per every each total "
+    "times old long tall high wide deep away early late mid on at in by degrees degree minus plus "
+    "us american people".split())
+"""Words that may stand beside a value and do not say what the value measures or counts."""
+_COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
+_COMPUTED = re.compile(
+    r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable|more|less|fewer|than"
+    r"|total|together|altogether|combined|average|mean|another|other|left|missing)\b|n['’]t\b",
+    re.IGNORECASE)
+"""Matches words with which a claim denies something or states a value that must be computed."""
+_MOST_VALUES = 2
+"""Maximum number of values of a sentence that can contradict a claim. In a sentence with more
+values, it is often unclear which of them is meant."""
+_LARGE = 1000
+"""From this number on, equal numbers are taken for the same number, whatever they count."""
+
+
+def compare_values(claimed: Value, known: Value) -> bool | None:
+    """Whether a claimed value (a number, amount, date or time) agrees with a known one; ``None`` if
+    this cannot be decided.
+
+    The claimed value agrees if it is the known value in another notation, or the known value
+    rounded, or if it contains the known value: "in the 1970s" contains 1972, and "more than 300"
+    contains 412. The two values disagree if they do not overlap and the claimed value is not
+    the known one rounded. A claimed minimum or maximum ("at least 4 km") also disagrees with a
+    known range that reaches beyond it ("2 to 6 km").
+
+    >>> one = lambda text: values_in(text)[0]
+    >>> compare_values(one("3,000 metres"), one("3 km")), compare_values(one("8 pm"), one("18:00"))
+    (True, False)
+    """
+    pair = _in_one_kind(claimed, known)
+    if pair is None:
+        return None
+    one, other = pair
+    if one.kind == "code":
+        return one.unit == other.unit
+    if one.unit and other.unit and one.unit != other.unit and one.kind == "money":
+        return None if "KRONE" in (one.unit, other.unit) or _is_long(one, other) else False
+    if one.kind == "weekday":
+        return _weekdays(one, other)
+    slack = _SLACK if one.kind == "quantity" and one.step != other.step else _PAPER
+    own, others = _widened(one, slack), _widened(other, slack)
+    if _holds(own, (other.low, other.high)) and not other.open_ended:
+        return True
+    if (one.low, one.high) == (other.low, other.high) and (
+        not other.open_ended or one.near == other.near
+    ):
+        return True
+    if other.low < other.high and one.kind in ("clock", "date") and one.low in (
+        other.low, other.high
+    ):
+        return True  # "starts at 9" agrees with "9 to 12"
+    if own[0] <= others[1] and others[0] <= own[1]:
+        # "at least 4" disagrees with "2 to 4": the known value may be less than 4.
+        goes_on = one.open_ended and other.near is None and other.low < other.high
+        return False if goes_on and one.kind in ("quantity", "money") else None
+    return _rounded(one, other)
+
+
+def _is_long(claimed: Value, known: Value) -> bool:
+    """Whether two amounts are one number with five or more digits that are not trailing zeros. Then
+    a program may have changed the currency sign: "$53,193,914" for "£53,193,914"."""
+    return claimed.low == known.low and len(f"{known.low:.0f}".rstrip("0")) >= 5
+
+
+def _weekdays(claimed: Value, known: Value) -> bool | None:
+    """Whether the claimed days of the week are among the known days.
+
+    ``None`` if only some of them are.
+    """
+    days, those = ({day % 7 for day in range(int(one.low), int(one.high) + 1)}
+                   for one in (claimed, known))
+    return True if days <= those else None if days & those else False
+
+
+def _rounded(claimed: Value, known: Value) -> bool | None:
+    """Whether the claimed value is the known value rounded: "42 km" for 41.9 km.
+
+    ``None`` if it is rounded to a single digit ("40 km"), which is too coarse to decide. Also
+    ``None`` if it is rounded in the wrong direction ("23,000" for 23,768), or if a comma may have
+    become a point ("2.580" for 2,580). The two values differ.
+    """
+    value, exact, step = claimed.low, known.low, claimed.step
+    if math.isclose(step, 0.001) and math.isclose(value * 1000, exact):
+        return None
+    rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
+    if not rounds or not step or claimed.low != claimed.high:
+        return False
+    while value and step < abs(value) and math.isclose(value / (step * 10) % 1, 0, abs_tol=1e-9):
+        step *= 10  # trailing zeros do not show precision
+    if known.low != known.high or not value:
+        return False
+    if known.step >= step - _PAPER * step and claimed.kind != "share":
+        return False  # the known value has no more digits
+    coarse = math.log10(abs(value) / step) < 1
+    if abs(value - exact) > step / 2 * (1 + _PAPER):
+        return False if coarse or abs(value - exact) >= step else None
+    return None if coarse else True
+
+
+def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
+    """The two values, converted so that they have the same kind and can be compared.
+
+    ``None`` if they cannot be compared, such as a price and a date.
+    """
+    kinds = {claimed.kind, known.kind}
+    if len(kinds) == 1:
+        if claimed.kind == "quantity" and claimed.unit != known.unit:
+            return None
+        if claimed.kind == "clock" and (claimed.folded or known.folded):
+            return _folded(claimed), _folded(known)
+        if claimed.kind == "date":
+            return _dates(claimed, known)
+        return claimed, known
+    if kinds == {"number", "money"}:
+        small, large = sorted((abs(claimed.low), abs(known.low)))
+        # "47.9" in a column of millions may be 47.9 million.
+        in_units = bool(small) and any(
+            math.isclose(large / small, factor) for factor in (1e3, 1e6, 1e9))
+        return None if in_units else (claimed, known)
+    if kinds == {"number", "date"}:  # "1200" may be a number or a year
+        one, other = (plain_year(each) if each.unit == "year" else each
+                      for each in (claimed, known))
+        return (one, other) if one.kind == other.kind else None
+    return None
+
+
+def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
+    """Two dates in a form that can be compared: both with a year, or both without a year.
+
+    ``None`` if only one date has a year, and this date is longer than a month ("the 1970s").
+    """
+    if claimed.unit == known.unit == "century":
+        return replace(claimed, near=None), replace(known, near=None)
+    if "yearless" not in (claimed.unit, known.unit):
+        return claimed, known
+    wide = any(one.unit != "yearless" and one.high - one.low > 31 for one in (claimed, known))
+    return None if wide else (yearless(claimed), yearless(known))
+
+
+def _folded(value: Value) -> Value:
+    """A time of day on a twelve-hour clock: 18:00 and 6:00 become equal."""
+    low = value.low % NOON
+    return replace(value, low=low, high=low + value.high - value.low, near=None)
+
+
+def _widened(value: Value, slack: float) -> tuple[float, float]:
+    low, high = value.reach
+    return low - slack * abs(value.low), high + slack * abs(value.high)
+
+
+def _holds(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def compare_answers(claimed: str, known: str) -> bool | None:
+    """Whether two answers to one question agree, according to their values (numbers, amounts,
+    dates, times).
+
+    ``None`` if the values are not enough to decide this. An answer may contain no value, or may say
+    more than its value.
+
+    >>> compare_answers("Twenty-five people", "25 people"), compare_answers("€120", "45 euros")
+    (True, False)
+    """
+    own, others = values_in(claimed), values_in(known)
+    if not own or not others:
+        return None
+    said, heard = _beside(claimed, own), _beside(known, others)
+    found = [_best(value, others) for value in own]
+    if False in found and len(own) == len(others) > 1:  # "1983 to 1991", "1983 to 1994"
+        found = [compare_values(*both) for both in zip(own, others, strict=True)]
+        return False if False in found and None not in found and said == heard else None
+    if all(verdict is True for verdict in found):
+        return True if said <= heard or not heard else None
+    if False in found and True not in found and (not said or not heard or said & heard):
+        return False
+    return None
+
+
+def stated(values_of: str, text: str) -> bool:
+    """Whether ``text`` contains all values (numbers, amounts, dates, times) of the text
+    ``values_of``, in any notation.
+
+    >>> stated("in 1948", "Built in 1948, opened in 1950."), stated("3 km", "It is 2 km long.")
+    (True, False)
+    """
+    known = values_in(text)
+    return all(any(compare_values(value, other) for other in known)
+               for value in values_in(values_of))
+
+
+def _best(value: Value, others: Sequence[Value]) -> bool | None:
+    """Whether a value agrees with one of several values (numbers, amounts, dates, times).
+
+    True if it agrees with one of them, false if it disagrees with all, and ``None`` otherwise.
+    """
+    verdicts = [compare_values(value, other) for other in others]
+    if True in verdicts:
+        return True
+    return False if False in verdicts and None not in verdicts else None
+
+
+def _beside(text: str, values: Sequence[Value]) -> set[str]:
+    """The stems of the text's content words that do not belong to ``values`` and say what the
+    values measure or count."""
+    for value in values:
+        text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
+    return {stem(word) for word in content_words(text)
+            if word not in _HEDGES and any(map(str.isalpha, word))}
+
+
+_AROUND = re.compile(r"(?: has| have|['’]s|['’]ve)? been around since(?= (?:the )?\d{4})",
+                     re.IGNORECASE)
+
+
+@functools.lru_cache(maxsize=1024)
+def in_notation_of(knowledge: str, claim: str) -> str:
+    """Rewrites the values (numbers, amounts, dates, times) of a claim in the notation that the
+    knowledge uses for them.
+
+    A model that compares texts can then see that the values are equal. "has been around since 1990"
+    also becomes "started in 1990", which a small neural network can judge.
+
+    >>> in_notation_of("It leaves at 23:10.", "The bus leaves at 11:10 pm.")
+    'The bus leaves at 23:10.'
+    """
+    if " around " not in knowledge:
+        claim = _AROUND.sub(" started in", claim)
+    known = values_in(knowledge) if values_in(claim) else ()
+    for value in reversed(values_in(claim)):
+        same = next((other for is_same in (_one_value, _one_of_days) for other in known
+                     if is_same(value, other)), None)
+        if same is not None:
+            written = knowledge[same.start : same.end]
+            claim = claim[: value.start] + written + claim[value.end :]
+    return claim
+
+
+def _one_value(value: Value, other: Value) -> bool:
+    """Whether two values are equal. "the 1970s" and "1972" agree, but are not equal."""
+    alike = value.kind == other.kind and (value.low == value.high) == (other.low == other.high)
+    return alike and compare_values(value, other) is True and compare_values(other, value) is True
+
+
+def _one_of_days(value: Value, other: Value) -> bool:
+    """Whether ``value`` is a day of the week that ``other`` ("Monday to Friday") contains."""
+    return value.kind == other.kind == "weekday" and compare_values(value, other) is True
+
+
+def has_wrong_value(claim: str, passage: str, knowledge: str = "") -> bool:
+    """Whether a passage on the same subject contradicts a value (number, amount, date, time) of a
+    claim.
+
+    A value counts only if it is clear which value of the passage it must agree with. Claim and
+    passage must each have one value of this kind for the same counted thing, and the two must
+    disagree. In addition, the claimed value must not occur anywhere in the passage or in the
+    ``knowledge`` that contains the passage. Nothing is contradicted if the claim has a negation or
+    a word such as "more" or "total", if the passage has more than two values, or if it has a share
+    and another value: "the city paid two thirds of the 21 million euros".
+
+    >>> has_wrong_value("The trail is 24 km long.", "The trail is 41.9 km long.")
+    True
+    """
+    own, known = ([value for value in values_in(text) if value.kind != "ordinal"]
+                  for text in (claim, passage))
+    if (_COMPUTED.search(claim) or len(known) > _MOST_VALUES
+            or (len(known) > 1 and any(value.kind == "share" for value in known))):
+        return False
+    for value in own:
+        others = [other for other in known if _may_be_meant(value, other)
+                  and _of_one_thing(claim, value, passage, other)]
+        if len(others) != 1 or sum(_may_be_meant(value, one) for one in own) > 1:
+            continue
+        if value.kind == "weekday" and others[0].low < others[0].high:
+            continue  # "open Monday to Friday" does not contradict "closed on Sunday"
+        if compare_values(value, others[0]) is False and not _elsewhere(
+            claim, value, passage) and not _elsewhere(claim, value, knowledge):
+            return True
+    return False
+
+
+def _elsewhere(claim: str, value: Value, text: str) -> bool:
+    """Whether a text contains a value (number, amount, date, time) of the claim.
+
+    If the text says what the value counts ("60 cars"), the claim must count the same thing.
+    """
+    small = value.kind == "number" and value.low < _LARGE
+    counted = _counted(claim, value) if small else set()
+    return any(
+        compare_values(value, other)
+        and (not counted or value.kind == other.kind)  # "14 rooms" is not "14 euros"
+        and (not counted or not (of := _counted(text, other)) or bool(counted & of))
+        for other in values_in(text))
+
+
+def _may_be_meant(value: Value, other: Value) -> bool:
+    """Whether two values have the same kind (such as dates) and, for quantities, the same dimension
+    (such as length)."""
+    return value.kind == other.kind and (value.kind != "quantity" or value.unit == other.unit)
+
+
+def _of_one_thing(claim: str, value: Value, text: str, other: Value) -> bool:
+    """Whether a value (number, amount, date, time) of a claim and one of a text can count the same
+    thing: "60 cars" and "50 cars" can, "60 cars" and "50 vans" cannot.
+
+    True if ``value``, the value in ``claim``, says nothing about what it counts. ``other`` is the
+    value in ``text``.
+    """
+    counted = _counted(claim, value) if value.kind == "number" else set()
+    return not counted or bool(counted & _counted(text, other))
+
+
+def _counted(text: str, value: Value) -> set[str]:
+    """The stems of the words after a value, which say what is counted: "cars" in "60 cars"."""
+    match = _COUNTED.match(text, value.end)
+    return stems(match[1]) if match else set()

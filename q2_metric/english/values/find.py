@@ -1,0 +1,261 @@
+"""Finds the values in a text: numbers, percentages and fractions, money, quantities, dates, times
+of day."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from q2_metric.english.values.times import century, clocks_in, dates_in, weekdays_in, year
+from q2_metric.english.values.units import UNITS, currency_around, in_base, step_in_base, unit_after
+from q2_metric.english.values.value import Value
+from q2_metric.english.values.words import Number, numbers_in
+
+_CODE = re.compile(
+    r"\+\d[\d ()/-]{6,}\d|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\bv?\d+\.\d+\.\d+\b"
+    r"|\b\d+(?:[ -]\d+){3,}\b|\b(?=\w*\d)(?=\w*[A-Z])[A-Z\d]{5,}\b")
+"""Matches digits that are no amount: telephone numbers, network addresses, versions."""
+_PERCENT = re.compile(r"[ \u00a0]{0,8}(?:%|(?:percent(?:age points?)?|per cent|pct)\b)",
+                      re.IGNORECASE)
+_OUT_OF = re.compile(r" (?:out of(?: every)?|in(?: every)?) $", re.IGNORECASE)
+_FRACTIONS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5,
+              "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100}
+_PARTS = {"one": 1, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+          "eight": 8, "nine": 9}
+_FRACTION = re.compile(
+    r"\b(one|a|two|three|four|five|six|seven|eight|nine)[ -]"
+    r"(half|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|hundredth)(s?)\b"
+    r"(?! (?:past|to|after|place|time|century|day|year|floor|man|party"
+    r"|of (?:january|february|march|april|may|june|july|august|september|october|november"
+    r"|december))\b)(?:( of)\b)?",
+    re.IGNORECASE)
+_NOUN = re.compile(r"[ -]\w")
+_HALF = re.compile(r"(?<!first )(?<!second )(?<!other )(?<!-)\bhalf\b"
+                   r"(?![- ](?:past|an?|hour|dozen|million|way|time|brother|sister|marathon|\d))",
+                   re.IGNORECASE)
+_A_TIME = re.compile(
+    r"(?:^|(?<=for )|(?<=in )|(?<=within )|(?<=after )|(?<=about )|(?<=than )|(?<=takes )"
+    r"|(?<=took )|(?<=lasts )|(?<=lasted )|(?<=almost )|(?<=nearly )|(?<=over )|(?<=by )"
+    r"|(?=half an))(half )?an? (second|minute|hour|day|week|month|year|decade|century)"
+    r"\b( and a half)?(?! (?:later|ago|before|after))", re.IGNORECASE)
+_SLASHED = re.compile(r"(?<![\d/.-])([1-9])/([2-9]|10)(?![\d/])")
+_SIGNS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3, "⅕": 0.2}
+_ABOUT = re.compile(r"\b(?:about|around|approximately|approx\.?|roughly|circa|c\.|ca\.?|some|nearly"
+                    r"|almost|close to|just under|just over|a little over|a little under"
+                    r"|slightly (?:over|under|more than|less than)|an estimated|estimated"
+                    r"|in the region of)[ ]?$|[~≈][ ]?$", re.IGNORECASE)
+_MORE = re.compile(r"(?:\b(?:over|more than|greater than|above|upwards of|in excess of|exceeding"
+                   r"|at least|no fewer than|no less than|a minimum of|as many as)|[>≥])[ ]?$",
+                   re.IGNORECASE)
+_LESS = re.compile(r"(?:\b(?:under|less than|fewer than|below|at most|up to|no more than"
+                   r"|a maximum of)|[<≤])[ ]?$", re.IGNORECASE)
+_BELOW = re.compile(r"almost|nearly|under|less|close", re.IGNORECASE)
+_ABOVE = re.compile(r"just over|little over|slightly (?:over|more)", re.IGNORECASE)
+_OR_MORE = re.compile(r" or (more|over|above|less|fewer|under|below)\b|\+(?!\w)", re.IGNORECASE)
+_SIGN = re.compile(r"(?:((?<![\w\d])[-−–]|\b(?:minus|negative)[ ])|\bplus[ ])$", re.IGNORECASE)
+_TO = re.compile(r"[ ]?(?:-|–|—|to|until|till|through|and)[ ]?", re.IGNORECASE)
+ALLOWED = 0.1
+"""The tolerance of "about", as a share of the number: "about 300" allows 270 to 330."""
+
+
+@functools.lru_cache(maxsize=4096)
+def values_in(text: str) -> tuple[Value, ...]:
+    """The values (numbers, amounts, dates, times, …) in a text, in order and without overlaps.
+
+    >>> [(v.kind, v.low) for v in values_in("About 3 km for €2.5 million, half of it at 8 pm")]
+    [('quantity', 3000.0), ('money', 2500000.0), ('share', 0.5), ('clock', 1200.0)]
+    """
+    if not any(map(str.isdigit, text)) and not _WORDED.search(text):
+        return ()
+    found: list[Value] = []
+    taken = [False] * (len(text) + 1)
+    makers: tuple[Callable[[str], Iterator[Value]], ...] = (
+        _codes, weekdays_in, _durations, _shares, clocks_in, dates_in, _numbers)
+    for make in makers:
+        for value in make(text):
+            if not any(taken[value.start : value.end]):
+                found.append(value)
+                taken[value.start : value.end] = [True] * (value.end - value.start)
+    ordered = sorted(found, key=lambda value: value.start)
+    return tuple(_hedged(text, value) for value in _ranges(text, ordered))
+
+
+_WORDED = re.compile(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekday|weekend|every day"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|teen|twent|thirt|fort|fift"
+    r"|an? (?:hour|day|week|month|year|decade|century|minute)|dozen|hundred|thousand|illion"
+    r"|first|second|third|half|quarter|noon|midday|midnight|ninth|tenth|twelfth|[½¼¾⅓⅔⅕]",
+    re.IGNORECASE)
+"""Matches parts of words that occur in every value without digits. A text without digits and
+without a match contains no value."""
+
+
+def _codes(text: str) -> Iterator[Value]:
+    for match in _CODE.finditer(text):
+        digits = re.sub(r"[^\w]", "", match[0]).lower()
+        yield Value("code", 0.0, 0.0, match.start(), match.end(), unit=digits)
+
+
+def _shares(text: str) -> Iterator[Value]:
+    """Yields fractions that are not written as percentages: "half of", "two thirds", "3/4", "two
+    out of five"."""
+    for match in _FRACTION.finditer(text):
+        count, parts = _PARTS[match[1].lower()], _FRACTIONS[match[2].lower()]
+        alone = not _NOUN.match(text, match.end())
+        if match[1].lower() == "a" and not (match[3] or match[4] or alone):
+            continue  # "a third attempt"
+        if (match[3] == "s") != (count > 1):
+            continue
+        end = match.end() - len(match[4] or "")
+        yield _share(count / parts, match.start(), end)
+    for match in _HALF.finditer(text):
+        yield _share(0.5, match.start(), match.end())
+    for match in _SLASHED.finditer(text):
+        if int(match[1]) < int(match[2]):
+            yield _share(int(match[1]) / int(match[2]), match.start(), match.end())
+    for place, character in enumerate(text):
+        if character in _SIGNS and not text[max(0, place - 2) : place].strip().isdigit():
+            yield _share(_SIGNS[character], place, place + 1)
+    whole: Number | None = None
+    for number in numbers_in(text):
+        if whole and _OUT_OF.fullmatch(text[whole.end : number.start]):
+            between, share = text[whole.end : number.start], whole.value / (number.value or 1)
+            # "one in five" is a share, "two in 2010" is not.
+            if share < 1 and ("out" in between or number.value <= 100):
+                yield _share(share, whole.start, number.end)
+        whole = None if number.ordinal else number
+
+
+def _share(share: float, start: int, end: int, step: float = 0.01) -> Value:
+    return Value("share", share, share, start, end, step=step)
+
+
+def _numbers(text: str) -> Iterator[Value]:
+    """Yields percentages, money, quantities, years, centuries, ordinals and plain numbers."""
+    for number in numbers_in(text):
+        value, start, end = number.value, number.start, number.end
+        sign = _SIGN.search(text[max(0, start - 10) : start])
+        if sign and not number.ordinal:
+            value, start = -value if sign[1] else value, start - len(sign[0])
+        if number.ordinal or _is_century(text, number):
+            yield century(text, start, end, value) or Value("ordinal", value, value, start, end)
+            continue
+        percent = _PERCENT.match(text, end)
+        if percent:
+            yield _share(value / 100, start, percent.end(), number.step / 100)
+            continue
+        money = currency_around(text, start, end)
+        if money:
+            currency, start, end, times = money
+            yield Value("money", value * times, value * times, start, end, currency,
+                        step=number.step * times)
+            continue
+        unit = unit_after(text, end)
+        if unit:
+            dimension, base = in_base(value, unit[0])
+            yield Value("quantity", base, base, start, unit[1], dimension,
+                        step=abs(step_in_base(number.step, unit[0])))
+            continue
+        yield year(text, start, end) or Value(
+            "number", value, value, start, end, step=number.step)
+
+
+def _durations(text: str) -> Iterator[Value]:
+    """Yields durations that are written without a number, such as "half an hour" and "a decade"."""
+    for match in _A_TIME.finditer(text):
+        count = (0.5 if match[1] else 1.0) + (0.5 if match[3] else 0.0)
+        dimension, base = in_base(count, UNITS[match[2].lower()])
+        yield Value("quantity", base, base, match.start(), match.end(), dimension, step=base)
+
+
+def _is_century(text: str, number: Number) -> bool:
+    return number.worded and century(text, number.start, number.end, number.value) is not None
+
+
+def _ranges(text: str, values: list[Value]) -> list[Value]:
+    """The values (numbers, dates, …) of a text, in which the two ends of each range ("9 to 12")
+    become one value."""
+    found: list[Value] = []
+    for value in values:
+        last = found[-1] if found else None
+        if last and (joined := _joined(text, last, value)):
+            found[-1] = joined
+        else:
+            found.append(value)
+    return found
+
+
+def _joined(text: str, one: Value, other: Value) -> Value | None:
+    """The range from the value ``one`` to the value ``other``, as in "between 5 and 7".
+
+    ``None`` if the words between them do not make them a range.
+    """
+    between = text[one.end : other.start]
+    if not _TO.fullmatch(between) or one.low != one.high:
+        return None
+    if one.kind == "number" and other.kind == "share":
+        one = replace(one, kind="share", low=one.low / 100, high=one.high / 100)
+    if one.high > other.low and other.kind != "quantity":
+        return None
+    if other.kind not in ("number", "money", "quantity", "share", "clock"):
+        return None
+    before = text[max(0, one.start - 9) : one.start].lower()
+    if "and" in between and not before.endswith("between "):
+        return None
+    if one.kind == "number" and other.kind == "quantity":
+        return None if before.endswith("from ") else _measured(text, one, other)
+    if "to" in between and one.kind == "number" and not before.endswith(
+            ("from ", "between ", "for ", "of ", "takes ")) and before.strip():
+        return None  # "lost 3 to 1", "fell 5 to 20"
+    if one.kind == other.kind and one.unit == other.unit:
+        return replace(other, low=one.low, start=one.start, folded=one.folded or other.folded)
+    if one.kind == "number" and other.kind == "money":
+        return replace(other, low=one.low, start=one.start)
+    return None
+
+
+def _measured(text: str, one: Value, other: Value) -> Value | None:
+    """The range from a number to a quantity, as in "2 to 4 days"."""
+    number = next(iter(numbers_in(text[other.start : other.end])), None)
+    if number is None or not number.step:
+        return None
+    factor = other.step / number.step
+    low = other.low + (one.low - number.value) * factor
+    return replace(other, low=low, start=one.start) if low < other.low else None
+
+
+def _hedged(text: str, value: Value) -> Value:
+    """The value with the wider range that words beside it allow, such as "about" or "at least"."""
+    if value.kind in ("code", "ordinal") or value.near:
+        return value
+    before = text[max(0, value.start - 24) : value.start]
+    after = _OR_MORE.match(text, value.end)
+    more = bool(_MORE.search(before)) or (
+        after is not None and (after[1] or "more").lower() in ("more", "over", "above"))
+    less = bool(_LESS.search(before)) or (after is not None and not more)
+    about = _ABOUT.search(before)
+    if value.kind in ("date", "clock"):
+        if not about:
+            return value
+        aside = 15.0 if value.kind == "clock" else 1100.0
+        return replace(value, near=(value.low - aside, value.high + aside))
+    if about:
+        reach = ALLOWED * max(abs(value.low), abs(value.high))
+        below = 0.0 if _ABOVE.search(about[0]) else reach
+        above = 0.0 if _BELOW.search(about[0]) else reach
+        return replace(value, near=(value.low - below, value.high + above))
+    if more:
+        return replace(value, near=(value.low, math.inf))
+    if less:
+        return replace(value, near=(-math.inf, value.high))
+    return value
+
+
+def without_values(text: str) -> str:
+    """The text with a blank in place of each of its values (numbers, amounts, dates, times)."""
+    for value in reversed(values_in(text)):
+        text = text[: value.start] + " " + text[value.end :]
+    return text

@@ -1,0 +1,132 @@
+"""Decides by a claim's values (numbers, amounts, dates, times) whether a sentence supports it,
+without an entailment model.
+
+A claim follows from a sentence that contains the claim's words in the same order and the claim's
+values in any notation. Sentences that deny something or leave it open are not used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from q2_metric.english.values.compare import compare_values
+from q2_metric.english.values.find import values_in, without_values
+from q2_metric.english.values.value import Kind, Value
+from q2_metric.text.alignment import stem
+from q2_metric.text.overlap import content_words
+
+_OPEN = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|hardly|barely|scarcely|rarely"
+    r"|cannot|may|might|could|would|should|if|unless|whether|perhaps|maybe|possibly|allegedly"
+    r"|supposedly|reportedly|probably|fail\w*|refus\w*|den(?:y|ie[sd])|doubt\w*|disput\w*|reject\w*"
+    r"|false\w*|untrue|wrong\w*|incorrect\w*|myth|hoax|plan(?:s|ned|ning)?|hop(?:e|ed|es|ing)"
+    r"|intend\w*|expect\w*|aim\w*|propos\w*|claim\w*|only|except|until|instead|former\w*|rather"
+    r"|other|another|respectively|half|than)\b|n['’]t\b|\?", re.IGNORECASE)
+"""Matches words that can change what a sentence says about a value: "not", "may", "planned". Texts
+with such a word are left to the entailment model."""
+_FUTURE = re.compile(r"\b(?:will|shall|going to)\b|['’]ll\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(?:was|were|had|did|\w+ed)\b", re.IGNORECASE)
+_DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|after|to|and|year|early"
+                     r"|late|mid|summer|winter|spring|autumn|fall|[a-z]*ember|october|january"
+                     r"|february|march|april|may|june|july|august)|[-–(,/])[ ]?$", re.IGNORECASE)
+"""Matches words and signs that can stand directly before a year, such as "in" or "May"."""
+_NEAR = 24
+"""Number of characters before a year in which such a word is looked for."""
+_ASIDE = frozenset("about around approximately roughly circa nearly almost just over under exactly "
+                   "total each every per degrees".split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A token of a text that is compared: the stem of a content word, or a value (number, amount,
+    date, time)."""
+
+    word: str
+    value: Value | None = None
+
+
+def follows(claim: str, sentence: str) -> bool:
+    """Whether a sentence contains the claim's content words in the same order, and the claim's
+    values (numbers, amounts, dates, times) in any notation.
+
+    False if one of the two texts denies something or leaves it open. Also false if the claim is
+    about the future and the sentence is not, or if the sentence is about the future and the claim
+    about the past.
+
+    >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
+    True
+    >>> follows("A bunk costs €120.", "A cabin costs 120 euros and a bunk costs 45 euros.")
+    False
+    """
+    if _OPEN.search(without_values(claim)) or _OPEN.search(without_values(sentence)):
+        return False
+    if _FUTURE.search(claim) and not _FUTURE.search(sentence):
+        return False
+    if _FUTURE.search(sentence) and _PAST.search(claim):
+        return False
+    own, known = _tokens(claim), _tokens(sentence)
+    values = [token for token in own if token.value]
+    if not values or len(values) == len(own):
+        return False
+    if any(token.value and _may_count(claim, token.value) for token in own):
+        return False
+    kinds = {token.value.kind for token in values if token.value}
+    if "code" in kinds:
+        return False
+    of_kinds = [token for token in known if token.value and token.value.kind in kinds]
+    if len(of_kinds) == len(values):  # only this value can be meant
+        return (_in_order([t for t in own if not t.value], [t for t in known if not t.value])
+                and _in_order(values, of_kinds))
+    return any(_matches(own, known[first:], kinds) for first in range(len(known)))
+
+
+def _may_count(text: str, value: Value) -> bool:
+    """Whether a number that was read as a year may count things: "1968 rooms"."""
+    return value.unit == "year" and not _DATING.search(
+        text[max(0, value.start - _NEAR) : value.start])
+
+
+def _in_order(own: Sequence[_Token], known: Sequence[_Token]) -> bool:
+    rest = iter(known)
+    return all(any(_same(token, other) for other in rest) for token in own)
+
+
+def _matches(own: Sequence[_Token], known: Sequence[_Token], kinds: set[Kind]) -> bool:
+    """Whether all tokens of ``own`` occur in ``known`` in the same order.
+
+    ``known`` must begin with the first of them. No other value of these ``kinds`` may stand between
+    them.
+    """
+    at = 0
+    for other in known:
+        if at < len(own) and _same(own[at], other):
+            at += 1
+            if at == len(own):
+                return True
+        elif not at or (other.value and other.value.kind in kinds):
+            return False
+    return False
+
+
+def _same(token: _Token, other: _Token) -> bool:
+    if token.value and other.value:
+        return compare_values(token.value, other.value) is True
+    return not token.value and not other.value and token.word == other.word
+
+
+def _tokens(text: str) -> list[_Token]:
+    """The content words (as stems) and the values (numbers, amounts, dates, times) of a text, in
+    order."""
+    found: list[_Token] = []
+    done = 0
+    for value in values_in(text):
+        found += _words(text[done : value.start])
+        found.append(_Token("", value))
+        done = value.end
+    return found + _words(text[done:])
+
+
+def _words(text: str) -> list[_Token]:
+    return [_Token(stem(word)) for word in content_words(text) if word not in _ASIDE]

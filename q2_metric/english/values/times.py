@@ -1,0 +1,244 @@
+"""Finds dates and times of day, with their character ranges.
+
+A date is a range of days, so that "July 1968" contains "7 July 1968". Days are numbered as by
+:meth:`datetime.date.toordinal`. The library python-dateutil reads dates with the month in words.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime
+
+from q2_metric.english.values.value import Value
+
+_MONTH = (r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+          r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?")
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
+_YEAR = r"(?:1\d{3}|20\d\d)"
+_WRITTEN = re.compile(
+    rf"\b(?:(?:the )?{_DAY}(?: day)?(?: of)?[ -]{_MONTH}(?:,?[ -]{_YEAR}\b)?"
+    rf"|{_MONTH}[ -](?:the )?{_DAY}\b(?:,? ?{_YEAR}\b)?(?![:\d])|{_MONTH},?(?: of)?[ -]{_YEAR}\b)",
+    re.IGNORECASE)
+_ISO = re.compile(r"(?<![\d-])(\d{4})-(\d\d)-(\d\d)(?![\d-])")
+_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?![\d/-])")
+_DECADE = re.compile(r"\b(?:the )?(?:(1\d{2}|20\d)|['’]?(\d))0['’]?s\b", re.IGNORECASE)
+_CENTURY = re.compile(r"[ -]centur(?:y|ies)\b(?: (bce?))?", re.IGNORECASE)
+_ERA = re.compile(r"\b(\d{1,4}) ?(b\.?c\.?(?:e\.?)?)(?!\w)", re.IGNORECASE)
+_BARE_YEAR = re.compile(rf"(?<![\w.,£$€-])({_YEAR})(?![\w%]|[.,:]\d|-\d)")
+_YEARLESS = -1_000_000
+"""Days without a year are numbered from here, so that they equal no day with a year."""
+_FULL = range(1, 9999)
+"""The years that Python's calendar covers."""
+
+_CLOCK = re.compile(
+    r"(?<![\d:.])([01]?\d|2[0-4])(?:(?::|h)([0-5]\d)(?::[0-5]\d)?)?"
+    r"(?:[ \u00a0]{0,7}([ap])\.?m\b(?:\.(?= [a-z]))?)?(?![\d:]|[.,]\d)", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"(?<![\d:.])\b(?:(half|(?:a )?quarter) (past|to)|(five|ten|twenty(?:-five)?) (past)"
+    r"|(five|ten|twenty(?:-five)?|\d{1,2}) minutes (past|to|after|before)) "
+    r"(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
+    r"(?![:\d])(?:[ \u00a0]([ap])\.?m\b(?:\.(?= [a-z]))?)?", re.IGNORECASE)
+_NAMED = re.compile(r"\b(?:at |until |till |from |by )?(noon|midday|midnight)\b", re.IGNORECASE)
+_OCLOCK = re.compile(r"\b(?:(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+                     r"(?: o['’]clock| ([ap])\.?m\b(?:\.(?= [a-z]))?)|(1?\d) ?o['’]clock)",
+                     re.IGNORECASE)
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
+_WEEK = re.compile(
+    r"\b(mon|tue|wed|thu|fri|sat|sun)(?:[a-z]{0,5}days?|s|r|rs|nes)?\b\.? ?(?:-|–|—|to|through|till"
+    r"|until)(?: and including)? ?(mon|tue|wed|thu|fri|sat|sun)(?:[a-z]{0,5}days?|s|r|rs|nes)?\b",
+    re.IGNORECASE)
+_NAMED_DAYS = re.compile(r"\b(?:(weekdays)|(weekends?)|(?:every day(?: of the week)?"
+                         r"|(?:seven|7) days a week))\b", re.IGNORECASE)
+_HOURS = {word: place for place, word in enumerate(
+    "one two three four five six seven eight nine ten eleven twelve".split(), 1)}
+_MINUTES = {"half": 30, "quarter": 15, "a quarter": 15, "five": 5, "ten": 10, "twenty": 20,
+            "twenty-five": 25}
+NOON = 720
+
+
+def dates_in(text: str) -> Iterator[Value]:
+    """Yields the days, months, decades and years before our era that are written in a text."""
+    for match in _ISO.finditer(text):
+        yield from _days(match, (int(match[1]), int(match[2]), int(match[3])))
+    for match in _FIGURES.finditer(text):
+        yield from _date_in_digits(match)
+    for match in _WRITTEN.finditer(text):
+        yield from _date_in_words(match)
+    for match in _DECADE.finditer(text):
+        if match[1] or match[2] in "23456789":
+            first = int(match[1] or f"19{match[2]}") * 10
+            yield _years(match.start(), match.end(), first, first + 9)
+    for match in _ERA.finditer(text):
+        before = -int(match[1])
+        yield _years(match.start(), match.end(), before, before)
+
+
+def year(text: str, start: int, end: int) -> Value | None:
+    """The year whose digits are the characters from ``start`` to before ``end`` of a text.
+
+    ``None`` if these characters are no year.
+    """
+    match = _BARE_YEAR.match(text, start)
+    if match is None or match.end() != end:
+        return None
+    return replace(_years(start, end, int(match[1]), int(match[1])), unit="year")
+
+
+def century(text: str, start: int, end: int, number: float) -> Value | None:
+    """The century ``number``, if the word "century" follows the number; otherwise ``None``.
+
+    The number is written from ``start`` to before ``end`` of the text.
+    """
+    match = _CENTURY.match(text, end)
+    if match is None or not 1 <= number <= 21:
+        return None
+    last = int(number) * 100
+    if match[1]:
+        return _years(start, match.end(), -last, -last + 99)
+    # Usage differs for the last year of a century: 1300 can belong to the 13th and to the 14th.
+    low = float(date(last - 99, 1, 1).toordinal())
+    high = float(date(last - 1, 12, 31).toordinal())
+    return Value("date", low, high, start, match.end(), unit="century",
+                 near=(low - 366, high + 366))
+
+
+def _years(start: int, end: int, first: int, last: int) -> Value:
+    """The value for the years ``first`` to ``last``, as a range of days.
+
+    Python's calendar begins with the year 1. Before, each year is taken to have 365.25 days. The
+    years are written from ``start`` to before ``end`` of the text.
+    """
+    low = float(date(first, 1, 1).toordinal()) if first in _FULL else first * 365.25
+    high = float(date(last, 12, 31).toordinal()) if last in _FULL else last * 365.25 + 365
+    return Value("date", low, high, start, end)
+
+
+def _days(match: re.Match[str], *readings: tuple[int, int, int]) -> Iterator[Value]:
+    for year, month, day in readings:
+        try:
+            place = float(date(year, month, day).toordinal())
+        except ValueError:
+            continue
+        yield Value("date", place, place, match.start(), match.end())
+        return
+
+
+def _date_in_digits(match: re.Match[str]) -> Iterator[Value]:
+    """Yields the date for digits such as "25/12/2021".
+
+    "04/03/2021" can be in March or in April. Such a date gets both days as its wider range
+    (``near``).
+    """
+    one, two, year = int(match[1]), int(match[3]), int(match[4])
+    try:
+        first = date(year, two, one).toordinal()
+    except ValueError:
+        yield from _days(match, (year, one, two))
+        return
+    try:
+        other = date(year, one, two).toordinal()
+    except ValueError:
+        other = first
+    if match[2] != "/":  # 4.3.2021 has the day first
+        other = first
+    if first == other:
+        yield Value("date", float(first), float(first), match.start(), match.end())
+    else:  # the range covers both readings
+        low, high = sorted((first, other))
+        yield Value("date", float(first), float(first), match.start(), match.end(),
+                    near=(float(low), float(high)))
+
+
+def _date_in_words(match: re.Match[str]) -> Iterator[Value]:
+    from dateutil import parser
+
+    plain = re.sub(r"\b(?:the|of|day)\b|(?<=\d)(?:st|nd|rd|th)\b", " ", match[0].lower())
+    try:
+        readings = [parser.parse(plain, default=datetime(*given))
+                    for given in ((2000, 1, 1), (2004, 1, 2))]
+    except (ValueError, OverflowError):
+        return
+    one, two = readings
+    if one.year != two.year:  # a day without a year
+        place = float(_YEARLESS + one.month * 31 + one.day)
+        yield Value("date", place, place, match.start(), match.end(), unit="yearless")
+    elif one.day != two.day:
+        first = date(one.year, one.month, 1).toordinal()
+        last = first + monthrange(one.year, one.month)[1] - 1
+        yield Value("date", float(first), float(last), match.start(), match.end())
+    else:
+        place = float(one.toordinal())
+        yield Value("date", place, place, match.start(), match.end())
+
+
+def plain_year(value: Value) -> Value:
+    """The value of a year as a plain number: 1200 for the days of the year 1200."""
+    number = float(date.fromordinal(int(value.low)).year)
+    return replace(value, kind="number", low=number, high=number, unit="", near=None)
+
+
+def yearless(value: Value) -> Value:
+    """The value of a day or a month without its year: "4 May 2021" → "4 May"."""
+    if value.unit == "yearless":
+        return value
+    low, high = (
+        float(_YEARLESS + place.month * 31 + place.day)
+        for place in (date.fromordinal(max(1, int(place))) for place in (value.low, value.high)))
+    return replace(value, low=low, high=high)
+
+
+def weekdays_in(text: str) -> Iterator[Value]:
+    """Yields the days of the week in a text, and ranges of them. Monday is 0."""
+    for match in _WEEK.finditer(text):
+        first, last = _weekday(match[1]), _weekday(match[2])
+        yield _of_week(match, first, last if first <= last else last + 7)
+    for match in _NAMED_DAYS.finditer(text):
+        yield _of_week(match, 5 if match[2] else 0, 4 if match[1] else 6)
+    for match in _WEEKDAY.finditer(text):
+        yield _of_week(match, _weekday(match[1]), _weekday(match[1]))
+
+
+def _weekday(name: str) -> int:
+    return next(at for at, day in enumerate(_DAYS) if day.startswith(name[:3].lower()))
+
+
+def _of_week(match: re.Match[str], first: int, last: int) -> Value:
+    return Value("weekday", float(first), float(last), match.start(), match.end())
+
+
+def clocks_in(text: str) -> Iterator[Value]:
+    """Yields the times of day in a text, in minutes after midnight."""
+    for match in _SPOKEN.finditer(text):
+        aside, way = (group.lower() for group in match.groups()[:-2] if group)
+        minutes = _MINUTES.get(aside) or int(aside)
+        past = minutes if way in ("past", "after") else -minutes
+        yield _clock(match, (_hour(match[7]) * 60 + past) % 1440, match[8])
+    for match in _OCLOCK.finditer(text):
+        yield _clock(match, _hour(match[1] or match[3]) * 60, match[2])
+    for match in _CLOCK.finditer(text):
+        if match[2] is None and match[3] is None:
+            continue
+        hour, minute = int(match[1]), int(match[2] or 0)
+        if match[3] is None and (hour > 12 or hour == 0 or match[1][0] == "0"):
+            yield Value("clock", hour % 24 * 60 + minute, hour % 24 * 60 + minute, match.start(),
+                        match.end())
+        elif hour <= 12:
+            yield _clock(match, hour * 60 + minute, match[3])
+    for match in _NAMED.finditer(text):
+        place = 0.0 if match[1].lower() == "midnight" else float(NOON)
+        yield Value("clock", place, place, match.start(1), match.end(1))
+
+
+def _hour(word: str) -> int:
+    return _HOURS.get(word.lower()) or int(word)
+
+
+def _clock(match: re.Match[str], minutes: int, half: str | None) -> Value:
+    if half:
+        minutes = minutes % NOON + (NOON if half.lower() == "p" else 0)
+    place = float(minutes)
+    return Value("clock", place, place, match.start(), match.end(), folded=half is None)

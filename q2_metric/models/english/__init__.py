@@ -1,1 +1,0 @@
-"""Everything that is specific to English: parsing, spans, claims, stances, coreference."""

@@ -1,0 +1,141 @@
+"""Sentences that only say that the given text has no answer, beside ones that look like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from q2_metric.english.claims.checkable import has_claim
+
+ABSTAINS = """
+The text does not say.
+The provided context does not mention this.
+There is no information about X in the passage.
+I cannot find that in the document.
+The passage doesn't say who built the tower.
+The document does not specify when it opened.
+The given context does not contain the answer.
+The provided text does not contain any information about the height of the tower.
+I don't know based on the given context.
+Based on the provided context, I cannot answer the question.
+Based on the context, it is not possible to determine the year.
+I'm sorry, but the context does not provide this information.
+Unfortunately, the provided documents do not mention the price.
+There is no mention of the price in the article.
+The height of the tower is not mentioned in the passage.
+This information is not provided in the context.
+It is not stated in the text.
+I don't have enough information to answer this question.
+I do not have information about that.
+The answer cannot be determined from the passage.
+I could not find an answer in the provided documents.
+Not enough information.
+No information provided.
+Not mentioned in the text.
+No answer found.
+Unanswerable.
+I cannot answer this question based on the information provided.
+The search results do not contain the answer.
+According to the passage, there is no information on his birth.
+It is unclear from the text.
+I'm unable to answer that question from the given context.
+I am unable to find this information in the provided context.
+The article says nothing about the cost.
+I can't answer that.
+The question cannot be answered based on the provided information.
+The context provided does not mention the author.
+The passage provided doesn't say.
+There isn't any information about it in the text.
+The sources do not mention it.
+The information you provided does not include the date.
+I couldn't find any mention of this in the document.
+i'm sorry , but i can't answer that .
+I couldn't find any information about the price.
+I'm sorry, but I could not find the information you requested.
+i 'm sorry , but i can 't find any data on this .
+I was unable to find any relevant information on this topic.
+No relevant information was found.
+No results found.
+No matching documents were found for your question.
+No information is available about the opening hours.
+Unknown.
+I don't know: the documents say nothing about parking.
+I'm sorry, I can't find that in the documents I have.
+I do not know - the documents do not mention a price.
+I'm not sure: the passage says nothing about it.
+The documents we have access to do not say who built it.
+unknown
+null
+N/A
+Not available.
+I don't know.
+I apologize for the confusion.
+I'm sorry for any inconvenience this may have caused.
+My apologies for the earlier mistake!
+I apologize, but I can't help with that.
+I'm sorry, but I'm unable to assist you with that request.
+As an AI language model, I don't have personal opinions or emotions.
+As an AI, I do not have access to that information.
+Please contact the service desk.
+contact the service desk
+For further information, please contact our customer support team.
+Please reach out to customer service if you have any questions.
+""".strip().split("\n")
+
+STATES = """
+No evidence was found by them.
+No information was given on United 93.
+There is no information available to potential customers.
+We couldn't find a taxi.
+The police could not find any information on him.
+Unknown sources say that it was built in 1889.
+The service desk is open from 9 to 5.
+Please contact the service desk at 555-1234.
+Please contact the service desk within 30 days of the purchase.
+For fees contact them directly.
+The company apologizes for the explosion that killed 8.
+I apologize for the delay of 40 minutes on the line to Kiel.
+I don't know the price of a car, but a cabin costs 120 euros.
+I couldn't find any information on cars, but dogs travel free.
+As an AI language model, I was trained by OpenAI.
+I don't answer stupid questions.
+I don't know: it opened in 1889.
+I don't know: the documents say parking costs 4 euros.
+The documents I have prove that it opened in 1889.
+I cannot answer every question.
+there are no answers proposed.
+There is no more information in the world than in Google.
+My article doesn't say or imply that.
+we didn't provide a draft of this guide.
+there is no reference dictionary.
+There is no evidence of life on Mars.
+The text does not say who built it, but it was Eiffel.
+The document was written in 1889.
+The constitution does not mention marriage.
+The article does not say when because it was lost in 1912.
+The Bible doesn't say anything about it.
+The information is not available to the public.
+The tower is not mentioned in the Bible.
+It is impossible to breathe in space.
+It was not found in Europe.
+The bridge was not included in the plan.
+The text contains 45 pages.
+The law does not provide for this.
+He could not be found in the house.
+I can't find my keys in the car.
+The passage through the mountains does not have a railway.
+The article was not given a title by the author.
+We don't have enough information yet to make a final decision.
+the lenders were not disclosed according to the source
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("text", ABSTAINS)
+def test_an_abstention_claims_nothing(text: str) -> None:
+    assert not has_claim(text)
+    assert not has_claim(text.lower().replace("n't", " n't").replace(".", " ."))
+    assert has_claim(f"{text} It was built in 1889.")
+
+
+@pytest.mark.parametrize("text", STATES)
+def test_it_is_of_the_given_text_and_nothing_else(text: str) -> None:
+    assert has_claim(text)
