@@ -14,14 +14,14 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-from q2_metric.types import Evidence, Example, Score
+from q2_metric.types import Evidence, Example, Score, Span
 
 _KINDS: Mapping[str, type] = {kind.__name__.lower(): kind for kind in get_args(Evidence)}
 
 
 def to_json(score: Score) -> dict[str, Any]:
     """A score as a JSON object, without its example. :func:`from_json` reads the object back."""
-    return {name: _written(getattr(score, name)) for name in _hints(Score)}
+    return {name: _written(getattr(score, name)) for name in _names(Score)}
 
 
 def _written(value: Any) -> Any:
@@ -30,7 +30,7 @@ def _written(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_written(item) for item in value]
     kind: Any = type(value)
-    whole = {name: _written(getattr(value, name)) for name in _hints(kind)}
+    whole = {name: _written(getattr(value, name)) for name in _names(kind)}
     name = kind.__name__.lower()
     return {"kind": name, **whole} if name in _KINDS else list(whole.values())
 
@@ -49,7 +49,7 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
         TypeError, KeyError, ValueError, AttributeError: ``fields`` is not an object that
             :func:`to_json` wrote.
     """
-    score: Score = _made(Score, fields, example)
+    score: Score = _made(Score, dict(fields), example)
     return score
 
 
@@ -63,40 +63,44 @@ def readable(value: Any) -> bool:
     return True
 
 
-def _made(kind: Any, given: Mapping[str, Any], example: Example) -> Any:
-    hints = _hints(kind)
-    values = {name: _read(hints[name], value, example) if isinstance(value, (list, dict)) else value
-              for name, value in given.items()}
-    return kind(example, **values) if _has_example(kind) else kind(**values)
+def _made(kind: Any, given: dict[str, Any], example: Example) -> Any:
+    for name, shape in _nested(kind):
+        if name in given:
+            given[name] = _read(shape, given[name], example)
+    return kind(example, **given) if kind in _OF_EXAMPLE else kind(**given)
 
 
-def _read(hint: Any, value: Any, example: Example) -> Any:
+_OF_EXAMPLE = (Score, Span)
+
+
+def _read(shape: Any, value: Any, example: Example) -> Any:
+    """Reads the value of a field that holds dataclasses or a tuple. ``shape`` is the dataclass, or
+    a tuple with the shape of each item."""
+    if shape is None or value is None:
+        return value
+    if isinstance(shape, tuple):
+        return tuple([_read(shape[0], item, example) for item in value])
     if isinstance(value, dict):
         named = dict(value)
         return _made(_KINDS[named.pop("kind")], named, example)
-    if not isinstance(value, list):
-        return value
-    items, kind = _shape(hint)
-    if kind is None:
-        return tuple([_read(items, item, example) for item in value])
-    return _made(kind, dict(zip(_hints(kind), value, strict=True)), example)
+    return _made(shape, dict(zip(_names(shape), value, strict=True)), example)
 
 
 @cache
-def _shape(hint: Any) -> tuple[Any, Any]:
-    """(type of a tuple's items, dataclass) of a field whose value is written as a list."""
-    if get_origin(hint) is tuple:
-        return get_args(hint)[0], None
-    return None, next(filter(is_dataclass, (hint, *get_args(hint))))
+def _names(kind: Any) -> tuple[str, ...]:
+    """The names of a dataclass's fields, without the example."""
+    return tuple(field.name for field in fields(kind) if field.name != "example")
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """By name, the types of a dataclass's fields, without the example."""
+def _nested(kind: Any) -> list[tuple[str, Any]]:
+    """The fields of a dataclass whose values are not written as they are, each with its shape."""
     hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind) if field.name != "example"}
+    shapes = [(name, _shape(hints[name])) for name in _names(kind)]
+    return [(name, shape) for name, shape in shapes if shape is not None]
 
 
-@cache
-def _has_example(kind: Any) -> bool:
-    return any(field.name == "example" for field in fields(kind))
+def _shape(hint: Any) -> Any:
+    if get_origin(hint) is tuple:
+        return (_shape(get_args(hint)[0]),)
+    return next(filter(is_dataclass, (hint, *get_args(hint))), None)
