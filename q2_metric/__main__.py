@@ -6,8 +6,8 @@ from q2_metric.errors import machine_fault
 
 
 def main() -> None:
-    """Runs the command ``q2``. After Ctrl-C or a fault of the machine, even during imports, it
-    prints one line and exits with code 130 or 3."""
+    """Runs ``q2``. Ctrl-C or a fault of the machine, even during imports, gives one line and exit
+    code 130 or 3."""
     try:
         from q2_metric.cli.main import main as command
 

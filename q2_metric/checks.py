@@ -1,7 +1,7 @@
 """Reads the fields of a settings dataclass such as ``RuntimeConfig``, and checks their values.
 
-The type of a field is bool, int, float, str or a ``Literal`` of strings, optionally with
-``| None``. The options of the command line and of the frameworks are derived from these fields.
+A field is a bool, int, float, str or ``Literal`` of strings, optionally with ``| None``. The
+options of the command line and of the frameworks are derived from these fields.
 """
 
 from __future__ import annotations
@@ -21,17 +21,11 @@ _WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One field of a settings dataclass: its type, its default and its description.
+    """One field of a settings dataclass.
 
-    Attributes:
-        name: name of the field.
-        kind: type of the value: bool, int, float or str.
-        choices: the allowed strings, if the field is a ``Literal``; otherwise empty.
-        optional: true if the value may also be ``None``.
-        default: value of the field if the user gives no value.
-        words: description of the field, without a full stop. It is the first sentence about the
-            field in the dataclass's docstring.
-        metadata: the ``metadata`` of the dataclass field.
+    ``kind`` is bool, int, float or str. ``choices`` are the strings of a ``Literal``. ``optional``
+    allows ``None``. ``words`` is the first sentence about the field in the dataclass's docstring,
+    without a full stop. ``metadata`` is that of the dataclass field.
     """
 
     name: str
@@ -44,15 +38,10 @@ class Setting:
 
     @property
     def sentence(self) -> str:
-        """The description in ``words``, with a capital letter and a full stop."""
         return f"{self.words[:1].upper()}{self.words[1:]}."
 
     def check(self, value: object) -> None:
-        """Checks that this field may have the given value.
-
-        Raises:
-            InputError: the value is not allowed; the message says which values are allowed.
-        """
+        """Raises InputError, which says what is allowed, if the field may not have this value."""
         if value is None and self.optional:
             return
         if self.choices:
@@ -65,8 +54,7 @@ class Setting:
 
 @cache
 def settings_of(kind: type) -> tuple[Setting, ...]:
-    """Returns a :class:`Setting` for each field of the settings dataclass ``kind``, in the order of
-    the fields."""
+    """The fields of the settings dataclass ``kind``, in order."""
     hints, words = get_type_hints(kind), _described(kind)
     return tuple(
         _setting(field, hints[field.name], words.get(field.name, ""))
@@ -75,14 +63,7 @@ def settings_of(kind: type) -> tuple[Setting, ...]:
 
 
 def check_fields(settings: Any) -> None:
-    """Checks that every field of a settings dataclass has a value of the field's type.
-
-    Args:
-        settings: an instance of the dataclass.
-
-    Raises:
-        InputError: a field has a wrong value; the message says which values are allowed.
-    """
+    """Raises InputError if a field of a settings dataclass has a value of a wrong type."""
     for one in settings_of(type(settings)):  # type: ignore[arg-type]  # types are hashable
         one.check(getattr(settings, one.name))
 
@@ -97,10 +78,7 @@ def _setting(field: dataclasses.Field[Any], hint: Any, words: str) -> Setting:
 
 
 def _described(kind: type) -> dict[str, str]:
-    """The description of each field, by the field's name.
-
-    The description is the first sentence about the field in the docstring of the dataclass.
-    """
+    """By field, the first sentence about it in the docstring of the dataclass."""
     _, _, section = (kind.__doc__ or "").partition("Attributes:\n")
     described: dict[str, str] = {}
     for names, text in re.findall(
@@ -113,10 +91,7 @@ def _described(kind: type) -> dict[str, str]:
 
 
 def _is(value: object, kind: type) -> bool:
-    """Whether ``value`` is of type ``kind``.
-
-    Unlike in ``isinstance``, True and False are not numbers, and an int also counts as a float.
-    """
+    """Unlike ``isinstance``: True and False are not numbers, and an int also counts as a float."""
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
     return isinstance(value, (int, float) if kind is float else kind)

@@ -1,18 +1,4 @@
-"""The errors that users meet::
-
-    Q2Error
-    |-- InputError        a row, file or argument is wrong (also ValueError)
-    |   |-- BadRowError   a row that cannot be scored (only with q2 score --strict)
-    |   `-- WriteError    a file cannot be written, for example because the disk is full
-    |-- MissingExtra      an optional package is not installed (also ImportError)
-    |-- ModelError        a model cannot be loaded or cannot do its task (also OSError)
-    |   |-- MachineFault  the machine cannot go on: memory, open files, a library, a model
-    |   `-- PicklesRefused  the weights exist only as a pickle, which was not allowed
-    `-- DataError         a data set cannot be found or read (also OSError)
-        `-- DownloadError a data set cannot be downloaded
-
-Each message is one line: what was wrong, where, and what to do about it.
-"""
+"""The errors that users meet. A message is one line: what was wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -23,12 +9,8 @@ from typing import Any
 
 
 class Q2Error(Exception):
-    """Base class of all errors that this package raises on purpose.
-
-    Attributes:
-        fails_every_row: true if all rows would fail with this error, so that a command stops at
-            once instead of trying the next row.
-    """
+    """Base class of all errors that this package raises on purpose. ``fails_every_row`` is true if
+    all rows would fail with this error, so that a command stops."""
 
     fails_every_row = False
 
@@ -38,23 +20,15 @@ class InputError(Q2Error, ValueError):
 
 
 class BadRowError(InputError):
-    """A row cannot be scored. This error is raised only with the option ``q2 score --strict``."""
+    """A row cannot be scored; raised only with ``q2 score --strict``."""
 
 
 class WriteError(InputError):
-    """A file cannot be written. For example, the disk is full, the user may not write to the
-    folder, or another process uses the file."""
+    """A file cannot be written, for example because the disk is full."""
 
 
 class MissingExtra(Q2Error, ImportError):
-    """An optional package is needed but not installed.
-
-    Args:
-        feature: the feature that needs the package, such as "the preset 'paper'".
-        package: name of the missing package, such as "torch".
-        extra: name of the optional dependency group ("extra") of q2-metric that installs the
-            package, such as "torch".
-    """
+    """An optional package is not installed. The extra of q2-metric named ``extra`` installs it."""
 
     fails_every_row = True
 
@@ -65,12 +39,8 @@ class MissingExtra(Q2Error, ImportError):
 
 
 def optional(module: str, feature: str, package: str, extra: str) -> Any:
-    """Imports a module of an optional package, for a feature that needs it.
-
-    Raises:
-        MissingExtra: the package is not installed.
-        MachineFault: the package is installed, but cannot be imported.
-    """
+    """Imports a module of an optional package, for a feature that needs it. Raises MissingExtra if
+    the package is not installed, and MachineFault if it cannot be imported."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -78,8 +48,7 @@ def optional(module: str, feature: str, package: str, extra: str) -> Any:
 
 
 def not_imported(error: ImportError, feature: str, package: str, extra: str) -> Q2Error:
-    """The error to raise if the import of an optional package failed. The arguments are those of
-    :func:`optional`."""
+    """The error to raise if an import failed; the arguments are those of :func:`optional`."""
     if isinstance(error, ModuleNotFoundError):
         return MissingExtra(feature, package, extra)
     return MachineFault(f"{feature} needs the package {package!r}, which cannot be "
@@ -87,24 +56,18 @@ def not_imported(error: ImportError, feature: str, package: str, extra: str) -> 
 
 
 class ModelError(Q2Error, OSError):
-    """A model cannot be loaded, or it cannot do the task it was chosen for. For example, a
-    question-answering model cannot classify entailment."""
+    """A model cannot be loaded, or it cannot do the task it was chosen for."""
 
 
 class MachineFault(ModelError):
-    """The machine cannot go on, and no row is the cause: memory is full, too many files are open, a
-    library cannot be imported, or a model cannot be opened."""
+    """The machine cannot go on, and no row is the cause: memory, open files, a library, a model."""
 
     fails_every_row = True
 
 
 class PicklesRefused(ModelError):
     """The weights of some models exist only as pickle files, and the user did not allow pickles.
-
-    Args:
-        models: names of these models.
-        allow: the environment setting that allows them, such as "Q2_ALLOW_PICKLES=owner/model".
-    """
+    ``allow`` is the setting that allows them, such as "Q2_ALLOW_PICKLES=owner/model"."""
 
     fails_every_row = True
 
@@ -125,15 +88,9 @@ class DownloadError(DataError):
     """A data set cannot be downloaded."""
 
 
-# --- faults of the machine ---------------------------------------------------------------
-
-
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error, or an error that caused it, means that memory ran out.
-
-    MemoryError always does. A RuntimeError (torch) or an error of ONNX Runtime does if its message
-    contains one of :data:`MARKS`. A SystemError does if code in C failed without a message.
-    """
+    """Whether an error, or an error that caused it, means that memory ran out. A SystemError does
+    if code in C failed without a message."""
     return any(map(_is_memory, causes(error)))
 
 
@@ -150,15 +107,11 @@ def _is_memory(error: BaseException) -> bool:
 
 MARKS = ("out of memory", "allocate memory", "not enough memory", "alloc_failed",
          "bad allocation", "bad_alloc")
-"""Texts that occur in the out-of-memory errors of CUDA, cuBLAS, MPS, torch's CPU and ONNX Runtime.
-"""
+"""Parts of the messages of CUDA, cuBLAS, MPS, torch's CPU and ONNX Runtime."""
 
 
 def machine_fault(error: BaseException) -> str | None:
-    """Says, for a message, which fault of the machine an error is. ``None`` if it is another error.
-
-    Such an error may end a run at any row. After the fault is mended, the row can be scored.
-    """
+    """Words for a fault of the machine, which no row causes; ``None`` for other errors."""
     if is_out_of_memory(error):
         return "out of memory; free some, or use a machine with more"
     for cause in causes(error):
@@ -176,12 +129,11 @@ _SHORTAGES = {
     errno.EMFILE: "; allow more open files (ulimit -n)", errno.ENFILE: "", errno.EAGAIN: "",
     errno.ENOSPC: "", errno.EDQUOT: "", errno.EIO: "", errno.EROFS: "",
 }
-"""By number of an operating system's error that no row causes, what to do about it."""
+"""What to do about an operating system's error that no row causes."""
 
 
 def unreadable(path: object, error: OSError, wrong: type[Q2Error] = InputError) -> Q2Error:
-    """The error to raise if a file cannot be read. ``wrong`` is its class, unless the machine is to
-    blame."""
+    """The error, of class ``wrong`` unless the machine is to blame, if a file cannot be read."""
     kind = MachineFault if machine_fault(error) else wrong
     return kind(f"{path}: cannot be read: {system_problem(error)}")
 

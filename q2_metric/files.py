@@ -1,8 +1,7 @@
-"""Reads JSON and text files, writes outputs atomically, and protects files from being overwritten.
+"""Reads JSON and text files, writes outputs atomically, and protects existing files.
 
-A command never overwrites its inputs, and each output needs its own path (:func:`check_written`).
-Two names of the same file count as one path. A command also does not overwrite an existing file
-(:func:`check_free`), unless it recognises the file as its own earlier output.
+A command never overwrites its inputs. It replaces an existing file only with ``--overwrite``, or if
+it recognises the file as its own output.
 """
 
 from __future__ import annotations
@@ -22,22 +21,12 @@ from typing import Any
 from q2_metric.errors import InputError, Q2Error, WriteError, system_problem, unreadable
 
 STDIN = "-"
-"""On the command line, this path stands for standard input."""
-
-# --- reading ---------------------------------------------------------------------------
+"""Stands for standard input on the command line."""
 
 
 def read_json(path: str | Path, wrong: type[Q2Error] = InputError) -> Any:
-    """Reads a JSON file and returns its value. The file is UTF-8, with or without a byte order
-    mark.
-
-    Args:
-        path: path of the file.
-        wrong: class of the error to raise.
-
-    Raises:
-        Q2Error: the file is missing, cannot be read, or is not JSON.
-    """
+    """The value of a JSON file in UTF-8, with or without a byte order mark. Raises ``wrong`` if the
+    file is missing, cannot be read, or is not JSON."""
     text = read_text(path, wrong)
     try:
         return parse_json(text)
@@ -46,18 +35,8 @@ def read_json(path: str | Path, wrong: type[Q2Error] = InputError) -> Any:
 
 
 def parse_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """Parses a JSON text. Whole numbers with more than 300 digits are refused, because they do not
-    fit into a float.
-
-    Args:
-        text: the JSON text.
-        pairs: builds the value of a JSON object from its list of (name, value) pairs; the default
-            is ``dict``.
-
-    Raises:
-        ValueError: the text is not JSON, or contains a number with too many digits.
-        RecursionError: the text is nested too deeply.
-    """
+    """Parses a JSON text; ``pairs`` builds the value of an object. Raises ValueError also if no
+    float holds a whole number, and RecursionError if the text is nested too deeply."""
     return json.loads(text, parse_int=_whole, object_pairs_hook=pairs)
 
 
@@ -68,19 +47,12 @@ def _whole(digits: str) -> int:
 
 
 _DIGITS = 300
-"""Maximum number of digits of a whole number. The largest float has 309 digits."""
+"""The largest float has 309 digits."""
 
 
 def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
-    """Reads a UTF-8 file.
-
-    Args:
-        path: path of the file.
-        wrong: class of the error to raise.
-
-    Raises:
-        Q2Error: the file is missing or cannot be read.
-    """
+    """The text of a UTF-8 file, without a byte order mark. Raises ``wrong`` if the file is missing
+    or cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -92,21 +64,15 @@ def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
 
 
 def json_problem(error: Exception) -> str:
-    """A short phrase that says why a text is not JSON. ``error`` is what :func:`parse_json` raised.
-    """
+    """Why a text is not JSON; ``error`` is what :func:`parse_json` raised."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} at character {error.colno}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def fingerprint(path: str | Path) -> str:
-    """The SHA-256 digest of a file or folder, in hexadecimal digits.
-
-    The digest of a folder covers the names and contents of all files in it.
-
-    Raises:
-        InputError: the path cannot be read.
-    """
+    """The SHA-256 digest of a file, or of the names and contents of all files in a folder. Raises
+    InputError if the path cannot be read."""
     try:
         if os.path.isdir(path):
             parts = [f"{file.name} {fingerprint(file)}" for file in _inside(path)]
@@ -118,14 +84,8 @@ def fingerprint(path: str | Path) -> str:
 
 
 def state(path: str | Path) -> tuple[int, ...]:
-    """A fingerprint that changes when a file, or any file in a folder, is written or replaced.
-
-    It consists of device, inode, size and modification time (in ns) of the path. For a folder, the
-    same numbers of every file in the folder follow.
-
-    Raises:
-        InputError: the path does not exist.
-    """
+    """Numbers that change when a file, or any file in a folder, is written or replaced. Raises
+    InputError if the path does not exist."""
     try:
         there = [Path(path), *(_inside(path) if os.path.isdir(path) else ())]
         stats = [os.stat(file) for file in there]
@@ -136,34 +96,20 @@ def state(path: str | Path) -> tuple[int, ...]:
 
 
 def _inside(folder: str | Path) -> list[Path]:
-    """The sorted paths of all files in a folder and its subfolders."""
     return sorted(file for file in Path(folder).rglob("*") if file.is_file())
 
 
 def rereadable(path: str | Path) -> bool:
-    """Whether the contents at a path can be read more than once.
-
-    True for files and folders, false for standard input and pipes.
-    """
+    """Whether a path can be read more than once, unlike standard input and pipes."""
     return str(path) != STDIN and (os.path.isfile(path) or os.path.isdir(path))
-
-
-# --- what may be written -----------------------------------------------------------------
 
 
 def check_written(
     outputs: Iterable[str | Path], inputs: Iterable[str | Path | None] = ()
 ) -> None:
-    """Checks that no output overwrites an input or another output, and that no output is a special
-    file such as a pipe.
+    """Checks that no output overwrites an input or another output. Links count as their targets.
 
-    Links are followed, and existing files are compared by device and inode. So a link counts as its
-    target. If an input is a folder, outputs must be outside of it. A new file in a model folder
-    would change the fingerprint of the model.
-
-    Args:
-        outputs: files and folders that will be written.
-        inputs: files and folders that are read; ``-`` and ``None`` are ignored.
+    Outputs must also be outside of input folders: a new file changes the fingerprint of a model.
 
     Raises:
         InputError: an output is also an input, is written twice, or exists and is neither a regular
@@ -189,11 +135,8 @@ def check_written(
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path leads to an open file of a process, as ``/dev/stdout`` does.
-
-    If the shell redirects the output to a file, such a path looks like an ordinary link to that
-    file. But a replacement of the file would not reach the file that the shell has open.
-    """
+    """Whether a path leads to an open file of a process, as ``/dev/stdout`` does. A replacement of
+    the file would not reach the one that the shell has open."""
     with suppress(OSError, RuntimeError):
         for _ in range(_LINKS):
             if _PROCESSES in path.parent.resolve().parents:
@@ -206,7 +149,7 @@ def _is_stream(path: Path) -> bool:
 
 _PROCESSES = Path("/proc")
 _LINKS = 40
-"""Maximum number of symbolic links that are followed from a path, as in the Linux kernel."""
+"""As in the Linux kernel."""
 
 
 def _is_there(path: Path) -> bool:
@@ -230,11 +173,6 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _followed(path: Path) -> Path:
-    """The target of a symbolic link. A path that is not a link is returned unchanged.
-
-    Raises:
-        InputError: the target of the link does not exist.
-    """
     if not path.is_symlink():
         return path
     if not _is_there(path):
@@ -245,8 +183,7 @@ def _followed(path: Path) -> Path:
 
 
 def is_taken(path: str | Path) -> bool:
-    """Whether a non-empty file exists at a path. An empty file, such as ``mktemp`` creates, may be
-    overwritten."""
+    """Whether a non-empty file exists at a path. (``mktemp`` creates empty ones.)"""
     try:
         return os.path.isfile(path) and os.path.getsize(path) > 0
     except OSError:
@@ -254,27 +191,14 @@ def is_taken(path: str | Path) -> bool:
 
 
 def check_free(path: str | Path, what: str = "") -> None:
-    """Checks that no non-empty file exists at a path.
-
-    Args:
-        path: the path to which a command will write.
-        what: words for the error message that describe the files which the command does replace,
-            such as "a report page of q2". The message then says that the existing file is not such
-            a file. The caller has checked this before. With "", the message only says that the file
-            exists.
-
-    Raises:
-        InputError: a non-empty file exists at the path.
-    """
+    """Raises InputError if a non-empty file exists at a path. ``what`` describes the files that the
+    command does replace ("a report page of q2"); the caller has checked that it is not one."""
     if is_taken(path):
         raise InputError(f"{path}: already exists{what and f' and is not {what}'}; {CHOOSE}")
 
 
 def has_mark(path: str | Path, mark: bytes) -> bool:
-    """Whether the first bytes of a file contain ``mark``.
-
-    Our commands write such a mark into their outputs, so that they recognise them later.
-    """
+    """Whether a file begins with the mark by which our commands recognise their outputs."""
     try:
         with open(path, "rb") as file:
             return mark in file.read(_HEAD)
@@ -283,10 +207,8 @@ def has_mark(path: str | Path, mark: bytes) -> bool:
 
 
 _HEAD = 4096
-"""Number of bytes at the beginning of a file in which :func:`has_mark` looks."""
 
 CHOOSE = "choose another name, or replace it with --overwrite"
-"""The advice in error messages about an output file that already exists."""
 
 
 def within(path: str | Path, folder: str | Path) -> bool:
@@ -295,15 +217,8 @@ def within(path: str | Path, folder: str | Path) -> bool:
 
 
 def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
-    """Checks that a file can be written to a path. Nothing is created.
-
-    Args:
-        path: path of the file.
-        suffixes: the allowed file suffixes, such as ".json"; if empty, any suffix is allowed.
-
-    Raises:
-        InputError: the suffix is not allowed, the folder does not exist, or the path is a folder.
-    """
+    """Checks that a file can be written to a path. Empty ``suffixes`` allow any suffix. Raises
+    InputError if the suffix is not allowed, the folder does not exist, or the path is a folder."""
     path, known = Path(path), tuple(suffixes)
     if known and path.suffix.lower() not in known:
         raise InputError(
@@ -316,37 +231,28 @@ def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
         raise InputError(f"{path}: cannot be written: it is a folder")
 
 
-# --- writing ---------------------------------------------------------------------------
-
-
 @contextmanager
-def replacing(path: Path, folder: Path | None = None, *, public: bool = False) -> Iterator[Path]:
+def replacing(path: Path, *, alone: bool = False, public: bool = False) -> Iterator[Path]:
     """Yields a temporary path to write to, and moves the file to ``path`` when the block ends.
 
-    If the block fails, the file at ``path`` is unchanged. The temporary file has a random name and
-    is created without following links. If ``path`` is a link, the target of the link is replaced.
-    Only its owner can read and write a new file, because it may contain users' texts. An existing
-    file keeps its permissions.
-
-    Args:
-        path: path of the file.
-        folder: folder of the temporary file, on the same disk as ``path``; the default is the
-            folder of ``path``.
-        public: if true, a new file gets the usual permissions (umask). Use it only for files
-            without users' texts.
+    If the block fails, the file at ``path`` is unchanged. If ``path`` is a link, its target is
+    replaced. An existing file keeps its permissions; a new one is private unless ``public``,
+    because it may contain users' texts. With ``alone``, no other process writes to ``path`` now:
+    the temporary file always has the same name, and one that a killed process left is removed.
 
     Raises:
         InputError: ``path`` is an open stream such as ``/dev/stdout``, or a link to nothing.
-        WriteError: the file cannot be written; the file at ``path`` is unchanged.
+        WriteError: the file cannot be written.
     """
     if _is_stream(path):
         raise InputError(f"{path}: cannot be written: it is not a regular file")
     place = _followed(path)
-    if folder is None or place != path:  # a link may lead to another disk
-        folder = place.parent
-    unfinished = folder / f".q2-{secrets.token_hex(8)}.tmp"
+    always = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]
+    unfinished = place.parent / f".q2-{always if alone else secrets.token_hex(8)}.tmp"
     mode = 0o666 if public else PRIVATE
     try:
+        if alone:
+            unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
@@ -368,7 +274,6 @@ def replacing(path: Path, folder: Path | None = None, *, public: bool = False) -
 
 
 PRIVATE = 0o600
-"""The permissions of a new file with users' texts: only its owner can read and write it."""
 
 
 def opener(path: str, flags: int) -> int:
@@ -377,13 +282,8 @@ def opener(path: str, flags: int) -> int:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Writes a UTF-8 file without users' texts, atomically. A new file gets the usual permissions.
-
-    A lone surrogate, which UTF-8 cannot encode, is written as a backslash escape.
-
-    Raises:
-        WriteError: the file cannot be written; an existing file is unchanged.
-    """
+    """Writes a UTF-8 file without users' texts, atomically. Lone surrogates become backslash
+    escapes. Raises WriteError if the file cannot be written; an existing file is then unchanged."""
     path = Path(path)
     check_place(path)
     with replacing(path, public=True) as unfinished:

@@ -1,12 +1,8 @@
-"""Makes forked processes safe. A child must not use, destroy or wait for some of the parent's
-objects.
+"""Makes forked processes safe, as ``DataLoader``, ``datasets.map`` and ``joblib`` start them.
 
-A forked child has a copy of its parent's memory, but only the thread that forked. So the child can
-neither run nor destroy an ONNX Runtime session of its parent: both wait for the session's threads.
-If another thread held a lock, the lock is never released in the child. If another thread was
-loading an object, the object is never ready in the child. Code that keeps such objects registers
-them in this module. ``DataLoader``, ``datasets.map``, ``joblib``, ``multiprocessing.Pool`` and
-lm-eval's bootstrap fork processes.
+A child has its parent's memory, but only the thread that forked. There, an ONNX Runtime session
+waits for its threads forever, even when it is destroyed. Locks that other threads held are never
+released, and objects that they were loading are never ready.
 """
 
 from __future__ import annotations
@@ -26,10 +22,7 @@ class Inherited(Protocol):
     """An object that must drop a part of its state in each forked child process."""
 
     def in_child(self) -> None:
-        """Drops the state that only the parent process can use.
-
-        It is called in the child, right after the fork. The child has only one thread then.
-        """
+        """Called in the child right after the fork, when it has only one thread."""
         ...
 
 
@@ -46,14 +39,12 @@ def keep_in_child(value: T) -> T:
 
 
 def never_destroy(value: object) -> None:
-    """Prevents Python from destroying an object, even at exit, by a reference that is never
-    released."""
+    """Prevents Python from destroying an object, even at exit."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
 def tell(one: Inherited) -> None:
-    """Registers an object, so that each forked child process calls its method ``in_child``. The
-    registration ends when the object is destroyed."""
+    """Has every forked child call the object's ``in_child``, while the object lives."""
     _inherited.add(one)
 
 
@@ -64,11 +55,8 @@ def is_child() -> bool:
 
 @contextmanager
 def held_off() -> Iterator[None]:
-    """Prevents other threads from forking until the ``with`` block ends.
-
-    Use it around the import of a module or the set-up of a native library. If another thread forked
-    during the import, the child process could never finish it.
-    """
+    """Prevents other threads from forking until the block ends. Use it around an import or the
+    set-up of a native library, which a child forked in the meantime could never finish."""
     lock = _loading
     with lock:
         yield

@@ -1,9 +1,7 @@
 """Makes ``evaluate.load("q2")`` (Hugging Face) find the metrics of this package.
 
-``evaluate`` looks for a metric's script on the Hub, then in a cache folder. Of several scripts with
-the same name, it uses the newest. We write a script into this cache folder. The script is one line
-that imports our class. If another metric already has the name, we keep its script and give a
-warning. Only this module depends on the layout of the cache. This module imports no heavy package.
+``evaluate`` looks for a script on the Hub, then in a cache folder, where it uses the newest of that
+name. Ours are one line that imports our class. This module imports no heavy package.
 """
 
 from __future__ import annotations
@@ -20,27 +18,17 @@ from pathlib import Path
 from q2_metric.errors import InputError, MissingExtra
 
 NAMES = ("q2", "scale", "groundedness")
-"""The names under which ``evaluate.load`` finds metrics of this package."""
 
 OPT_OUT = "Q2_NO_REGISTER"
 """If this environment variable is set, ``import q2_metric`` writes no script."""
 
 _OURS = re.compile(rb"^from (?:q2_metric|hf_plugin)\.", re.MULTILINE)
-"""Matches a line that occurs in every script of this package. Scripts of older checkouts import
-from ``hf_plugin``."""
+"""Scripts of older checkouts import from ``hf_plugin``."""
 
 
 def path(name: str) -> str:
-    """The folder with the script of a metric for ``evaluate``.
-
-    ``evaluate.load(q2_metric.path("q2"))`` also works if the script is not in the cache.
-
-    Args:
-        name: one of :data:`NAMES`.
-
-    Raises:
-        InputError: there is no script for this name.
-    """
+    """The folder with a metric's script, which ``evaluate.load`` also takes without the cache.
+    Raises InputError if there is no script for this name."""
     if name not in NAMES:
         raise InputError(f"there is no evaluate module {name!r}; the modules are "
                          f"{', '.join(NAMES)}")
@@ -64,15 +52,11 @@ class TakenError(InputError):
 
 
 def register() -> list[Path]:
-    """Writes our scripts into the cache of ``evaluate``, unless they are already the newest there.
-
-    Returns:
-        The paths of the scripts, one for each of :data:`NAMES`.
+    """Writes our scripts into the cache of ``evaluate``, and returns their paths.
 
     Raises:
         MissingExtra: evaluate is not installed.
-        TakenError: another metric already has one of the names. A script whose name is free has
-            still been written.
+        TakenError: another metric already has one of the names; the other scripts are written.
         InputError: the cache cannot be written.
     """
     if find_spec("evaluate") is None:
@@ -93,11 +77,8 @@ def register() -> list[Path]:
 
 
 def register_quietly() -> None:
-    """Calls :func:`register` during ``import q2_metric``, and raises no error.
-
-    If another metric already has one of our names, a warning says so. The command ``q2`` gives no
-    warning, because it does not use ``evaluate``.
-    """
+    """Calls :func:`register`, and raises no error. A taken name gives a warning, but not in the
+    command ``q2``, which does not use ``evaluate``."""
     if OPT_OUT in os.environ:
         return
     try:
@@ -112,7 +93,6 @@ def register_quietly() -> None:
 
 
 def _is_command() -> bool:
-    """Whether this process was started as the command ``q2`` or with ``python -m q2_metric``."""
     program = sys.argv[0] if sys.argv else ""
     if program == "-m":  # python sets "-m" while it imports the package
         return sys.orig_argv[sys.orig_argv.index("-m") + 1] == "q2_metric"
@@ -134,7 +114,6 @@ def _folder(name: str) -> Path:
 
 
 def _of_others(name: str) -> Path | None:
-    """The path of another package's script with this name in the cache, or ``None``."""
     for script in sorted(_folder(name).glob(f"*/{name}.py")):
         with contextlib.suppress(OSError):
             text = script.read_bytes()
@@ -150,11 +129,7 @@ def _script(name: str) -> bytes:
 
 
 def _target(name: str) -> Path:
-    """The path in the cache to which our script is written.
-
-    The name of its folder is a digest of the script's content. So a file with this path is ours,
-    even if its content is damaged.
-    """
+    """The folder is a digest of our script, so a file there is ours even if it is damaged."""
     return _folder(name) / hashlib.sha256(_script(name)).hexdigest() / f"{name}.py"
 
 

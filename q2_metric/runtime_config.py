@@ -1,5 +1,4 @@
-"""Settings for running the models: device, number format, batch size. Only the number format
-(``dtype``) changes scores."""
+"""How models run. Only the number format (``dtype``) changes scores."""
 
 from __future__ import annotations
 
@@ -38,15 +37,13 @@ class RuntimeConfig:
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> RuntimeConfig:
-        """Creates the settings from keyword arguments. A missing field, or ``None``, gets its
-        default. Other keywords are ignored."""
+        """The settings among some keyword arguments; a missing field, or ``None``, gets its
+        default."""
         given = {name: keywords.get(name) for name in RUNTIME_FIELDS}
         return cls(**{name: value for name, value in given.items() if value is not None})
 
     def keywords(self) -> dict[str, Any]:
-        """The settings as a dictionary from field names to values."""
         return {name: getattr(self, name) for name in RUNTIME_FIELDS}
 
 
 RUNTIME_FIELDS = tuple(field.name for field in fields(RuntimeConfig))
-"""The names of the fields of :class:`RuntimeConfig`."""

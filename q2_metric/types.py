@@ -1,12 +1,10 @@
-"""The data of the package (frozen dataclasses) and the interfaces of its models (protocols).
-
-From a response, each metric builds these objects in turn::
+"""The data of the package (frozen dataclasses) and the interfaces of its models (protocols)::
 
     Example -> Span -> Question -> Comparison -> Score      (Q²)
     Example -> Claim -> Judgement -> Score                  (SCALE)
 
-A Span contains its Example, a Question its Span, and a Comparison its Question. So Q² can process
-the objects of many responses in one batch, and group them by response afterwards.
+A Span contains its Example, a Question its Span, and a Comparison its Question. So a batch can hold
+the objects of many responses. Models take a batch, and return one in the same order.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 Label = Literal["entailment", "neutral", "contradiction"]
-"""The three classes of natural language inference."""
 
 How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
 """How the answers of response and knowledge were compared (Q², section 2.3). "contradicted" means
@@ -39,11 +36,10 @@ class Passage:
 class Example:
     """A generated response and the knowledge that should support it.
 
-    ``history`` holds the turns before the response, oldest first; a list becomes a tuple.
-    ``question`` is the question that the response answers. ``id`` names the row. ``label`` is the
-    human label (true: supported). If the knowledge was a list, ``passages`` has a passage for each
-    item. ``other`` holds the row's other columns. ``id``, ``label``, ``passages`` and ``other`` do
-    not affect the score. Examples that differ only in these are equal, and are scored once.
+    ``history`` holds the turns before the response, oldest first. ``label`` is the human label
+    (true: supported). If the knowledge was a list, ``passages`` has a passage for each item.
+    ``other`` holds the row's other columns. Examples that differ only in ``id``, ``label``,
+    ``passages`` and ``other`` are equal, and are scored once.
     """
 
     response: str
@@ -61,18 +57,16 @@ class Example:
             object.__setattr__(self, "history", tuple(turns))
 
     def passage_at(self, start: int) -> tuple[int, Passage] | None:
-        """The number (from 1) of the passage that contains character ``start``, and the passage."""
+        """The number (from 1) of the passage with character ``start``, and the passage."""
         return next(((number, one) for number, one in enumerate(self.passages, start=1)
                      if one.start <= start < one.end), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """An informative span of a response, such as a name or a noun phrase.
-
-    ``response[start:start + len(text)] == text``, where ``response`` is that of ``example``, with
-    its pronouns resolved if Q² does so. ``label`` is the entity type, or "" for a noun chunk.
-    """
+    """An informative span of a response: ``response[start:start + len(text)] == text``.
+    ``response`` is the example's, with its pronouns resolved if Q² does so. ``label`` is the entity
+    type, or "" for a noun chunk."""
 
     example: Example
     text: str
@@ -82,7 +76,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a response. ``span`` is the part of the response that answers it."""
+    """A question whose answer in the response is ``span``."""
 
     span: Span
     text: str
@@ -91,10 +85,8 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Dropped:
     """A question that Q² rejected before reading the knowledge. Its span has no valid question.
-
-    ``reason`` is "personal" if the question is about the speakers. It is "round_trip" if Q²'s
-    reader found ``answer`` (``None``: none) in the response instead of the question's span.
-    """
+    "personal": it is about the speakers. "round_trip": Q²'s reader found ``answer`` in the response
+    instead of the question's span."""
 
     question: Question
     reason: Literal["personal", "round_trip"]
@@ -103,12 +95,9 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reader's answer to a question, cut out of the text that it read (the context).
-
-    ``context[start:start + len(text)] == text``. ``start`` is ``None`` if the text was built from
-    tokens. ``score`` is the answer's start and end logits minus those of "no answer". A higher
-    score means a more certain answer.
-    """
+    """A reader's answer: ``context[start:start + len(text)] == text`` in the text that it read.
+    ``start`` is ``None`` if the text was built from tokens. ``score`` is the answer's start and end
+    logits minus those of "no answer"."""
 
     text: str
     start: int | None
@@ -118,9 +107,7 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """An entailment model's probabilities of the three classes. They are in [0, 1] and sum to 1.
-
-    For a Yes/No model, ``neutral`` is the probability of "No", and ``contradiction`` is 0.
-    """
+    For a Yes/No model, ``neutral`` is the probability of "No", and ``contradiction`` is 0."""
 
     entailment: float
     neutral: float
@@ -137,12 +124,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A question with its answers from the response and from the knowledge, and its score.
+    """A question with its answers from response and knowledge, and its score in [0, 1].
 
-    ``knowledge_answer`` is ``None`` if the knowledge has no answer. ``knowledge_start`` is the
-    answer's first character in the knowledge (``None`` if unknown). ``f1`` is the token F1 of the
-    two answers, which is the question's score in "Q² without NLI". ``verdict`` is the NLI model's,
-    or ``None`` if it was not needed. ``how`` says what the score in [0, 1] is based on.
+    ``knowledge_answer`` is ``None`` if the knowledge has no answer. ``knowledge_start`` is its
+    first character in the knowledge. ``f1`` is the token F1 of the two answers, the question's
+    score in "Q² without NLI". ``verdict`` is ``None`` if NLI was not needed.
     """
 
     question: Question
@@ -156,24 +142,23 @@ class Comparison:
 
 
 ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell", "answer"]
-"""Which part of a response a claim is. "relative" is a relative clause, "item" an item of a list,
-"cell" a cell of a table, and "answer" a short answer that is read with its question."""
+"""The part of a response that is the claim. "answer" is a short answer, read with its question."""
 
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
 """The verdict on a claim. "not checked" means that the knowledge was not searched for it."""
 
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
-"""Whether a passage that the claim cites supports it ("right"), only other passages do ("wrong
-passage"), no passage does ("unsupported"), or the claim cites nothing ("none")."""
+"""Which passages support the claim: one that it cites ("right"), only others ("wrong passage"), no
+passage ("unsupported"). With "none", it cites nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A part of a response that is true or false by itself.
+    """A part of a response, its characters [start, end), that is true or false by itself.
 
     ``text`` is what the judge reads: with the subject ("The inn allows pets." from "The inn has 12
-    rooms and allows pets.") and without a frame such as "I know that". The claim stands in the
-    characters [start, end) of the response. Claims are ordered by their ends and may be nested.
+    rooms and allows pets.") and without a frame such as "I know that". Claims are ordered by their
+    ends and may be nested.
     """
 
     text: str
@@ -184,14 +169,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How far the knowledge supports a claim.
+    """How far the knowledge supports a claim (``support`` in [0, 1]).
 
-    ``support`` is in [0, 1]. ``passage`` is the sentence of the knowledge that best explains the
-    verdict (``None`` if not searched). ``passage_start`` is its first character in the knowledge,
-    ``passage_number`` its line (from 1, without blank lines), and ``passage_support`` says how far
-    it alone supports the claim. ``questions`` are Q²'s questions about the claim. ``cites`` names
-    the passages that the claim cites. ``citation`` is ``None`` if the response cites nothing.
-    ``rule`` is the rule that set the verdict; with ``None``, the model did.
+    ``passage`` is the sentence of the knowledge that best explains the verdict (``None`` if not
+    searched), ``passage_start`` its first character, ``passage_number`` its line (from 1, without
+    blank lines), ``passage_support`` how far it alone supports the claim. ``cites`` names the cited
+    passages; ``citation`` is ``None`` if the response cites nothing. ``rule`` set the verdict; with
+    ``None``, the model did.
     """
 
     claim: Claim
@@ -209,11 +193,8 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the input numbers from which a combined score is computed.
-
-    ``contribution`` says how much this number raised (or, if negative, lowered) the logit of the
-    score, compared with the number's average value.
-    """
+    """One of the input numbers from which a combined score is computed. ``contribution`` is what
+    the number adds to the logit of the score, compared with its average."""
 
     name: str
     value: float
@@ -222,14 +203,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A response's score and its evidence.
+    """A response's score in [0, 1] and its evidence.
 
-    ``value`` is in [0, 1]. It is ``None`` if the metric does not apply or failed; ``reason`` says
-    why. ``evidence`` holds Q²'s questions, SCALE's judged claims, or the parts and claims of a
-    combined score. ``fallback`` is true if Q² had no question, so that NLI judged the response as a
-    whole; ``verdict`` is then NLI's. ``no_nli`` is "Q² without NLI" (token F1 only; ``None`` for
-    other metrics). ``consistent`` is true if the score is above a calibration's threshold (``None``
-    without one). ``dropped`` holds Q²'s rejected questions, at most one for each span.
+    ``value`` is ``None`` if the metric does not apply or failed; ``reason`` says why. ``fallback``
+    is true if Q² had no question, so that NLI judged the response as a whole; ``verdict`` is then
+    NLI's. ``no_nli`` is "Q² without NLI" (token F1 only). ``consistent`` is true if the score is
+    above a calibration's threshold. ``dropped`` has at most one question for each span.
     """
 
     example: Example
@@ -248,10 +227,9 @@ class SystemScore:
     """A system's score: the mean of the scores of ``n`` responses.
 
     ``interval`` is the 95 % bootstrap percentile interval of the mean. ``coverage`` is the share of
-    responses with a valid question, and ``fallback`` the share (``n_fallback``: number) judged by
-    end-to-end NLI instead. ``no_claim`` is the share of responses that claim nothing or are blank.
-    ``no_answer_rate`` is the share of the questions that the knowledge does not answer. A share is
-    ``None`` for metrics without it. ``signature`` says how scores and mean were computed.
+    responses with a valid question, ``fallback`` the share judged by end-to-end NLI instead,
+    ``no_claim`` the share that claims nothing or is blank, ``no_answer_rate`` the share of
+    questions that the knowledge does not answer. A share is ``None`` for metrics without it.
     """
 
     name: str
@@ -265,9 +243,6 @@ class SystemScore:
     n_questions: int | None = None
     fallback: float | None = None
     no_claim: float | None = None
-
-
-# --- protocols of models: a batch in, a batch out, in the same order ------------------
 
 
 @runtime_checkable
@@ -319,7 +294,7 @@ class Backbone(Entailment, Protocol):
     """An entailment model whose tokens SCALE can count, to cut the knowledge into equal chunks."""
 
     prompt: str
-    """The template into which chunk and sentence are written; "" for a cross-encoder."""
+    """The template for chunk and sentence; "" for a cross-encoder."""
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the model's tokens in ``text``, without special tokens."""
@@ -375,8 +350,6 @@ class CoreferenceResolver(Protocol):
 
 @runtime_checkable
 class Metric(Protocol):
-    """Scores responses."""
-
     name: str
     signature: str
 

@@ -1,8 +1,4 @@
-"""``-s NAME=VALUE`` and preset files: they set every model and every setting of the metrics.
-
-The names are those of the settings dataclasses, which also check the values. A setting that the
-user does not give has the preset's value.
-"""
+"""``-s NAME=VALUE`` and preset files: they set every model and every setting of the metrics."""
 
 from __future__ import annotations
 
@@ -25,13 +21,8 @@ from q2_metric.runtime_config import RuntimeConfig
 
 @dataclass(frozen=True, slots=True)
 class Assignable:
-    """What ``-s NAME=VALUE`` can set: the model of a stage, or a setting.
-
-    - ``name``: the keyword of ``load_metrics``.
-    - ``titles``: titles of the metrics that use it; empty if it concerns how models run.
-    - ``setting``: the field of the settings dataclass; ``None`` for a model.
-    - ``kind``: the dataclass, which checks the value; ``None`` for a model.
-    """
+    """The model of a stage (without a ``setting``), or a setting, and the metrics that use it.
+    Without ``titles``, it concerns how models run. The dataclass ``kind`` checks the value."""
 
     name: str
     titles: list[str]
@@ -40,7 +31,6 @@ class Assignable:
 
     @property
     def words(self) -> str:
-        """What the value decides, in a sentence."""
         return self.setting.sentence if self.setting else "Hub name or folder of a model."
 
     @property
@@ -58,11 +48,7 @@ class Assignable:
         return f"{allowed}  [{'; '.join(shown)}]" if shown else allowed
 
     def value(self, text: str) -> Any:
-        """Converts the text of a value, and checks it.
-
-        Raises:
-            InputError: the value is not allowed.
-        """
+        """Converts the text of a value. Raises InputError if the value is not allowed."""
         if not text.strip():
             raise InputError(f"{self.name} is empty")
         if self.setting is None or self.kind is None:
@@ -77,16 +63,14 @@ class Assignable:
 
 
 _OWN = {**preset().q2_settings, **preset().scale_settings}
-"""Settings of the default preset whose values differ from the papers', by name."""
+"""Settings whose values in the default preset differ from the papers'."""
 _CONVERTED: Mapping[type, Callable[[str], Any]] = {
     bool: lambda text: {"true": True, "false": False}[text.lower()], int: int, float: float}
 
 
 def assignables(entries: Sequence[Entry] | None = None) -> dict[str, Assignable]:
-    """All models and settings of these metrics (default: of all), and how models run, by name.
-
-    ``device`` and ``dtype`` are not among them, because they are options of their own.
-    """
+    """All that can be set for these metrics (default: all), by name. ``device`` and ``dtype`` are
+    not among them, because they are options of their own."""
     entries = list(METRICS.values()) if entries is None else entries
     found: dict[str, Assignable] = {}
     for entry in sorted(entries, key=lambda entry: bool(entry.bases)):
@@ -103,11 +87,8 @@ def assignables(entries: Sequence[Entry] | None = None) -> dict[str, Assignable]
 
 
 class SettingsOption(LateOption):
-    """The option ``-s NAME=VALUE``. It adds all models and settings of some metrics to the
-    command's parameters, with ``None`` for those that the user did not give.
-
-    ``entries`` are the metrics; ``None`` stands for all.
-    """
+    """Adds all models and settings of some metrics (``None``: of all) to the command's parameters,
+    with ``None`` for those that the user did not give."""
 
     def __init__(
         self, *arguments: Any, entries: Sequence[Entry] | None = None, **keywords: Any
@@ -139,7 +120,6 @@ class SettingsOption(LateOption):
 
 
 def _text(value: object) -> str:
-    """The value of a setting as ``-s`` takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -171,11 +151,8 @@ def completed(_ctx: click.Context, _option: click.Parameter, text: str) -> list[
 
 
 def read_preset(ctx: click.Context, _option: click.Parameter, text: str) -> str:
-    """A click callback that reads a preset file (TOML), and returns the name of its base preset.
-
-    The file contains the same names and values as ``-s``, and ``preset``, the base preset. Tables
-    such as ``[scale]`` only group them.
-    """
+    """A click callback that reads a preset file (TOML), and returns the name of its base
+    ``preset``. The file otherwise contains names and values of ``-s``, which tables may group."""
     if not text.strip():
         raise click.BadParameter("is empty")
     if not text.endswith(".toml"):

@@ -1,5 +1,4 @@
-"""``q2 calibrate`` learns from labelled responses how a metric's scores become probabilities, and
-which score separates supported from unsupported responses."""
+"""``q2 calibrate`` fits a calibration and a threshold to labelled responses."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """What all commands share: errors of one line, and protection against overwriting files.
 
-The types of a command's options say which files the command reads (:class:`Read`) and which it
-writes (:class:`Written`). All these paths are checked before the command runs
-(:func:`q2_metric.files.check_written`). An existing file is replaced only with the option
-``--overwrite``. Every command that can replace a file has this option.
+All paths of options of the types :class:`Read` and :class:`Written` are checked before a command
+runs (:func:`q2_metric.files.check_written`).
 """
 
 from __future__ import annotations
@@ -35,21 +33,17 @@ from q2_metric.errors import (
 from q2_metric.files import check_free, check_written
 
 ROWS_FAILED, WRONG_USE, COULD_NOT, TOO_LOW, STOPPED = 1, 2, 3, 4, 130
-"""Exit codes (docs/usage.md#exit-codes). 1: some rows could not be scored. 2: a wrong option or
-file. 3: the machine could not do it (package, model, network, disk). 4: a mean is under
-``--fail-under``. 130: Ctrl-C, as in shells."""
+"""See docs/usage.md#exit-codes. 130 is Ctrl-C, as in shells."""
 
 
 class OneLineError(click.ClickException):
-    """An error that ends the command: prints one line, and exits with the given code."""
-
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
         self.exit_code = exit_code  # type: ignore[misc]  # click has one for a class
 
     @classmethod
     def of(cls, error: Q2Error) -> OneLineError:
-        """Converts an error of the library. Its class determines the exit code."""
+        """Converts an error of the library."""
         kinds = {
             BadRowError: ROWS_FAILED, WriteError: COULD_NOT, InputError: WRONG_USE,
             DownloadError: COULD_NOT, DataError: WRONG_USE,
@@ -68,8 +62,6 @@ class OneLineError(click.ClickException):
 
 
 class _Named(click.Path):
-    """The type of an option that names a file or folder."""
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("is empty; name a file (a variable in the command may be empty)", param, ctx)
@@ -77,25 +69,16 @@ class _Named(click.Path):
 
 
 class Read(_Named):
-    """The type of an option that names a file or folder to read.
-
-    Values that are not paths are accepted too, such as ``-`` for standard input.
-    """
+    """Names a file or folder to read, or something else, such as ``-`` for standard input."""
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**{"readable": False, "allow_dash": True, **keywords})
 
 
 class Written(_Named):
-    """The type of an option that names a file or folder to write.
-
-    Args:
-        also: returns the other paths that the command writes if the user gives this path.
-        guard: takes the path, and raises an error if the file there may be replaced only with
-            ``--overwrite``. ``None`` if no check is needed; then this option does not add
-            ``--overwrite`` to the command.
-        keywords: arguments of ``click.Path``.
-    """
+    """Names a file or folder to write. ``also`` returns the other paths that are then written.
+    ``guard`` raises an error if only ``--overwrite`` may replace the file there; ``None`` does not
+    add the option."""
 
     def __init__(
         self, also: Callable[[str], Iterable[str | os.PathLike[str]]] = lambda _path: (), *,
@@ -109,11 +92,7 @@ class LateOption(click.Option):
     """An option that is read when all others are known."""
 
     def finish(self, ctx: click.Context) -> None:
-        """Reads the option's values in ``ctx.params``, and puts the results there.
-
-        Raises:
-            click.BadParameter: a value is wrong.
-        """
+        """Replaces the option's value in ``ctx.params``. Raises BadParameter if it is wrong."""
         raise NotImplementedError
 
     def hint(self, option: str) -> str:
@@ -122,9 +101,6 @@ class LateOption(click.Option):
 
 
 def _overwrite_option(words: str) -> click.Option:
-    """The option ``--overwrite``, with ``words`` as its help text. :func:`overwriting` says whether
-    the user gave the option."""
-
     def keep(ctx: click.Context, _option: click.Parameter, given: bool) -> None:
         ctx.meta[_OVERWRITE] = given
 
@@ -136,20 +112,12 @@ _OVERWRITE = "q2_metric.overwrite"
 
 
 def overwriting() -> bool:
-    """Whether the user gave ``--overwrite``, so that the running command may replace files."""
     return bool(click.get_current_context().meta.get(_OVERWRITE))
 
 
 class Command(click.Command):
-    """A command that never overwrites its input files. Each output needs its own path.
-
-    If a file exists at the path of an output, the command replaces it only with ``--overwrite``, or
-    if an earlier run of the same command wrote it.
-
-    Args:
-        arguments: positional arguments of ``click.Command``.
-        keywords: keyword arguments of ``click.Command``.
-        overwrites: the help text of ``--overwrite``.
+    """A command that never overwrites its input files. It replaces an output only with
+    ``--overwrite`` (``overwrites`` is its help), or if an earlier run of the same command wrote it.
     """
 
     def __init__(
@@ -194,15 +162,12 @@ class Command(click.Command):
 
 _KEPT = "q2_metric.kept"
 READ = "q2_metric.read"
-"""The key in ``ctx.meta`` of further files and folders that a command reads, such as models."""
+"""Key in ``ctx.meta`` of further files and folders that a command reads, such as models."""
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The evaluation sets on this machine, whose files no output may replace.
-
-    Commands read these files although the user does not name them. They are looked for only if an
-    output has the same file name as one of them. Otherwise the list is empty.
-    """
+    """The evaluation sets, which commands read although the user does not name them. They are
+    looked for only if an output has the same file name as one of them."""
     from q2_metric.data.catalogue import CATALOGUE
 
     names = {file.name for dataset in CATALOGUE.values() for file in dataset.files}
@@ -214,11 +179,7 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
 
 
 def check_page(path: str | Path) -> None:
-    """Checks that a report page may be written to a path.
-
-    Raises:
-        InputError: a file exists at the path, and it is not a report page of q2.
-    """
+    """Raises an InputError if a file at the path is not a report page of q2."""
     from q2_metric.report.page import is_page
 
     if not is_page(path):
@@ -226,17 +187,13 @@ def check_page(path: str | Path) -> None:
 
 
 def kept(options: Mapping[str, Any]) -> str:
-    """Words to add to the message that a command was stopped: its scores so far are in the cache.
-
-    "" if there is no cache. ``options`` are the values of the command's options.
-    """
+    """Words for a stopped command whose scores so far are in the cache, else ""."""
     if "cache" not in options or (options.get("no_cache") and not options["cache"]):
         return ""
     return "; the scores so far are in the cache: the same command resumes from there"
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """Yields each value that the user gave for an option: none, one or several."""
     if isinstance(value, tuple):
         yield from value
     elif value is not None:
@@ -244,7 +201,7 @@ def _values(value: Any) -> Iterator[Any]:
 
 
 class Group(click.Group):
-    """A group of commands that print errors as one line, without a traceback."""
+    """Prints errors as one line, without a traceback."""
 
     command_class = Command
 
@@ -284,22 +241,19 @@ class Group(click.Group):
 
 
 _NO_STREAM = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
-"""Numbers of errors that do not occur when a text is written to an open stream."""
+"""These do not occur when a text is written to an open stream."""
 
 
 class _Closed(io.TextIOBase):
-    """Stands in for standard output if that is closed. Each write raises an error."""
+    """Stands in for standard output if that is closed."""
 
     def write(self, _text: str) -> int:
         raise OSError(errno.EBADF, "is closed")
 
 
 def _open_standard_streams() -> None:
-    """Connects standard streams that are closed to the null device.
-
-    Otherwise the next file that is opened would get the descriptor of standard output or standard
-    error, and libraries would print into that file.
-    """
+    """Connects standard streams that are closed to the null device. Otherwise the next file that is
+    opened would get their descriptor, and libraries would print into it."""
     with suppress(OSError):
         while (nowhere := os.open(os.devnull, os.O_RDWR)) <= _STREAMS:
             os.set_inheritable(nowhere, True)
@@ -309,12 +263,11 @@ def _open_standard_streams() -> None:
 
 
 _STREAMS = 2
-"""The file descriptor of standard error, the highest of the three standard streams."""
+"""The highest file descriptor of the standard streams."""
 
 
 def _give_up_output(error: OSError) -> None:
-    """Prints that standard output cannot be written, and connects standard output to the null
-    device. Otherwise Python would try to write again at exit."""
+    """Python would otherwise try to write to standard output again at exit."""
     with suppress(OSError):
         click.echo(f"q2: error: standard output: {error.strerror or error}", err=True)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -324,9 +277,7 @@ def _give_up_output(error: OSError) -> None:
 
 
 command = partial(click.command, cls=Command)
-"""``click.command`` for a :class:`Command`, which never overwrites its input files."""
 
 
 def warn(text: str) -> None:
-    """Prints "q2: TEXT" on standard error."""
     click.echo(f"q2: {plain(text)}", err=True)

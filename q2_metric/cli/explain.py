@@ -21,7 +21,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
 
 FINDERS = [entry for entry in METRICS.values() if entry.details == "sentences"]
-"""Registry entries of the metrics whose evidence is a sentence of the knowledge for each claim."""
+"""Their evidence is a sentence of the knowledge for each claim."""
 
 
 @command("explain")

@@ -22,15 +22,8 @@ _STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
 def print_explanation(
     row: OutputRow, signatures: Mapping[str, str], *, whole: bool = False, nearest: bool = False
 ) -> None:
-    """Prints the scores of a response, each with its evidence.
-
-    Args:
-        row: an output row that contains the response and the knowledge.
-        signatures: for each metric to show, the line that records its models and settings.
-        whole: if true, print the signatures in full, not as short hashes.
-        nearest: if true, show the nearest sentence for claims that no sentence of the knowledge
-            supports.
-    """
+    """Prints scores with their evidence. Signatures are hashes unless ``whole``. With ``nearest``,
+    unsupported claims have their nearest sentence."""
     measured = shipped().covers(signatures.values())
     shown, screen = view(row, measured), console()
     head = bare_table(header=False)
@@ -57,7 +50,6 @@ def print_explanation(
 
 
 MEASURED = "[n%]: of all responses with a finding like this, people judged n% supported"
-"""Explains the percentages in brackets behind the findings."""
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -65,10 +57,7 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _marked(row: Mapping[str, Any]) -> Text:
-    """The response with each claim in the colour of its verdict.
-
-    If the row has no claims, the words that Q² asked about are underlined instead.
-    """
+    """The response with each claim in its verdict's colour, or with Q²'s spans underlined."""
     response = row["response"]
     if row.get("claims"):
         return marked(response, row["claims"])
@@ -121,7 +110,7 @@ def _questions(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
 
 
 def _how(item: Mapping[str, Any]) -> str:
-    """How Q² compared two answers, and the result, such as "contradiction 0.89"."""
+    """As in "contradiction 0.89"."""
     if item["how"] in ("equal", "no_answer", "contradicted"):
         counted = f", counts {item['score']:.2f}" if 0 < item["score"] < 1 else ""
         return str(item["how"]).replace("_", " ") + counted
@@ -154,8 +143,6 @@ def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 
 def _one_sentence(row: Mapping[str, Any]) -> bool:
-    """Whether the knowledge is a single sentence. Then the sentence is not shown again below each
-    claim."""
     return all(claim["passage"] is None or claim["passage"].strip() == row["knowledge"].strip()
                for claim in row.get("claims") or ())
 

@@ -1,5 +1,4 @@
-"""``q2 gate`` exits with an error code if responses are unsupported, or are less supported than
-those of an earlier run."""
+"""``q2 gate`` fails if responses are less supported than a threshold or an earlier run."""
 
 from __future__ import annotations
 
@@ -24,11 +23,9 @@ if TYPE_CHECKING:
     from q2_metric.report.read import ScoreFiles
 
 SHOWN = 10
-"""Maximum number of failed responses that are printed."""
 
 
 def _check_junit(path: str) -> None:
-    """Raises an error if a file exists at the path and is not a JUnit file of ``q2 gate``."""
     from q2_metric.files import check_free
     from q2_metric.report.ci import is_junit
 
@@ -37,7 +34,6 @@ def _check_junit(path: str) -> None:
 
 
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
-    """A click callback that turns "all" into ``None``, and other texts into whole numbers."""
     if text == "all":
         return None
     if not (text.isascii() and text.isdigit()):
@@ -126,10 +122,7 @@ def gate(**options: Any) -> None:
 
 
 def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> ScoreFiles:
-    """Reads the scores of the file at ``path``. If it has no scores, its rows are scored first.
-
-    ``stack`` closes the temporary files with the rows.
-    """
+    """Reads the scores of a file, which is scored first if it has none."""
     from q2_metric.engine.job import Job
     from q2_metric.engine.manifest import check_evidence
     from q2_metric.engine.run import JobRun, Listener

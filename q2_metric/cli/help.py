@@ -11,14 +11,7 @@ from q2_metric.cli.commands import Command
 
 
 class Grouped(Command):
-    """A command whose ``--help`` shows the options in groups with titles.
-
-    Args:
-        groups: by title of the group, the names of its parameters. Other options follow in a last
-            group.
-        arguments: positional arguments of :class:`~q2_metric.cli.commands.Command`.
-        keywords: keyword arguments of the same class.
-    """
+    """``groups`` has, by title, names of parameters. Other options follow in a last group."""
 
     def __init__(
         self, *arguments: Any, groups: Mapping[str, Sequence[str]], **keywords: Any

@@ -1,5 +1,4 @@
-"""What ``q2 select`` and ``q2 respond`` share: options, the loading of rankers, and messages during
-a training."""
+"""What ``q2 select`` and ``q2 respond`` share: options, rankers, and messages of a training."""
 
 from __future__ import annotations
 
@@ -25,7 +24,6 @@ NEW_FILE = Written(dir_okay=False, path_type=Path)
 
 
 def _check_folder(folder: Path) -> None:
-    """Raises an error unless the folder is missing, is empty, or contains an earlier training."""
     from q2_metric.knowledge.training import ABOUT, STATE
 
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / STATE).rglob(ABOUT)):
@@ -84,7 +82,6 @@ DEV_OPTIONS = all_options(
 
 
 def ranked_row(ranked: Ranked) -> dict[str, Any]:
-    """Converts a snippet and its score to a JSON object for the output."""
     snippet = ranked.snippet
     return {
         "domain": snippet.domain,
@@ -98,8 +95,7 @@ def ranked_row(ranked: Ranked) -> dict[str, Any]:
 
 
 def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, LabelledTurns]:
-    """The knowledge pool, and the labelled dialogues for training and for development, that
-    :data:`LABELLED_OPTIONS` and :data:`DEV_OPTIONS` name."""
+    """The pool, the training turns and the development turns that the options name."""
     from q2_metric.knowledge.dstc import read_labelled
     from q2_metric.knowledge.pools import read_pool
 
@@ -109,7 +105,6 @@ def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, Labell
 
 
 def settings_of(options: dict[str, Any]) -> TrainSettings:
-    """The training settings that the user gave with :data:`TRAIN_OPTIONS`."""
     from q2_metric.knowledge.training import TrainSettings
 
     names = ("rate", "epochs", "evaluate_every", "patience", "seed")
@@ -118,10 +113,7 @@ def settings_of(options: dict[str, Any]) -> TrainSettings:
 
 
 def reporter(task: str) -> Callable[[Progress, float], None]:
-    """Returns a function that prints on standard error the result of an evaluation in a training.
-
-    ``task`` names the measured value, such as "dev F1".
-    """
+    """Prints the results of evaluations in a training. ``task`` is what they measure: "dev F1"."""
 
     def report(progress: Progress, value: float) -> None:
         click.echo(f"step {progress.step}: {task} {value:.4f} (best {progress.best:.4f} "
@@ -131,15 +123,11 @@ def reporter(task: str) -> Callable[[Progress, float], None]:
 
 
 def finished(progress: Progress, folder: Path) -> None:
-    """Prints, after a training, the model's folder, the best result and its step."""
     click.echo(f"{folder}: best {progress.best} at step {progress.best_step} of {progress.step}")
 
 
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
-    """Loads the rankers that the user named with ``--ranker``. A repeated name is loaded once.
-
-    ``options`` are the values of :data:`RANKER_OPTIONS` and :data:`RSS_OPTIONS`.
-    """
+    """The rankers of ``--ranker``. A repeated name is loaded once."""
     from q2_metric.knowledge.choose import load_ranker
 
     return [
@@ -150,8 +138,7 @@ def load_rankers(options: dict[str, Any]) -> list[Ranker]:
 
 
 def combined_ranker(options: dict[str, Any]) -> Ranker:
-    """Loads the rankers that the user named, and combines them into one ranker: they vote, and
-    Entity Guided Reranking (EGR) reorders the result."""
+    """One ranker in which those of ``--ranker`` vote, and Entity Guided Reranking (EGR) follows."""
     from q2_metric.knowledge.choose import combined
 
     egr = None if options["egr"] == "none" else options["egr"]
@@ -160,10 +147,7 @@ def combined_ranker(options: dict[str, Any]) -> Ranker:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[str]]:
-    """Opens a text file for writing. The file appears at its path only when it is complete.
-
-    Only its owner can read a new file.
-    """
+    """A text file that appears at its path only when it is complete."""
     check_place(path)
     with replacing(path) as unfinished, \
             open(unfinished, "w", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 """The command ``q2``, which contains all other commands.
 
-Each command is in its own file. To keep ``q2 --help`` fast, the file is imported only when its
-command runs or is listed, and heavy libraries are imported only when the command runs.
+To keep ``q2 --help`` fast, a command's file is imported only when the command runs or is listed,
+and heavy libraries only when it runs.
 """
 
 from __future__ import annotations
@@ -30,12 +30,9 @@ COMMANDS = {
     "respond": "q2_metric.cli.respond:respond",
     "doctor": "q2_metric.cli.doctor:doctor",
 }
-"""By name of the command, the function that implements it, as "module:function"."""
 
 
 class Commands(Group):
-    """The group of the commands in :data:`COMMANDS`, which are imported when they are needed."""
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *COMMANDS]
 

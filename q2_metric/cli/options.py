@@ -39,9 +39,6 @@ def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], W
     return decorate
 
 
-# --- models and settings ---------------------------------------------------------------------
-
-
 def _runtime(name: str) -> Option[Any]:
     [setting] = (one for one in settings_of(RuntimeConfig) if one.name == name)
 
@@ -55,7 +52,7 @@ def _runtime(name: str) -> Option[Any]:
 
 
 def model_options(entries: Sequence[Entry] | None = None) -> Option[Any]:
-    """The options that choose models and settings for these metrics (default: for all metrics)."""
+    """The options that choose models and settings for these metrics (default: for all)."""
     return all_options(
         click.option("--preset", metavar="NAME|FILE", default="bundled", show_default=True,
                      callback=read_preset, is_eager=True,
@@ -73,12 +70,9 @@ MODEL_OPTIONS = model_options()
 def metric_names(
     ctx: click.Context, _option: click.Parameter, text: str | None
 ) -> list[str]:
-    """A click callback that turns the text of ``--metrics``, such as "q2,scale", into names.
-
-    The names are returned in the order of the registry. If the text is ``None``, they are the
-    default metrics of the preset. A metric may also be "package.module:Class". Its module may be in
-    the current folder, as for ``python -m``.
-    """
+    """A click callback that turns the text of ``--metrics`` into names, in the registry's order.
+    Without a text, they are the preset's. The module of "package.module:Class" may be in the
+    current folder, as for ``python -m``."""
     if text is None:
         return list(default_names(ctx.params["preset"]))
     if ":" in text and (here := os.getcwd()) not in sys.path:
@@ -93,7 +87,6 @@ def metric_names(
 
 
 def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
-    """The option ``--metrics``. If ``default`` is ``None``, the default is the preset's metrics."""
     return click.option(
         "-m", "--metric", "--metrics", "metrics", default=default,
         show_default=default or ",".join(DEFAULT),
@@ -103,11 +96,9 @@ def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
 
 
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of ``load_metrics`` (models, settings) that the user gave as options.
-
-    Also sets ``english.parser.LIGHT``, so that spaCy is imported faster, without unused parts. This
-    is safe in the command ``q2``, because no other code in the process uses spaCy.
-    """
+    """The arguments of ``load_metrics`` that the user gave as options. Also sets
+    ``english.parser.LIGHT``, so that spaCy is imported faster, without parts that nothing else in
+    the process of ``q2`` uses."""
     from q2_metric.models.english import parser as spacy_parser
 
     spacy_parser.LIGHT = True
@@ -123,13 +114,10 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
-    """Loads the named metrics with the models and settings of the command's options."""
     from q2_metric import metrics
 
     return metrics.load_metrics(names, options["preset"], **load_keywords(options))
 
-
-# --- of the cache ----------------------------------------------------------------------------
 
 CACHE_OPTIONS = all_options(
     click.option(
@@ -146,7 +134,6 @@ CACHE_OPTIONS = all_options(
 
 
 def cache_file(options: Mapping[str, Any]) -> Path | None:
-    """The path of the score cache that the command's options request; ``None`` for no cache."""
     from q2_metric.engine.cache import default_path
 
     named: Path | None = options["cache"]
@@ -158,18 +145,13 @@ def cache_file(options: Mapping[str, Any]) -> Path | None:
 
 
 def cache_bytes() -> int:
-    """The maximum size of the score cache: 1 GB, or the megabytes in ``Q2_CACHE_SIZE``.
-
-    Raises:
-        InputError: ``Q2_CACHE_SIZE`` is no whole number above 0.
-    """
+    """The maximum size of the score cache: 1 GB, or the megabytes in ``Q2_CACHE_SIZE``. Raises
+    InputError if ``Q2_CACHE_SIZE`` is no whole number above 0."""
     text = os.environ.get("Q2_CACHE_SIZE", "1000")
     if not (text.isascii() and text.isdigit() and int(text)):
         raise InputError(f"Q2_CACHE_SIZE is {text!r}; it is a number of megabytes, such as 1000")
     return int(text) * 1_000_000
 
-
-# --- of a text -------------------------------------------------------------------------------
 
 TEXT_OPTIONS = all_options(
     click.option("--response", required=True, help="The response."),
@@ -179,11 +161,9 @@ TEXT_OPTIONS = all_options(
     click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead."),
 )
 
-def format_option(files: str) -> Option[Any]:
-    """The option ``--format``, for inputs whose path has no suffix, such as a pipe.
 
-    ``files`` names the inputs in the help text.
-    """
+def format_option(files: str) -> Option[Any]:
+    """``--format``, for inputs without a suffix. The help text calls them ``files``."""
     return click.option(
         "--format", "form", type=click.Choice(FORMS),
         help=f"Format of {files}. Needed if the path has no suffix: <(…), a pipe, -.  "

@@ -24,12 +24,8 @@ def register() -> None:
 
 
 def state() -> str:
-    """A line for ``q2 doctor`` that says where ``evaluate.load("q2")`` finds this package.
-
-    Raises:
-        MissingExtra: the library evaluate is not installed.
-        InputError: ``evaluate.load`` would not find this package. The message says what to do.
-    """
+    """Where ``evaluate.load("q2")`` finds this package, for ``q2 doctor``. Raises MissingExtra if
+    evaluate is not installed, and InputError, which says what to do, if it finds something else."""
     try:
         release = version("evaluate")
     except PackageNotFoundError:

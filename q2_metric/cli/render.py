@@ -1,7 +1,6 @@
 """Prints the tables, signatures and progress bars of the commands.
 
-Users' texts are never read as markup, so square brackets are printed unchanged. :func:`plain`
-replaces control characters, so they do not reach the terminal.
+Users' texts are never read as markup, and :func:`plain` keeps control characters from the terminal.
 """
 
 from __future__ import annotations
@@ -33,13 +32,7 @@ NONE = "–"
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
-    """Prints the results of ``q2 score``: a table for each file, then the signatures (lines that
-    record metrics, models and settings).
-
-    Args:
-        results: the result of each file.
-        whole: if true, print the signatures in full, not as short hashes.
-    """
+    """Prints the results of ``q2 score``; with ``whole``, full signatures instead of hashes."""
     screen = console()
     for result in results:
         if len(results) > 1:
@@ -66,10 +59,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
 
 
 def systems_table(result: FileResult) -> Table:
-    """The table of one file, with a line for each metric: mean, interval, coverage and so on.
-
-    It is at most 80 columns wide. A column that is empty for all metrics is left out.
-    """
+    """A line for each metric, at most 80 columns wide. Columns without values are left out."""
     table = bare_table()
     table.add_column("metric", min_width=_longest_word(result))
     rows = [_numbers(system) for system in result.systems]
@@ -89,7 +79,6 @@ _TITLES = ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback", "no\n
 
 
 def _numbers(system: SystemScore) -> dict[str, str]:
-    """The cells of a metric's line in the table, by column title."""
     low_high = system.interval and f"{system.interval[0]:.3f} … {system.interval[1]:.3f}"
     shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
     cells = (value(system.value), low_high or NONE, *map(_percent, shares), f"{system.n:,}")
@@ -97,13 +86,7 @@ def _numbers(system: SystemScore) -> dict[str, str]:
 
 
 def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Table:
-    """A table with a line for each value of an input column: the number of rows with this value,
-    and the mean score of each metric over these rows.
-
-    Args:
-        column: name of the input column.
-        groups: the scores of each metric, by value of the column.
-    """
+    """A line for each value of an input column: number of rows, and means."""
     table = bare_table()
     table.add_column(_text(column), overflow="fold")
     names = list(dict.fromkeys(system.name for systems in groups.values() for system in systems))
@@ -127,7 +110,6 @@ def print_whole(screen: Console, table: Table) -> None:
 
 
 def print_presets(presets: Sequence[Preset]) -> None:
-    """Prints a block for each preset: description, needed packages, and the model of each stage."""
     from q2_metric.models.presets import Stage
 
     table = bare_table()
@@ -150,7 +132,6 @@ def print_presets(presets: Sequence[Preset]) -> None:
 
 
 def print_settings(settings: Iterable[Assignable]) -> None:
-    """Prints a line for each model and each setting that ``-s NAME=VALUE`` can set."""
     table = bare_table()
     for heading in ("name", "values  [default]", "of", "what it decides"):
         table.add_column(heading, overflow="fold")
@@ -161,7 +142,6 @@ def print_settings(settings: Iterable[Assignable]) -> None:
 
 
 def _named(stage: Stage) -> str:
-    """The name and size of a stage's model; for a bundled stage, the names of its networks."""
     if not stage.model:
         return stage.kind + (f": {' + '.join(stage.networks)}" if stage.networks else "")
     pickle = ", a pickle" if stage.pickled else ""
@@ -169,11 +149,7 @@ def _named(stage: Stage) -> str:
 
 
 def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
-    """Prints a line for each data set: name, state, description and licence.
-
-    ``sets`` are pairs of a data set and its state. The state "missing" is printed as "not fetched"
-    or "not published".
-    """
+    """``sets`` are pairs of a data set and its state."""
     table = bare_table()
     table.add_column("name", no_wrap=True)
     for heading in ("state", "description", "licence"):
@@ -186,7 +162,6 @@ def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """Prints a table of texts. A title, if given, is printed above the table."""
     table = bare_table()
     for name in titles:
         table.add_column(name, overflow="fold")  # long ids are wrapped, not cut off
@@ -199,11 +174,8 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str
 
 @contextmanager
 def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Shows a progress bar on standard error. Yields a function that is called with the number of
-    rows that were just finished.
-
-    ``total`` is the number of all rows; ``None`` if it is unknown.
-    """
+    """Shows a progress bar on standard error. Yields a function that takes the number of rows just
+    finished."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -230,12 +202,11 @@ def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None
 
 
 def console() -> Console:
-    """A console that prints to standard output. Square brackets in texts are printed unchanged."""
+    """A console that prints square brackets unchanged."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def bare_table(*, header: bool = True) -> Table:
-    """A table without borders. ``header`` says whether the titles of the columns are shown."""
     return Table(
         box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=header
     )
@@ -246,14 +217,12 @@ def _text(text: str) -> Text:
 
 
 def _longest_word(result: FileResult) -> int:
-    """Number of characters in the longest word of the metrics' titles. The column needs this
-    width, because titles are wrapped only between words."""
+    """Titles are wrapped only between words."""
     return max((len(word) for system in result.systems
                 for word in title(system.name).split()), default=0)
 
 
 def value(number: float | None) -> str:
-    """A score with three decimals, or a dash if there is no score."""
     return NONE if number is None else f"{number:.3f}"
 
 
@@ -262,13 +231,7 @@ def _percent(share: float | None) -> str:
 
 
 def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool = False) -> None:
-    """Prints the signatures of metrics (the lines that record models and settings), each only once.
-
-    Args:
-        screen: the console.
-        signatures: the signatures; some may be equal.
-        whole: if true, print them in full; otherwise as short hashes, such as "scale#6f746960".
-    """
+    """Prints each signature once, in full (``whole``) or as a hash, such as "scale#6f746960"."""
     unique = list(dict.fromkeys(signatures))
     if whole:
         for line in unique:
@@ -281,11 +244,7 @@ def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool 
 
 
 def print_next(steps: Sequence[tuple[str, str]]) -> None:
-    """Prints suggestions for the next step.
-
-    Args:
-        steps: pairs of a command, option or file, and what it shows.
-    """
+    """Prints next steps: pairs of a command, option or file, and what it shows."""
     for step, purpose in steps:
         console().print(Text("next  ", style="dim") + _text(f"{step}") +
                         Text(f"  {purpose}", style="dim"), soft_wrap=True)

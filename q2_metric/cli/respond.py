@@ -1,5 +1,4 @@
-"""``q2 respond`` generates dialogue responses from chosen snippets of knowledge, and trains the
-model that generates them."""
+"""``q2 respond`` generates dialogue responses from chosen snippets, and trains its model."""
 
 from __future__ import annotations
 
@@ -148,18 +147,7 @@ def _grounded(
 def _scored(
     items: Sequence[GroundedTurn], responses: Sequence[str], names: Sequence[str], preset: str
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Scores the generated responses.
-
-    Returns:
-        An output object for each response, and the totals by name (numbers of responses, mean
-            scores, signatures). An empty response has no score.
-
-    Args:
-        items: the dialogues with the snippets from which the responses were generated.
-        responses: the generated responses, in the same order.
-        names: names of the metrics.
-        preset: preset of the metrics.
-    """
+    """An output object for each response (an empty one has no score), and the totals by name."""
     from q2_metric import metrics, scoring
     from q2_metric.text.given import is_blank
 

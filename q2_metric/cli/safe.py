@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Matches control characters (except tab and newline), characters that change the direction of
-writing, and lone surrogates."""
+"""Control characters (but tab and newline), changes of writing direction, and lone surrogates."""
 
 
 def plain(text: str) -> str:

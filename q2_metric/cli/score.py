@@ -53,29 +53,27 @@ if TYPE_CHECKING:
     from q2_metric.engine.result import FileResult
     from q2_metric.engine.run import OpenPage
 
-def _beside(out: str) -> Iterable[str | PathLike[str]]:
-    """The paths that a run writes beside its output: a manifest, and a folder of finished blocks.
-    """
-    from q2_metric.engine.manifest import beside
-    from q2_metric.engine.parts import parts_folder
 
-    return beside(out), parts_folder(out)
+def _beside(out: str) -> Iterable[str | PathLike[str]]:
+    from q2_metric.engine.manifest import beside
+    from q2_metric.engine.unfinished import unfinished_path
+
+    return beside(out), unfinished_path(out)
 
 
 def _replaceable(out: str) -> None:
-    """Checks, before models are loaded, that ``out`` is free or was written by ``q2 score``."""
+    """Checks before models are loaded."""
     from q2_metric.engine.manifest import check_replaceable
-    from q2_metric.engine.parts import left_over
+    from q2_metric.engine.unfinished import unfinished_path
 
-    if not left_over(out):  # otherwise the parts say which file may be replaced
+    if not unfinished_path(out).exists():  # otherwise it says which file may be replaced
         check_replaceable(out)
 
 
 def _threshold(
     _ctx: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[str, float]:
-    """A click callback that turns "q2=0.8" (the lowest mean that passes) into {"q2": 0.8}. A text
-    without a name, such as "0.8", is for all metrics and gets the key ""."""
+    """A click callback that turns "q2=0.8" into {"q2": 0.8}; the key "" is for all metrics."""
     thresholds = {}
     for text in given:
         name, _, value = text.rpartition("=")
@@ -184,7 +182,6 @@ GROUPS = {
                 "raw_csv", "as_json", "signature", "quiet", "strict", "overwrite"),
     "Running": ("cache", "no_cache", "engine", "address", "actors", "gpus_per_actor"),
 }
-"""By title of the group, the parameters whose options ``--help`` shows in this group."""
 
 
 @command("score", cls=Grouped, groups=GROUPS,
@@ -258,22 +255,20 @@ def score(**options: Any) -> None:
 
 
 def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
-    """An error that says how to resume the interrupted run. ``None`` if nothing is kept of it, or
-    if it would be interrupted again."""
-    from q2_metric.engine.parts import parts_folder
+    """How to resume the run; ``None`` if nothing is kept, or if it would be interrupted again."""
+    from q2_metric.engine.unfinished import unfinished_path
 
     words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
         str(error) if isinstance(error, ModelError) else machine_fault(error), COULD_NOT)
-    kept = out is not None and parts_folder(out).exists()
+    kept = out is not None and unfinished_path(out).exists()
     if words is None or isinstance(error, InputError) or not kept:
         return None
     same = "the same command without --overwrite" if overwriting() else "the same command"
-    return OneLineError(f"{words}; {out}.parts keeps what is finished: {same} resumes from there",
-                        code)
+    return OneLineError(f"{words}; {out}.unfinished keeps what is finished: {same} resumes from "
+                        "there", code)
 
 
 def _below(results: Sequence[FileResult], thresholds: Mapping[str, float]) -> Iterator[str]:
-    """Yields a line for each mean score that is under its threshold or missing."""
     for result in results:
         for system in result.systems:
             least = thresholds.get(system.name, thresholds.get("") if system.name in METRICS
@@ -287,7 +282,7 @@ def _below(results: Sequence[FileResult], thresholds: Mapping[str, float]) -> It
 
 
 def _check_together(options: Mapping[str, Any]) -> None:
-    """Raises an error if an option would have no effect together with the other options."""
+    """Refuses options that would have no effect together with the others."""
     if overwriting() and options["out"] is None and options["report"] is None:
         raise InputError("--overwrite needs --out or --report")
     if options["out"] is None:
@@ -303,7 +298,6 @@ def _check_together(options: Mapping[str, Any]) -> None:
 
 
 def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
-    """What the user may do next: pairs of a file, option or command, and what it shows."""
     if report is not None:
         return [(report, "open in a browser: each response with its evidence")]
     page = "a page of each response with its evidence"
@@ -311,7 +305,6 @@ def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
 
 
 def _job(options: Mapping[str, Any]) -> Job:
-    """The job (files, metrics, settings) that the command's options describe."""
     from q2_metric.engine.job import Job
     from q2_metric.files import rereadable
     from q2_metric.knowledge.scoring import ROW, PoolChoice
@@ -348,21 +341,12 @@ def _job(options: Mapping[str, Any]) -> Job:
 
 
 def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
-    """Checks that the output and the report page can be written.
-
-    Returns:
-        A function that opens the page; ``None`` if the user wants no page.
-    """
-    from q2_metric.engine.parts import parts_folder
-    from q2_metric.files import check_place, within
+    """Checks that the outputs can be written. Returns a function that opens the page."""
+    from q2_metric.files import check_place
     from q2_metric.rows.writers import check_output
 
     if out is not None:
         check_output(out, job.files)
-        for path in [*job.files, *([report] if report else [])]:
-            if within(path, parts_folder(out)):
-                raise InputError(f"{path}: is in the folder in which --out keeps finished blocks; "
-                                 "choose another path")
     if report is None:
         return None
     from q2_metric.report.page import open_page
@@ -372,7 +356,6 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
 
 
 def _cluster(options: Mapping[str, Any]) -> Cluster | None:
-    """The Ray cluster that the options request; ``None`` if this process scores."""
     ray_only = {"address": None, "actors": 1, "gpus_per_actor": 0}
     if options["engine"] == "ray":
         from q2_metric.engine.connection import Cluster

@@ -1,5 +1,4 @@
-"""``q2 select`` ranks snippets of knowledge for dialogues. It also evaluates rankers, and trains
-the ranker RSS and the detector of turns that need knowledge."""
+"""``q2 select`` ranks snippets of knowledge for dialogues, and evaluates and trains rankers."""
 
 from __future__ import annotations
 
@@ -36,6 +35,7 @@ from q2_metric.files import read_text
 
 if TYPE_CHECKING:
     from q2_metric.knowledge.types import Dialogue, Ranked
+
 
 @click.group("select", cls=Group)
 def select() -> None:

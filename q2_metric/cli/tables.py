@@ -12,8 +12,6 @@ from q2_metric.evaluation.tables import Report, Table
 
 
 def print_report(report: Report) -> None:
-    """Prints the report's tables and the signatures of its metrics (lines that record models and
-    settings)."""
     screen = console()
     for table in report.tables:
         shown = bare_table()
@@ -34,8 +32,7 @@ def print_report(report: Report) -> None:
 
 
 def _widths(table: Table) -> list[int]:
-    """The width of each column in characters: the length of its longest cell, or of the longest
-    word of its title."""
+    """In characters: the longest cell, or the longest word of the title."""
     shown = table.shown()
     return [
         max(len(text) for text in [*column.title.split(), *(row[i] for row in shown)])

@@ -17,16 +17,14 @@ SIGNS: Mapping[str, tuple[str, str]] = {
     "contradicted": ("≠", "bold magenta"),
     "not checked": ("?", "dim"),
 }
-"""(sign, colour) of a claim on the terminal, by the claim's verdict."""
+"""(Sign, colour) of a claim on the terminal."""
 
 _LONGEST = 200
-"""Maximum number of characters of a claim or passage that are printed."""
+"""Characters of a claim or passage that are printed."""
 
 
 def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
-    """Prints how many responses have an unsupported claim, and how many fail the gate. Below, it
-    lists the worst responses, each with the passage of the knowledge that is nearest to the claim
-    or contradicts it."""
+    """Prints how many responses have an unsupported claim or fail, and the worst of them."""
     if not verdict.headline:
         return
     style = "bold red" if verdict.unsupported else "bold green"
@@ -54,11 +52,7 @@ def _short(text: str) -> str:
 
 def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
     """The response with each claim in the colour of its verdict, followed by the verdict's sign.
-
-    ``claims`` are the claims of an output row, with ``start`` and ``end`` (character offsets in the
-    response) and ``verdict``. If a claim lies inside another claim, the inner claim is shown in its
-    own colour.
-    """
+    ``claims`` are those of an output row. A claim inside another is shown in its own colour."""
     text = Text(plain(response))
     # Sorted by (end, size): if two claims have the same end, the inner claim comes first.
     placed = sorted(claims, key=lambda claim: (claim["end"], claim["end"] - claim["start"]))

@@ -1,5 +1,4 @@
-"""The catalogue of data sets for evaluation, with their files, addresses, checksums and licences.
-"""
+"""The data sets for evaluation: their files, addresses, checksums and licences."""
 
 from __future__ import annotations
 
@@ -19,10 +18,7 @@ _DSTC10 = (
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a data set: its name, its SHA-256, and the address from which it is downloaded.
-
-    ``url`` is ``None`` if the file is not published.
-    """
+    """``url`` is ``None`` if the file is not published."""
 
     name: str
     sha256: str
@@ -31,7 +27,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A data set. Its files are in the subfolder ``folder`` of ``Q2_DATA_DIR`` or of the cache."""
+    """The files are in the subfolder ``folder`` of ``Q2_DATA_DIR`` or of the cache."""
 
     name: str
     folder: str
@@ -41,7 +37,6 @@ class DataSet:
 
     @property
     def published(self) -> bool:
-        """Whether the set can be downloaded."""
         return all(file.url for file in self.files)
 
 
@@ -147,12 +142,10 @@ _SETS = (
 )
 
 CATALOGUE: Mapping[str, DataSet] = {item.name: item for item in _SETS}
-"""All data sets, by name."""
 
 
 def select(name: str) -> list[DataSet]:
-    """The data set with this name ("true/q2"), or all data sets of the group with this name
-    ("true").
+    """The data set with this name ("true/q2"), or all of a group ("true").
 
     Raises:
         DataError: there is no such set or group; the message lists the names.

@@ -1,8 +1,7 @@
 """Reads the development sets: responses of real systems, with human labels.
 
-Each set is a file ``dev/NAME.jsonl.gz`` in the folder ``Q2_DATA_DIR``. Each line of the file is an
-object with ``premise`` (the knowledge), ``hypothesis`` (the response) and ``label``. Any label
-other than "supported" means unsupported.
+A line of ``Q2_DATA_DIR/dev/NAME.jsonl.gz`` has ``premise`` (the knowledge), ``hypothesis`` (the
+response) and ``label``. Any label other than "supported" means unsupported.
 """
 
 from __future__ import annotations
@@ -23,11 +22,7 @@ SUFFIX = ".jsonl.gz"
 
 
 def dev_files() -> dict[str, Path]:
-    """The paths of the development sets' files, by name of the set, in alphabetical order.
-
-    Raises:
-        DataError: there are no development sets on this machine.
-    """
+    """The files of the development sets, by name of the set; DataError if there are none."""
     folder = Path(os.environ.get(ENVIRONMENT, "")) / "dev"
     paths = {path.name.removesuffix(SUFFIX): path for path in sorted(folder.glob(f"*{SUFFIX}"))}
     if not os.environ.get(ENVIRONMENT) or not paths:
@@ -39,16 +34,9 @@ def dev_files() -> dict[str, Path]:
 
 
 def read_dev(path: str | Path, limit: int | None = None) -> list[Labelled]:
-    """Reads the labelled responses of a development set, in order. Their ids are row numbers, from
-    0.
+    """Reads the labelled responses of a development set. Their ids are row numbers, from 0.
 
-    Args:
-        path: path of the file.
-        limit: maximum number of rows. From a longer file, rows are drawn at random, always the same
-            rows for the same file and limit. ``None`` reads all rows.
-
-    Raises:
-        DataError: the file is missing or malformed.
+    From a file of more than ``limit`` rows, the same rows are drawn at random in every call.
     """
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:

@@ -1,7 +1,5 @@
-"""Reads Dialogue NLI (Welleck et al., ACL 2019): does an utterance agree with a persona?
+"""Reads Dialogue NLI (Welleck et al., ACL 2019), a JSON array although its name ends in ``.jsonl``.
 
-A file is a JSON array of objects, although its name ends in ``.jsonl``. Each object has
-``sentence1``, ``sentence2`` and ``label`` ("positive", "neutral", "negative").
 ``dialogue_nli_verified_test.jsonl`` is the part of the test set whose labels people verified.
 https://wellecks.com/dialogue_nli
 """
@@ -25,27 +23,18 @@ LABELS: Mapping[str, Label] = {
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """A pair of sentences with its label.
-
-    The first sentence is the knowledge of ``example``, and the second sentence is the response.
-    """
+    """The first sentence is the knowledge of ``example``, and the second the response."""
 
     example: Example
     label: Label
 
     @property
     def consistent(self) -> bool:
-        """Whether the label is entailment. Neutral pairs are not consistent (Q², section 5.3)."""
+        """Neutral pairs are not consistent (Q², section 5.3)."""
         return self.label == "entailment"
 
 
 def read_dnli(path: str | Path) -> list[SentencePair]:
-    """Reads the pairs of a file, in order. ``sentence1`` becomes the knowledge, and ``sentence2``
-    the response.
-
-    Raises:
-        DataError: the file is missing or malformed.
-    """
     path = Path(path)
     pairs = []
     needed = ("sentence1", "sentence2", "label")

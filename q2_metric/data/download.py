@@ -15,11 +15,9 @@ from q2_metric.errors import DataError, DownloadError
 from q2_metric.files import fingerprint
 
 ENVIRONMENT = "Q2_DATA_DIR"
-"""The environment variable that names a folder with data sets."""
 
 State = Literal["here", "differs", "missing"]
-"""Whether all files of a data set have their published checksums ("here"), one of them has another
-checksum ("differs"), or one of them is "missing"."""
+"""A file that "differs" does not have its published checksum."""
 
 
 def cache_folder() -> Path:
@@ -44,18 +42,13 @@ def folder(name: str) -> Path:
 
 
 def download(name: str) -> list[Path]:
-    """Downloads a data set ("true/q2"), or all data sets of a group ("true").
+    """Downloads a data set ("true/q2"), or all published ones of a group ("true"), to the cache.
 
-    A set that is complete in ``Q2_DATA_DIR`` is not downloaded. Other sets are downloaded to the
-    cache, and each file is checked against its checksum. Sets of a group that are not published are
-    left out.
-
-    Returns:
-        The paths of the files.
+    A set that is complete in ``Q2_DATA_DIR`` is not downloaded.
 
     Raises:
         DataError: there is no set or group with this name, or the set is not published.
-        DownloadError: the download fails.
+        DownloadError: the download fails, or a file does not have its checksum.
     """
     chosen = select(name)
     if len(chosen) > 1:
@@ -64,18 +57,12 @@ def download(name: str) -> list[Path]:
 
 
 def files_here() -> list[Path]:
-    """The paths of the files of all data sets that are complete on this machine."""
+    """The files of all data sets that are complete on this machine."""
     places = ((dataset, _place(dataset)) for dataset in CATALOGUE.values())
     return [place / file.name for dataset, place in places if place for file in dataset.files]
 
 
 def state(dataset: DataSet) -> State:
-    """Compares the files of a data set on this machine with their published checksums.
-
-    Returns:
-        "here" if all checksums are right, "differs" if one is wrong, or "missing" if not all files
-            are on this machine.
-    """
     place = _place(dataset)
     if place is None:
         return "missing"
@@ -84,8 +71,6 @@ def state(dataset: DataSet) -> State:
 
 
 def _place(dataset: DataSet) -> Path | None:
-    """The folder that contains all files of the set, in ``Q2_DATA_DIR`` or in the cache; ``None``
-    if there is no such folder."""
     own = _own_folder()
     roots = [cache_folder()] if own is None else [own, cache_folder()]
     places = (root / dataset.folder for root in roots)
@@ -109,8 +94,7 @@ def _download(dataset: DataSet) -> list[Path]:
 
 
 def _fetch(dataset: DataSet, file: DataFile) -> Path:
-    """Downloads a file of a data set into the cache, and returns its path. A file that is in the
-    cache with the right checksum is not downloaded again."""
+    """Downloads a file into the cache, unless it is there with the right checksum."""
     if file.url is None:
         raise DataError(f"the data set {dataset.name!r} is not here; {_remedy(dataset)}")
     pooch = _pooch()
@@ -147,6 +131,5 @@ def _remedy(dataset: DataSet) -> str:
 
 
 def _pooch() -> Any:
-    """Imports the library pooch, which has no type hints. It is imported here, because its import
-    is slow."""
+    """Imported here, because its import is slow."""
     return import_module("pooch")

@@ -12,10 +12,9 @@ from q2_metric.types import Example
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """An example with a human label.
+    """An example that people found ``consistent`` with the knowledge, or not.
 
-    ``consistent`` is true if people found that the knowledge supports the response. ``system`` is
-    the name of the model that wrote the response, or ``None`` if the data set does not say.
+    ``system`` wrote the response; ``None`` if the data set does not say.
     """
 
     example: Example
@@ -24,10 +23,9 @@ class Labelled:
 
 
 def contexts(items: Iterable[Labelled]) -> list[Example]:
-    """One example for each distinct knowledge text, in order.
+    """One example for each distinct knowledge text, in order, with the id of the first.
 
-    The response of the example is the first response to this knowledge that people found
-    consistent, or "" if there is none. The id is that of the first response to this knowledge.
+    Its response is the first that people found consistent, or "" if there is none.
     """
     by_knowledge: dict[str, Example] = {}
     for item in items:
@@ -39,16 +37,7 @@ def contexts(items: Iterable[Labelled]) -> list[Example]:
 
 
 def read_label(value: str, path: Path, number: int) -> bool:
-    """Converts the label "1" to True and "0" to False.
-
-    Args:
-        value: the label.
-        path: path of the file, for the error message.
-        number: number of the row, from 1, for the error message.
-
-    Raises:
-        DataError: the label is neither "1" nor "0".
-    """
+    """``number``, the row, counts from 1."""
     if value not in ("0", "1"):
         raise DataError(f"{path}, row {number}: the label is {value!r}, not 0 or 1")
     return value == "1"

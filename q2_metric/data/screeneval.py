@@ -1,14 +1,8 @@
 """Reads ScreenEval (Lattimer et al., EMNLP 2023): sentences about long dialogues.
 
-A file is JSON with these columns:
-
-- ``convo``: a dialogue, as a list of utterances or as a text with one utterance per line;
-- ``inferred_summary``: a sentence about the dialogue;
-- ``agg_label``: whether the dialogue supports the sentence;
-- ``rel_utt``: the indices of the utterances that support the sentence.
-
-If the file has a column ``original_convo``, this column is read instead of ``convo``. The indices
-in ``rel_utt`` are then those of its lines. https://github.com/asappresearch/scale-score
+``convo`` is a list of utterances, or a text with one a line; ``original_convo`` is read instead if
+there is one. ``rel_utt`` holds the indices of the utterances that support the sentence.
+https://github.com/asappresearch/scale-score
 """
 
 from __future__ import annotations
@@ -24,11 +18,9 @@ from q2_metric.types import Example
 
 @dataclass(frozen=True, slots=True)
 class Supported:
-    """A sentence about a dialogue, with human labels.
+    """A sentence (the response) about a dialogue (the knowledge, one utterance a line).
 
-    The sentence is the response of ``example``. The knowledge is the dialogue, one utterance per
-    line. ``consistent`` is true if the dialogue supports the sentence. ``relevant`` contains the
-    line numbers, from 0, of the utterances that support it.
+    ``relevant`` holds the lines, from 0, of the utterances that support the sentence.
     """
 
     example: Example
@@ -37,16 +29,11 @@ class Supported:
 
     @property
     def utterances(self) -> list[str]:
-        """The utterances of the dialogue, in order."""
         return self.example.knowledge.split("\n")
 
 
 def read_screeneval(path: str | Path) -> list[Supported]:
-    """Reads the labelled sentences of a file, in order. Their ids are row numbers, from 0.
-
-    Raises:
-        DataError: the file is missing or malformed.
-    """
+    """Reads the labelled sentences of a file. Their ids are row numbers, from 0."""
     path = Path(path)
     supported = []
     needed = ("convo", "inferred_summary", "agg_label")
@@ -73,5 +60,4 @@ def _utterances(row: dict[str, Any], path: Path, number: int) -> list[str]:
     lines = row[name].split("\n") if isinstance(row[name], str) else row[name]
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise DataError(f"{path}, row {number}: {name!r} is not a dialogue")
-    # An utterance of several lines becomes one line.
     return [" ".join(line.split()) for line in lines]

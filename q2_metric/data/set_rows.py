@@ -13,16 +13,7 @@ from q2_metric.rows.formats import read_fields
 def read_rows(
     path: Path, form: Literal["json", "csv"], needed: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Reads the rows of a file as dictionaries from field names to values.
-
-    Args:
-        path: path of the file.
-        form: format of the file. In a csv file, all values are strings.
-        needed: names of the fields that each row must have.
-
-    Raises:
-        DataError: the file is missing, has another format, or a row does not have all fields.
-    """
+    """Reads rows, each with all ``needed`` fields; in a csv file, values are strings."""
     try:
         rows = [dict(fields) for _, fields in read_fields(path, form)]
     except InputError as error:
@@ -35,17 +26,7 @@ def read_rows(
 
 
 def text_of(row: dict[str, Any], name: str, path: Path, number: int) -> str:
-    """The text in a field of a row.
-
-    Args:
-        row: the row.
-        name: name of the field.
-        path: path of the file, for the error message.
-        number: number of the row, from 1, for the error message.
-
-    Raises:
-        DataError: the field is not a text.
-    """
+    """``number``, the row, counts from 1."""
     value = row[name]
     if not isinstance(value, str):
         raise DataError(f"{path}, row {number}: {name!r} is {value!r}, not a text")

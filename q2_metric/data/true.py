@@ -1,8 +1,4 @@
-"""Reads the TRUE benchmark (Honovich et al., NAACL 2022), as SCALE's authors published it.
-
-The columns are ``grounding`` (the knowledge), ``generated_text`` (the response), ``label``
-(1 = consistent), and for some sets ``model`` or ``id``.
-"""
+"""Reads the TRUE benchmark (Honovich et al., NAACL 2022), as SCALE's authors published it."""
 
 from __future__ import annotations
 
@@ -16,15 +12,10 @@ from q2_metric.types import Example
 
 
 def read_true(source: str | Path) -> list[Labelled]:
-    """Reads the labelled responses of a data set of TRUE, in order. Their ids are row numbers, from
-    0.
+    """Reads the labelled responses of a data set of TRUE. Their ids are row numbers, from 0.
 
-    Args:
-        source: the name of a set ("q2" for the set "true/q2"), or the path of a csv file with the
-            same columns. A source with a suffix or a slash is a path.
-
-    Raises:
-        DataError: there is no such set, or its file is missing, empty or malformed.
+    ``source`` is the name of a set ("q2" for "true/q2"), or a path, with a suffix or a slash, of a
+    csv file with the columns ``grounding``, ``generated_text`` and ``label`` (1 = consistent).
     """
     name, path = str(source), Path(source)
     if not path.suffix and len(path.parts) == 1:

@@ -1,8 +1,7 @@
 """Reads Topical-Chat responses that people rated (USR: Mehri and Eskenazi, ACL 2020).
 
-``tc_usr_data.json`` is an array of 60 dialogue contexts. Each context has the fields ``context``,
-``fact`` and ``responses`` (six). Each response has the name of its ``model`` and, for each quality,
-a list of ratings. The ratings of the quality "Uses Knowledge" are 0 or 1. http://shikib.com/usr
+``tc_usr_data.json`` has 60 contexts with six responses each. Ratings of "Uses Knowledge" are 0 or
+1. http://shikib.com/usr
 """
 
 from __future__ import annotations
@@ -19,16 +18,15 @@ from q2_metric.types import Example
 QUALITY = "Uses Knowledge"
 
 NO_FACT = "_nofact"
-"""The content of the field ``fact`` in contexts without a fact (8 of the 60 contexts)."""
+"""The ``fact`` of contexts without a fact (8 of the 60)."""
 
 REFERENCE = "Original Ground Truth"
-"""The name in the field ``model`` of the reference response, which is not a model's. It is left out
-by default, so that five responses remain in each context."""
+"""The ``model`` of the reference response, which is not a model's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A response with the mean of people's ratings, and the name of the model that wrote it."""
+    """``rating`` is the mean of people's ratings."""
 
     example: Example
     rating: float
@@ -38,18 +36,9 @@ class Rated:
 def read_usr(
     path: str | Path, *, quality: str = QUALITY, leave_out: Sequence[str] = (REFERENCE,)
 ) -> list[Rated]:
-    """Reads the rated responses to those contexts that have a fact, in order.
+    """Reads the rated responses to those contexts that have a fact, which is the knowledge.
 
-    The knowledge of a response is the fact, and its history is the turns of the context. The id
-    "3-1" means the second response to the fourth context.
-
-    Args:
-        path: path of the file.
-        quality: the quality whose ratings are read.
-        leave_out: names of the models whose responses are left out.
-
-    Raises:
-        DataError: the file is missing or malformed.
+    The id "3-1" means the second response to the fourth context.
     """
     path = Path(path)
     rated = []

@@ -1,8 +1,6 @@
 """Reads Wizard of Wikipedia responses with human labels of consistency (Q², section 3).
 
-``cross_annotation.csv`` has 544 contexts, each with one response by dodecaDialogue and one by
-MemNet. In this file, the label 1 means **in**consistent. Four further files contain 150 responses
-each. The responses of a file are either all consistent or all inconsistent.
+In ``cross_annotation.csv``, the label 1 means **in**consistent.
 """
 
 from __future__ import annotations
@@ -19,18 +17,10 @@ _CONTEXT = ("episode_idx", "round", "message", "knowledge")
 
 
 def read_annotated(path: Path | None = None) -> list[Labelled]:
-    """Reads the 1,088 annotated responses: for each context, the response by dodecaDialogue, then
-    the response by MemNet.
+    """Reads the 1,088 annotated responses: in each context, dodecaDialogue's, then MemNet's.
 
     Order and texts are those of the data set ``true/q2``. The history is the message that the
-    response answers. It is empty if the response opens the dialogue. The id has the form
-    ``episode-round-system``.
-
-    Args:
-        path: path of ``cross_annotation.csv``; the default is the downloaded set.
-
-    Raises:
-        DataError: the file is missing or malformed.
+    response answers, if there is one. The id has the form ``episode-round-system``.
     """
     path = path or folder("wow_q2") / "cross_annotation.csv"
     needed = [*_CONTEXT, *(f"{s}_{part}" for s in SYSTEMS for part in ("response", "label"))]
@@ -49,28 +39,13 @@ def read_gold(path: Path | None = None) -> list[Example]:
     """Reads the 544 contexts, each with the response that the human speaker gave.
 
     The order is that of :func:`read_annotated`. The id has the form ``episode-round``.
-
-    Args:
-        path: path of ``cross_annotation.csv``; the default is the downloaded set.
-
-    Raises:
-        DataError: the file is missing or malformed.
     """
     path = path or folder("wow_q2") / "cross_annotation.csv"
     return [_example(row, row["gold"]) for row in read_rows(path, "csv", [*_CONTEXT, "gold"])]
 
 
 def read_selected(directory: Path | None = None) -> list[Labelled]:
-    """Reads the 600 responses that the Q² paper selected: for each of two systems, 150 consistent
-    responses, then 150 inconsistent ones.
-
-    Args:
-        directory: folder of ``dodeca_consistent.csv`` and the three other files; the default is the
-            downloaded set.
-
-    Raises:
-        DataError: a file is missing or malformed.
-    """
+    """Reads the 600 responses that the Q² paper selected: 150 of each system and class."""
     directory = directory or folder("wow_q2")
     return [
         Labelled(_example(row, row["response"], system), consistent, system)

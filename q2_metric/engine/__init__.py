@@ -8,10 +8,10 @@ Each finished block is written to disk, so that an interrupted run can resume.
     blocks.py     cuts rows into blocks, and blocks into slices
     job.py        the files, metrics and settings of a run; turns a block of rows into output rows
     manifest.py   records the files, settings and identities of a run as JSON
-    parts.py      keeps finished blocks in a folder until the output is complete
+    unfinished.py keeps finished blocks in a file until the output is complete
     run.py        what "q2 score" does, from files to output
     connection.py connects to a Ray cluster
-    cluster.py    scores the missing blocks with actors of the Ray cluster
+    cluster.py    scores blocks with actors of the Ray cluster
     groups.py     mean scores of the rows that share a value of a column
     result.py     the result of each file, as the table and --json show it
 

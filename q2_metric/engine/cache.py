@@ -8,13 +8,9 @@ texts.
 Each stored value begins with a seal, the SHA-256 of its key and its JSON text. If a value was
 changed, or was moved to another key, the seal does not match, and the value is ignored.
 
-Why not the library diskcache? It was measured on 2026-11-25 (5.6.3, values as JSON, write-ahead
-log, least recently used first), with 20,000 scores of 3 claims in batches of 256, on two cores.
-diskcache looked up the stored keys in 2.0 s (this module: 0.4 s) and as many missing keys in 0.4 s
-(this module: 0.04 s). It wrote the scores in 2.1 to 2.7 s (this module: 1.7 to 2.4 s). diskcache
-looks up one key at a time and records each use. It needs a folder, but ``--cache`` names a file.
-Its write-ahead log does not work in a home folder on a network file system. The seals and the
-warning would still need code here.
+Why not the library diskcache? It looks up one key at a time (20,000 scores in 2.0 s instead of 0.4
+s, measured with version 5.6.3), needs a folder, and its write-ahead log does not work on a network
+file system. The seals and the warning would still need code here.
 """
 
 from __future__ import annotations

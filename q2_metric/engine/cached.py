@@ -78,19 +78,14 @@ class CachedMetric:
         return self._metric
 
     def _describe(self, metric: Metric) -> None:
-        """Copies the metric's signature (the line that records its models and settings) and its two
-        flags to this object, and stores them in the cache. Later processes can then read them
-        without loading the metric."""
+        """Copies the metric's signature and flags, and caches them for later processes."""
         self.signature = metric.signature
         self.scores_all = bool(getattr(metric, "scores_all", False))
         self.reads_question = bool(getattr(metric, "reads_question", False))
         self._store.put({self._made_by: [self.signature, self.scores_all, self.reads_question]})
 
     def _shared(self, base: str, inner: Metric) -> _Shared:
-        """Wraps ``inner``, a metric that this metric is computed from, so that it is cached too.
-
-        The cache entries are those that the metric ``base`` uses when it is computed on its own.
-        """
+        """Wraps a metric that this metric is computed from, so that it is cached under its name."""
         takes = {"preset", *entry(base).keywords()}
         request = {key: value for key, value in (self._request or {}).items() if key in takes}
         return _Shared(base, lambda: inner, self._store, request)
@@ -139,7 +134,7 @@ class CachedMetric:
             examples: the examples. Equal examples are yielded only once.
             values: receives the values, by key.
             progress: is called with the number of examples that were just finished.
-            usable: returns whether a cached value is valid. An invalid value is computed again.
+            usable: whether a cached value is valid; if not, it is computed again.
         """
         progress = progress or (lambda _rows: None)
         earlier = set[str]()
@@ -165,11 +160,8 @@ class CachedMetric:
 
 
 class _Shared(CachedMetric):
-    """A cached metric that another metric is computed from, such as SCALE within groundedness.
-
-    Each score is computed once for both metrics. If the cache has a score with evidence, this score
-    is also returned to callers that need no evidence.
-    """
+    """A cached metric that another metric is computed from, such as SCALE within groundedness. If
+    the cache has a score with evidence, callers that need no evidence get it too."""
 
     def score(
         self, examples: Sequence[Example], *, evidence: bool = False,

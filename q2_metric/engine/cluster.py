@@ -1,9 +1,9 @@
-"""Scores the blocks of rows that are not scored yet with actors of a Ray cluster (Ray Data).
+"""Scores blocks of rows with actors of a Ray cluster (Ray Data).
 
 One Ray task reads the files on the machine where the command runs, and sends their blocks. A pool
-of actors, each with its own models, scores the blocks as they arrive. The command writes each
-scored block to a file as soon as the block comes back. At most a few blocks per actor are in memory
-at the same time. If an actor dies, another actor scores its block.
+of actors, each with its own models, scores the blocks as they arrive. The command gets the scored
+blocks in order. At most a few blocks per actor are in memory at the same time. If an actor dies,
+another actor scores its block.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import os
 import pickle
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 from q2_metric.engine.connection import Cluster, cause, connect, watched
 from q2_metric.engine.identity import Identity
 from q2_metric.engine.job import Job, LoadedJob
-from q2_metric.engine.parts import PartFiles, encoded
 from q2_metric.errors import ModelError, Q2Error
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.read import Row
@@ -35,14 +35,12 @@ def prepared(
     """Loads the job's metrics once on the cluster, because the models are there.
 
     Returns:
-        The signatures (lines that record models and settings) by metric, and by metric everything
-        that determines its scores (``engine/identity.py``).
+        By metric, the signature and the identity (``engine/identity.py``).
 
     Args:
         job: files, metrics and settings.
         cluster: the cluster that will score the job.
-        warn: is called with one line if the cluster cannot use the cache, and with one line if no
-            machine of the cluster has enough GPUs.
+        warn: is called with one line if the cluster cannot use the cache or has too few GPUs.
 
     Raises:
         Q2Error: loading the metrics failed.
@@ -80,18 +78,16 @@ def prepared(
 def check_gpus(
     nodes: Sequence[Mapping[str, Any]], cluster: Cluster, warn: Callable[[str], None]
 ) -> None:
-    """Checks that at least one node has as many GPUs as an actor needs. Otherwise Ray would wait
-    for ever without a message.
+    """Checks that a node has as many GPUs as an actor needs. Otherwise Ray would wait for ever
+    without a message.
 
     Args:
         nodes: nodes of the cluster, as ``ray.nodes()`` returns them.
-        cluster: the requested cluster, with the number of GPUs per actor.
-        warn: is called with the problem if the cluster was already running. A larger node may still
-            join such a cluster, so no error is raised.
+        cluster: the requested cluster.
+        warn: is called if no node of a running cluster has enough; a larger one may still join.
 
     Raises:
-        ModelError: no node has enough GPUs, and the cluster was started by this process, so no node
-            will join.
+        ModelError: no node has enough GPUs, and this process started the cluster.
     """
     most = max((node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]), default=0)
     if most >= cluster.gpus:
@@ -102,20 +98,14 @@ def check_gpus(
     warn(f"{words} on the largest machine of the cluster; waiting for a larger one to join")
 
 
-def fill(
-    job: Job, parts: PartFiles, cluster: Cluster, progress: Callable[[int], None]
-) -> Counter[int]:
-    """Scores on the cluster the blocks that ``parts`` lacks, and writes each block to ``parts``
-    when the block comes back.
+def scored(
+    job: Job, cluster: Cluster, done: int
+) -> Generator[tuple[list[OutputRow], int], None, None]:
+    """Scores the job's blocks on the cluster, except for the first ``done`` blocks.
 
-    Returns:
-        By the index of the file in ``job.files``: the number of scores that came from the cache.
-
-    Args:
-        job: files, metrics and settings.
-        parts: the finished blocks of the run, in a folder.
-        cluster: the cluster that scores.
-        progress: is called with the number of rows that were just finished.
+    Yields:
+        For each block, in order: its output rows, and the number of scores that came from the
+        cache.
 
     Raises:
         ModelError: an actor cannot load its models, a model is broken, a block kills every
@@ -126,8 +116,7 @@ def fill(
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.target_max_block_size = 1  # Ray then sends each of our blocks separately
-    done = parts.done()
-    looked_up = Counter[int]()
+    context.execution_options.preserve_order = True
     here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
     # All actors together use each processor once.
     threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
@@ -152,39 +141,28 @@ def fill(
             # Ray warns if there are fewer blocks than actors.
             warnings.filterwarnings("ignore", module="ray")
             for batch in watched(ray, batches):
-                columns = (batch[name] for name in _COLUMNS)
-                for number, n, size, kept, lines, problem in zip(*columns, strict=True):
+                for found in batch["scored"]:
+                    rows, looked_up, problem = pickle.loads(found)
                     if problem:
                         raise ModelError(problem)
-                    looked_up[int(number)] += int(kept)
-                    parts.write(int(number), int(n), bytes(lines))
-                    progress(int(size))
+                    yield rows, looked_up
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray could not score on: {cause(error)}") from error
-    return looked_up
-
-
-_COLUMNS = ("file", "block", "rows", "looked_up", "lines", "problem")
-"""The columns of the one-row table that an actor returns for each block."""
 
 
 # --- in the cluster ---------------------------------------------------------------------
 
 
-def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
-    """A Ray data source that reads the job's files and yields each block that is not done.
-
-    ``done`` contains (file index, block index) of each finished block.
-    """
+def _source(ray: Any, job: Job, done: int) -> Any:
     import pyarrow as pa
 
     folder = os.getcwd()
 
     def read() -> Iterator[Any]:
         os.chdir(folder)  # file names may be relative to this folder
-        for number, n, first, block in missing(job, done):
-            columns = {"file": [number], "block": [n], "first": [first]}
-            yield pa.table({**columns, "rows": pa.array([pickle.dumps(block)], pa.large_binary())})
+        for file, first, block in islice(all_blocks(job), done, None):
+            block_of = pickle.dumps((file, first, block))
+            yield pa.table({"block": pa.array([block_of], pa.large_binary())})
 
     class Blocks(ray.data.Datasource):  # type: ignore[misc]
         def estimate_inmemory_data_size(self) -> int | None:
@@ -199,39 +177,25 @@ def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
     return Blocks()
 
 
-def missing(job: Job, done: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, list[Row]]]:
-    """Yields (file index, block index, index of the block's first row, rows) of each block that is
-    not done.
-
-    ``done`` contains (file index, block index) of each finished block.
-    """
-    for number, file in enumerate(job.files):
+def all_blocks(job: Job) -> Iterator[tuple[str, int, list[Row]]]:
+    """Yields (path of the file, index of the block's first row, rows) of each block of a job."""
+    for file in job.files:
         first = 0
-        for n, block in enumerate(job.blocks(file)):
-            if (number, n) not in done:
-                yield number, n, first, block
+        for block in job.blocks(file):
+            yield file, first, block
             first += len(block)
 
 
 class _Attempts:
-    """Counts how often the scoring of each block was started. Without this count, a block that
-    kills its actor would be retried for ever."""
+    """Counts how often each block was started, as one that kills its actor must not be retried for
+    ever."""
 
     def __init__(self) -> None:
-        self._begun: Counter[tuple[int, int]] = Counter()
+        self._begun: Counter[tuple[str, int]] = Counter()
 
-    def begin(self, number: int, n: int) -> int:
-        """Records that the scoring of a block starts.
-
-        Args:
-            number: index of the file.
-            n: index of the block in the file.
-
-        Returns:
-            How often the block was started, including this time.
-        """
-        self._begun[number, n] += 1
-        return self._begun[number, n]
+    def begin(self, file: str, first: int) -> int:
+        self._begun[file, first] += 1
+        return self._begun[file, first]
 
 
 class _Actor:
@@ -247,33 +211,25 @@ class _Actor:
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         import numpy as np
 
-        columns = (batch[name] for name in ("file", "block", "first", "rows"))
-        ((number, n, first, rows),) = zip(*columns, strict=True)
-        number, n, first = int(number), int(n), int(first)
-        block: list[Row] = pickle.loads(rows)
-        lines, problem, before = b"", "", self._looked_up()
+        file, first, block = pickle.loads(batch["block"][0])
+        before = self._looked_up()
+        rows: list[OutputRow] = []
+        problem = ""
         try:
-            lines = encoded(self._score(number, n, first, block))
+            rows = self._score(file, first, block)
         except Q2Error as error:
             # The error is returned as a value, because Ray would retry a block that raises an
             # error, and the block would fail again.
             problem = str(error)
-        return {
-            "file": np.array([number]),
-            "block": np.array([n]),
-            "rows": np.array([len(block)]),
-            "looked_up": np.array([self._looked_up() - before]),
-            "lines": np.array([lines], dtype=object),
-            "problem": np.array([problem], dtype=object),
-        }
+        found = pickle.dumps((rows, self._looked_up() - before, problem))
+        return {"scored": np.array([found], dtype=object)}
 
     def _looked_up(self) -> int:
         return 0 if self._loaded is None else self._loaded.looked_up
 
-    def _score(self, number: int, n: int, first: int, block: list[Row]) -> list[OutputRow]:
+    def _score(self, file: str, first: int, block: Sequence[Row]) -> list[OutputRow]:
         ray: Any = import_module("ray")
-        file = self.job.files[number]
-        if ray.get(self._attempts.begin.remote(number, n)) > 1 + RETRIES:
+        if ray.get(self._attempts.begin.remote(file, first)) > 1 + RETRIES:
             raise ModelError(
                 f"{file}, rows {first + 1} to {first + len(block)}: "
                 f"{1 + RETRIES} processes died while scoring them (out of memory?)"

@@ -68,10 +68,7 @@ class Cluster:
 
 
 def connect(cluster: Cluster) -> Any:
-    """Connects this process to the cluster. Ray's log and usage reports are switched off.
-
-    Returns:
-        The module ``ray``, which is now connected.
+    """Connects this process to the cluster, and returns the module ``ray``.
 
     Raises:
         MissingExtra: Ray is not installed.
@@ -100,10 +97,7 @@ def connect(cluster: Cluster) -> Any:
 
 
 def _folder(ray: Any) -> str:
-    """Creates a folder for the files of a cluster on this machine, and returns its path.
-
-    At exit, the cluster is stopped and the folder is removed.
-    """
+    """Creates the folder of a cluster on this machine. At exit, both are removed."""
     # The folder holds sockets, whose paths must be short. TMPDIR may be too long.
     place = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.path.isdir("/tmp") else None)
     folder, process = tempfile.mkdtemp(prefix="q2-ray-", dir=place), os.getpid()
@@ -120,11 +114,8 @@ def _folder(ray: Any) -> str:
 
 @contextmanager
 def _loopback() -> Iterator[None]:
-    """While the context is open, the servers that Ray starts listen only on the loopback interface.
-
-    On macOS and Windows, this is Ray's default, because Ray does not start clusters of several
-    machines there.
-    """
+    """While the context is open, the servers that Ray starts listen only on the loopback interface,
+    as they always do on macOS and Windows."""
     constants = import_module("ray._private.ray_constants")
     given, several = os.environ.get(_SEVERAL), getattr(constants, "ENABLE_RAY_CLUSTER", None)
     os.environ[_SEVERAL] = "0"
@@ -147,10 +138,7 @@ variable on every operating system, despite its name."""
 
 @contextmanager
 def _no_chatter() -> Iterator[None]:
-    """Discards what is written to standard error while the context is open.
-
-    Ray's native code would print there that its log is switched off.
-    """
+    """Discards standard error, where Ray's native code would print that its log is off."""
     try:
         kept = os.dup(2)
     except OSError:  # standard error is closed
@@ -168,16 +156,7 @@ def _no_chatter() -> Iterator[None]:
 
 def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
     """Runs ``ray.init`` with a time limit. Without the limit, ``ray.init`` would retry for ever if
-    no cluster answers.
-
-    Args:
-        ray: the module ``ray``.
-        address: address of a running cluster; ``None`` starts a cluster on this machine.
-        settings: arguments of ``ray.init``.
-
-    Raises:
-        ModelError: no cluster could be started, or no cluster answers at the address.
-    """
+    no cluster answers."""
     where = "could not be started here" if address is None else f"cannot be reached at {address}"
 
     def init() -> None:
@@ -211,13 +190,7 @@ _ASKED = "is a cluster running there (ray start --head)?"
 
 
 def _check_open(address: str) -> None:
-    """Checks that a server listens at ``address``, so that a wrong address is reported at once.
-
-    An address without a port, such as "auto", is not checked: Ray itself finds the cluster.
-
-    Raises:
-        ModelError: the address does not respond.
-    """
+    """Reports a wrong address at once. Without a port ("auto"), Ray itself finds the cluster."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon:
         return
@@ -294,10 +267,7 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
 
 
 def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
-    """Asks the cluster's head node every few seconds whether it answers, until ``over`` is set.
-
-    ``heard[-1]`` is set to the time of the last answer.
-    """
+    """Sets ``heard[-1]`` to the time at which the cluster's head node last answered."""
     while not over.wait(LOOKS):
         with suppress(Exception):
             ray.nodes()
@@ -305,16 +275,6 @@ def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
 
 
 def _next(results: queue.Queue[T], heard: Sequence[float], address: str) -> T:
-    """Waits for the next item of a queue that a cluster fills.
-
-    Args:
-        results: the queue.
-        heard: the last item is the time at which the cluster last answered.
-        address: the cluster's address, for the error.
-
-    Raises:
-        ModelError: the cluster has not answered for :data:`GONE` seconds.
-    """
     while True:
         try:
             return results.get(timeout=LOOKS)

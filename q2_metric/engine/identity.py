@@ -64,14 +64,6 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
     """The commits of a metric's Hub models, each under a key such as "commit of NAME".
 
     A model that cannot be found is left out, because loading it will raise an error anyway.
-
-    Args:
-        names: the metric's arguments that name models, such as "reader_model".
-        request: the metric's preset, models and settings. A model that is not given here is the
-            preset's model.
-
-    Raises:
-        MissingExtra: the library that loads the models is not installed.
     """
     commits: Identity = {}
     chosen = preset(request["preset"]) if "preset" in request else None
@@ -122,11 +114,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _hashed(path: Path, known: Cache | None) -> str:
-    """The SHA-256 of a file.
-
-    ``known`` and this process remember the digest. The file is read again only if its size, its
-    time stamps or its inode have changed.
-    """
+    """The SHA-256 of a file, which is read again only if its size, time stamps or inode change."""
     stat = path.stat()
     key = digest("file", os.path.realpath(path), stat.st_dev, stat.st_ino, stat.st_size,
                  stat.st_mtime_ns, stat.st_ctime_ns)
@@ -152,10 +140,9 @@ them, on every file system."""
 def code() -> str:
     """A digest of all files of this package and of the versions of the libraries that it uses.
 
-    The files include tables and weights, but not compiled files (``.pyc``). The version of this
-    package would not be enough, because it stays the same when a checkout changes. Files that do
-    not affect scores are included too. If a file that affects scores were left out by mistake, the
-    cache would return outdated scores.
+    The version of this package would not be enough, because it stays the same when a checkout
+    changes. All files are included, because without one that matters, the cache would return
+    outdated scores.
     """
     root = Path(q2_metric.__file__).parent
     parts = [f"{path.relative_to(root)} {fingerprint(path)}" for path in sorted(root.rglob("*"))

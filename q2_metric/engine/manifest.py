@@ -12,8 +12,8 @@ If the output is ``scores.jsonl``, its manifest is ``scores.jsonl.manifest.json`
     systems      for each input file, the values that "q2 score --json" shows
     output       SHA-256 of the output
 
-The manifest of a run that has not finished is in the folder ``scores.jsonl.parts``
-(``engine/parts.py``).
+The manifest of a run that has not finished is the first line of ``scores.jsonl.unfinished``
+(``engine/unfinished.py``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -84,85 +83,68 @@ def difference(begun: Manifest, now: Manifest) -> str | None:
 
     The request, the files, the models and the code are compared. ``None`` if nothing differs.
     """
-    return _first(chain(_asked(begun, now), _since(begun, now)))
+    return _first(begun, now)
 
 
-def _first(words: Iterator[str]) -> str | None:
+def _first(begun: Manifest, now: Manifest, *, of_request: bool = False) -> str | None:
+    """The first difference in what the two commands request or, unless ``of_request`` is true, in
+    what has changed since."""
+    found: list[tuple[bool, str]] = []
     try:
-        return next(words, None)
+        found.extend(_differences(begun, now))
     except (KeyError, TypeError, AttributeError, InputError):
-        return "its manifest cannot be understood"
+        found.append((True, "its manifest cannot be understood"))
+    requested = [words for request, words in found if request]
+    since = [words for request, words in found if not request and not of_request]
+    return next(iter(requested + since), None)
 
 
-def _asked(begun: Manifest, now: Manifest) -> Iterator[str]:
-    """Yields, in words, each difference between the file names, settings and models that two
-    commands request."""
+def _differences(begun: Manifest, now: Manifest) -> Iterator[tuple[bool, str]]:
+    """Yields each difference: whether the commands request it, and words for it."""
     for was, given in zip(begun["files"], now["files"], strict=False):
         if was["file"] != given["file"]:
-            yield f"it read {was['file']}, now {given['file']}"
+            yield True, f"it read {was['file']}, now {given['file']}"
+        elif was["sha256"] != given["sha256"]:
+            yield False, f"{given['file']} has changed since"
     if len(begun["files"]) != len(now["files"]):
-        yield f"it read {len(begun['files'])} files, now {len(now['files'])}"
-    for name, old, new in _changed(begun["settings"], now["settings"]):
-        if name not in BLOCKS:
-            yield f"{name} was {old}, now {new}"
-    for metric, identity in now["identities"].items():
-        for name, old, new in _changed(begun["identities"][metric], identity):
-            if name != CODE and not name.startswith((CONTENTS, COMMIT)):
-                yield f"{metric}'s {name} was {old}, now {new}"
-
-
-def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
-    """Yields, in words, each change since the earlier run began: in the contents of files and
-    models, in signatures, in block sizes, and in the code."""
-    for was, given in zip(begun["files"], now["files"], strict=False):
-        if was["sha256"] != given["sha256"]:
-            yield f"{given['file']} has changed since"
+        yield True, f"it read {len(begun['files'])} files, now {len(now['files'])}"
+    for name, change in _changed(begun["settings"], now["settings"]):
+        yield name not in _BLOCKS, f"{name} was {change}"
     yield from _other_models(begun["identities"], now["identities"])
     for column, signed in now["signatures"].items():
-        before, after = parse(begun["signatures"][column])[1], parse(signed)[1]
-        for name, old, new in _changed(before, after):
-            yield f"{column}'s {name} was {old}, now {new}"
-    for name, old, new in _changed(begun["settings"], now["settings"]):
-        if name in BLOCKS:
-            yield f"{name} was {old}, now {new}"
+        for name, change in _changed(parse(begun["signatures"][column])[1], parse(signed)[1]):
+            yield False, f"{column}'s {name} was {change}"
     if begun["version"] != now["version"]:
-        yield f"q2-metric was {begun['version']}, now {now['version']}"
-    for metric, identity in now["identities"].items():
-        if begun["identities"][metric][CODE] != identity[CODE]:
-            yield "the code of q2-metric or a library that it uses has changed"
+        yield False, f"q2-metric was {begun['version']}, now {now['version']}"
+    if any(begun["identities"][metric][CODE] != identity[CODE]
+           for metric, identity in now["identities"].items()):
+        yield False, "the code of q2-metric or a library that it uses has changed"
 
 
 def _other_models(
-    begun: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
-) -> Iterator[str]:
-    """Yields, in words, each model whose files or commit have changed.
-
-    ``begun`` and ``now`` hold, by metric, everything that determines its scores.
-    """
+    begun: Mapping[str, Identity], now: Mapping[str, Identity]
+) -> Iterator[tuple[bool, str]]:
     for metric, identity in now.items():
-        for name, old, new in _changed(begun[metric], identity):
+        for name, change in _changed(begun[metric], identity):
             if name.startswith(CONTENTS):
-                yield f"the {name} have changed"
-            elif name.startswith(COMMIT):
-                yield f"{metric}'s {name} was {old}, now {new}"
+                yield False, f"the {name} have changed"
+            elif name != CODE:
+                yield not name.startswith(COMMIT), f"{metric}'s {name} was {change}"
 
 
-BLOCKS = ("block", "block_characters")
+_BLOCKS = ("block", "block_characters")
 """Settings that say how rows are cut into blocks. They matter only to an interrupted run: a
 complete output does not depend on them."""
 
 
-def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """For each key whose value differs between ``old`` and ``new``, yields three texts: the key,
-    the old value and the new value. A missing value is given as "not given"."""
+def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """For each key whose value differs, yields the key and "OLD, now NEW"."""
+    def shown(value: object) -> str:
+        return "not given" if value is None else str(value)
+
     for name in dict.fromkeys([*old, *new]):
-        was, given = old.get(name), new.get(name)
-        if was != given:
-            yield name, _shown(was), _shown(given)
-
-
-def _shown(value: object) -> str:
-    return "not given" if value is None else str(value)
+        if old.get(name) != new.get(name):
+            yield name, f"{shown(old.get(name))}, now {shown(new.get(name))}"
 
 
 def read_manifest(path: Path) -> Manifest | None:
@@ -174,19 +156,13 @@ def read_manifest(path: Path) -> Manifest | None:
     return manifest if isinstance(manifest, dict) else None
 
 
-def write_manifest(path: Path, fields: Manifest, folder: Path | None = None) -> None:
-    """Writes a manifest. An existing manifest is replaced.
-
-    Args:
-        path: path of the manifest.
-        fields: contents of the manifest.
-        folder: folder in which the file is written before it is moved to ``path``; ``None`` writes
-            it beside ``path``.
+def write_manifest(path: Path, fields: Manifest) -> None:
+    """Writes a manifest, or replaces it. No other process may write it at the same time.
 
     Raises:
         InputError: the manifest cannot be written.
     """
-    with replacing(path, folder) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
+    with replacing(path, alone=True) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
         json.dump(fields, file, indent=1, allow_nan=False)
 
 
@@ -223,29 +199,23 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
             it was written, or it was written with other files or settings.
     """
     record = beside(out)
-    manifest = _of_output(record)
-    if manifest is None:
+    fields = {*manifest([], {}, {}, {}), "systems", "output"}
+    written = read_manifest(record)
+    if written is None or not fields <= written.keys():
+        written = None
         check_free(record, "a manifest of q2 score")
     held = contents(out)
     if held is None:
         return
-    if manifest is None:
+    if written is None:
         problem = f"is not an output of q2 score ({record.name} is not beside it)"
-    elif manifest["output"] != held:
+    elif written["output"] != held:
         problem = "has changed since q2 score wrote it"
-    elif other := now and _first(_asked(manifest, now)):
+    elif other := now and _first(written, now, of_request=True):
         problem = f"was written by another command: {other}"
     else:
         return
     raise InputError(f"{out}: already exists and {problem}; {CHOOSE}")
-
-
-def _of_output(path: Path) -> Manifest | None:
-    """Reads the manifest of a complete output of ``q2 score``. ``None`` if the file is missing or
-    is not such a manifest."""
-    record = read_manifest(path)
-    fields = {*manifest([], {}, {}, {}), "systems", "output"}
-    return record if record is not None and fields <= record.keys() else None
 
 
 def check_evidence(out: str | Path, metric: str) -> None:

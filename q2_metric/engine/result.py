@@ -23,7 +23,6 @@ class FileResult:
       file without rows.
     - ``resumed``: number of rows that an earlier, interrupted run had finished.
     - ``resumed_failed``: number of those rows that could not be scored.
-    - ``blocks``: number of rows in each block. The rows of a block are scored together.
     - ``looked_up``: number of scores (one for each row and metric) that an earlier run had put into
       the cache. A score that this run computed and used again does not count.
     - ``no_knowledge``: number of rows with blank knowledge. They have no score, but do not count as
@@ -40,7 +39,6 @@ class FileResult:
     columns: Mapping[str, str | None] = field(default_factory=dict)
     resumed: int = 0
     resumed_failed: int = 0
-    blocks: list[int] = field(default_factory=list)
     looked_up: int = 0
     no_knowledge: int = 0
     verdict: VerdictCounts = field(default_factory=VerdictCounts)

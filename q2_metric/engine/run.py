@@ -1,20 +1,21 @@
 """Runs a job: scores its files and writes the output, as ``q2 score`` does.
 
     run         returns the earlier result if the output is already complete; otherwise:
-    _score        scores each file block by block, and reuses blocks of an interrupted run
-    _finish       writes the output, in the order of the rows, and its manifest
+    _score        scores each file block by block, and reads the blocks of an interrupted run
+    _finish       writes the output and its manifest
 
 The memory that a run needs does not grow with the number of rows.
 """
 
 from __future__ import annotations
 
-import tempfile
+import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,13 +32,14 @@ from q2_metric.engine.manifest import (
     read_manifest,
     write_manifest,
 )
-from q2_metric.engine.parts import PartFiles, begin, encoded, left_over, open_parts, parts_folder
 from q2_metric.engine.result import FileResult, total
+from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.registry import signatures
 from q2_metric.rows.fields import REASON, OutputRow, with_texts
-from q2_metric.rows.writers import check_output, write_rows
+from q2_metric.rows.read import Row
+from q2_metric.rows.writers import check_output, json_line, write_rows
 from q2_metric.scoring import Aggregate
 from q2_metric.scoring.outcome import of_row
 
@@ -47,9 +49,6 @@ if TYPE_CHECKING:
 
 ERRORS_SHOWN = 5
 """Number of bad rows whose error is printed. Further bad rows are only counted."""
-
-# --- who is told -------------------------------------------------------------------------
-
 
 OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager["Spool"]]
 """Opens a report page. The page reads the given list of results only when it is closed, so results
@@ -75,6 +74,10 @@ class Listener:
     note: Callable[[str], None] = lambda _line: None
     progress: Callable[[Sequence[str]], AbstractContextManager[Progress]] = _no_bar
 
+
+ScoreBlock = Callable[[str, int, Sequence[Row], Progress], tuple[list[OutputRow], int]]
+"""Scores the next block. Takes the file's path, the index of the block's first row, its rows and
+the progress bar. Returns the output rows and the number of scores that came from the cache."""
 
 # --- the run -----------------------------------------------------------------------------
 
@@ -143,22 +146,22 @@ class JobRun:
         now = manifest(self.job.files, self.signatures, self._identities, self.job.settings)
         # A page needs the rows, so they are scored again (from the cache) if a page is requested.
         may_be_complete = not overwrite and page is None
-        if may_be_complete and (done := _finished(out, now)) and not left_over(out):
+        if may_be_complete and not unfinished_path(out).exists() and (done := _finished(out, now)):
             return self._complete(out, done)
         if once(now):
             self.listener.note(
                 "standard input cannot be read again: if this run is interrupted, it cannot resume"
             )
-        with open_parts(out) as parts:
-            # Another process may have finished by now, or a killed process may have left files.
-            if may_be_complete and (done := _finished(out, now)):
-                parts.remove()
+        with open_unfinished(out) as unfinished:
+            # Another process may have finished by now.
+            if may_be_complete and not unfinished.holds_blocks and (done := _finished(out, now)):
                 return self._complete(out, done)
-            held = begin(parts, out, now, overwrite=overwrite)
-            if done_before := len(parts.done()):
-                self.listener.note(f"resuming: {parts.folder} has {done_before} finished blocks")
-            results = self._score(page, parts)
-            _finish(self.job, out, parts, results, now, held)
+            held = unfinished.begin(out, now, overwrite=overwrite)
+            if unfinished.done:
+                self.listener.note(
+                    f"resuming: {unfinished.path} has {unfinished.done} finished blocks")
+            results = self._score(page, unfinished)
+            _finish(self.job, out, unfinished, results, now, held)
         return results
 
     def _complete(self, out: str, manifest: Manifest) -> list[FileResult]:
@@ -169,78 +172,77 @@ class JobRun:
         )
         return results
 
-    def _score(self, page: OpenPage | None, parts: PartFiles | None) -> list[FileResult]:
+    def _score(self, page: OpenPage | None, unfinished: Unfinished | None) -> list[FileResult]:
         results: list[FileResult] = []
         with ExitStack() as stack:
             rows_of_page = stack.enter_context(nullcontext() if page is None else page(results))
-            if self.cluster is not None and parts is None:
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="q2-"))
-                parts = PartFiles(Path(folder))
-            resumed = frozenset(parts.done()) if parts is not None else frozenset()
-            filled = self._fill(self.cluster, parts) if self.cluster and parts else None
-            for number in range(len(self.job.files)):
-                results.append(self._score_file(number, parts, resumed, rows_of_page))
-            if filled is not None:
-                seconds, looked_up = filled
-                new = sum(result.rows - result.resumed for result in results)
-                for number, result in enumerate(results):
-                    result.seconds = seconds * (result.rows - result.resumed) / max(new, 1)
-                    result.looked_up = looked_up[number]
+            done = 0 if unfinished is None else unfinished.done
+            earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
+            score = self._here if self.cluster is None else self._there(self.cluster, done, stack)
+            for file in self.job.files:
+                results.append(self._score_file(file, earlier, score, unfinished, rows_of_page))
         return results
 
-    def _fill(self, cluster: Cluster, parts: PartFiles) -> tuple[float, Mapping[int, int]]:
-        """Scores on the cluster the blocks that ``parts`` lacks.
+    def _here(
+        self, file: str, first: int, block: Sequence[Row], progress: Progress
+    ) -> tuple[list[OutputRow], int]:
+        assert self._loaded is not None
+        before = self._loaded.looked_up
+        rows = self.job.score(self._loaded, file, first, block, progress)
+        return rows, self._loaded.looked_up - before
 
-        Returns:
-            (seconds that this took, number of scores from the cache by index of the file).
-        """
-        from q2_metric.engine.cluster import fill
+    def _there(self, cluster: Cluster, done: int, stack: ExitStack) -> ScoreBlock:
+        from q2_metric.engine.cluster import scored
 
-        started = time.perf_counter()
-        with self.listener.progress(self.job.files) as progress:
-            looked_up = fill(self.job, parts, cluster, progress)
-        return time.perf_counter() - started, looked_up
+        blocks = stack.enter_context(closing(scored(self.job, cluster, done)))
+
+        def score(
+            file: str, _first: int, block: Sequence[Row], progress: Progress
+        ) -> tuple[list[OutputRow], int]:
+            if (found := next(blocks, None)) is None:
+                raise _changed(file)
+            progress(len(block))
+            return found
+
+        return score
 
     def _score_file(
         self,
-        number: int,
-        parts: PartFiles | None,
-        resumed: frozenset[tuple[int, int]],
+        file: str,
+        earlier: Iterator[bytes],
+        score: ScoreBlock,
+        unfinished: Unfinished | None,
         page: Spool | None,
     ) -> FileResult:
-        """Scores the file with index ``number``, block by block. Blocks in ``parts`` are only read.
-        ``resumed`` holds the (file index, block index) of those that an earlier run wrote."""
-        file, used = self.job.files[number], dict[str, str | None]()
+        """Scores a file block by block, but takes blocks from ``earlier`` while it has any."""
+        used = dict[str, str | None]()
         aggregate = Aggregate(self.job.metrics, self.job.no_claim)
         groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
         result = FileResult(file, columns=used)
-        with self.listener.progress([] if self._loaded is None else [file]) as progress:
-            for n, block in enumerate(self.job.blocks(
-                    file, lambda columns: used.update(asdict(columns)), self.listener.warn,
-                    self._say_once)):
+        with self.listener.progress([file]) as progress:
+            for block in self.job.blocks(
+                file, lambda columns: used.update(asdict(columns)), self.listener.warn,
+                self._say_once,
+            ):
                 self._check_unchanged(file)
-                rows = parts.read(number, n, len(block)) if parts is not None else None
-                before = rows is not None and (number, n) in resumed
-                if rows is None:
-                    if self._loaded is None:
-                        assert parts is not None
-                        raise parts.damaged(number, n)
-                    started = time.perf_counter()
-                    before_block = self._loaded.looked_up
-                    rows = self.job.score(self._loaded, file, result.rows, block, progress)
-                    result.seconds += time.perf_counter() - started
-                    result.looked_up += self._loaded.looked_up - before_block
-                    if parts is not None:
-                        parts.write(number, n, encoded(rows))
-                else:
+                lines = next(earlier, None)
+                if lines is not None:
+                    rows = [json.loads(line) for line in lines.splitlines()]
                     progress(len(block))
+                else:
+                    started = time.perf_counter()
+                    rows, looked_up = score(file, result.rows, block, progress)
+                    result.seconds += time.perf_counter() - started
+                    result.looked_up += looked_up
+                    if unfinished is not None:
+                        unfinished.append(_encoded(rows))
                 bad = self._count(aggregate, rows)
                 groups.update(rows)
-                result.blocks.append(len(block))
                 result.rows += len(block)
                 result.failed += bad
-                result.resumed += len(block) * before
-                result.resumed_failed += bad * before
+                if lines is not None:
+                    result.resumed += len(block)
+                    result.resumed_failed += bad
                 result.no_knowledge += sum(row.get(REASON.name) == "no_knowledge" for row in rows)
                 whole = list(map(with_texts, rows, block))
                 for row in whole:
@@ -263,7 +265,7 @@ class JobRun:
 
     def _check_unchanged(self, file: str) -> None:
         if file in self._states and state(file) != self._states[file]:
-            raise InputError(f"{file}: changed while it was read; run the command again")
+            raise _changed(file)
 
     def _count(self, aggregate: Aggregate, rows: Sequence[OutputRow]) -> int:
         """Adds the rows' scores to ``aggregate``, and warns of the first rows that could not be
@@ -284,6 +286,10 @@ class JobRun:
         return bad
 
 
+def _changed(file: str) -> InputError:
+    return InputError(f"{file}: changed while it was read; run the command again")
+
+
 # --- the end of a run --------------------------------------------------------------------
 
 
@@ -296,7 +302,6 @@ def _finished(out: str, now: Manifest) -> Manifest | None:
     if (
         manifest is None
         or not manifest.get("complete")
-        or PartFiles(parts_folder(out)).manifest.exists()
         or once(now)
         or difference(manifest, now) is not None
         or not rereadable(out)
@@ -307,10 +312,10 @@ def _finished(out: str, now: Manifest) -> Manifest | None:
 
 
 def _finish(
-    job: Job, out: str, parts: PartFiles, results: Sequence[FileResult], begun: Manifest,
+    job: Job, out: str, kept: Unfinished, results: Sequence[FileResult], begun: Manifest,
     held: str | None,
 ) -> None:
-    """Writes the output and its manifest, and removes the folder of finished blocks.
+    """Writes the output and its manifest, and removes the unfinished output.
 
     The manifest is moved to its path before the output. Even if the process is killed in between,
     the next run can tell that it may replace the output.
@@ -319,7 +324,8 @@ def _finish(
         held: SHA-256 of the output's contents when the run began.
 
     Raises:
-        InputError: a file cannot be written, or the output changed meanwhile. The blocks are kept.
+        InputError: a file cannot be written, or the output changed meanwhile. The unfinished output
+            is kept.
     """
     files = [
         {**file, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
@@ -328,42 +334,25 @@ def _finish(
     whole = {**begun, "complete": True, "files": files,
              "date": datetime.now(UTC).isoformat(timespec="seconds"),
              "systems": [result.as_json() for result in results]}
-    with replacing(Path(out), parts.folder) as unfinished:
-        _assemble(job, parts, results, out, unfinished)
+    check_output(out, job.files)
+    suffix = Path(out).suffix.lower()
+    with replacing(Path(out), alone=True) as unfinished:
+        if suffix == ".jsonl":
+            with open(unfinished, "wb") as file:
+                file.writelines(kept.blocks())
+        else:
+            rows = (json.loads(line) for lines in kept.blocks() for line in lines.splitlines())
+            write_rows(suffix, unfinished, job.layout, rows, job.raw_csv)
         if contents(out) not in (None, held):
             raise InputError(
                 f"{out}: changed during the run, so it is not replaced; move it away and run the "
-                f"same command again ({parts.folder} keeps the scores)"
+                f"same command again ({kept.path} keeps the scores)"
             )
         whole["output"] = fingerprint(unfinished)
-        write_manifest(beside(out), whole, parts.folder)
-    parts.remove()
+        write_manifest(beside(out), whole)
+    kept.remove()
 
 
-def _assemble(
-    job: Job, parts: PartFiles, results: Sequence[FileResult], out: str, unfinished: Path
-) -> None:
-    """Writes the rows of all finished blocks to the file ``unfinished``, in the format of ``out``.
-
-    Raises:
-        InputError: the file cannot be written, or a finished block is damaged.
-    """
-    blocks = [
-        (number, n, size)
-        for number, result in enumerate(results)
-        for n, size in enumerate(result.blocks)
-    ]
-    if Path(out).suffix.lower() == ".jsonl":
-        with open(unfinished, "wb") as file:
-            parts.copy(((number, n) for number, n, _ in blocks), file)
-        return
-    check_output(out, job.files)
-
-    def rows() -> Iterator[OutputRow]:
-        for number, n, size in blocks:
-            part = parts.read(number, n, size)
-            if part is None:
-                raise parts.damaged(number, n)
-            yield from part
-
-    write_rows(Path(out).suffix.lower(), unfinished, job.layout, rows(), job.raw_csv)
+def _encoded(rows: Sequence[OutputRow]) -> bytes:
+    # Lone surrogates in a file name become JSON escapes.
+    return "".join(map(json_line, rows)).encode("utf-8", errors="backslashreplace")

@@ -1,7 +1,4 @@
-"""Fits calibrations and their thresholds to responses with human labels.
-
-:mod:`q2_metric.metrics.calibration` applies a fitted calibration, and does not need scikit-learn.
-"""
+"""Fits calibrations and their thresholds to responses with human labels."""
 
 from __future__ import annotations
 
@@ -23,8 +20,7 @@ from q2_metric.metrics.registry import title
 Kind = Literal["isotonic", "platt"]
 
 FOLDS = 5
-"""Number of parts in the cross-validation. It estimates how a calibration performs on responses on
-which it was not fitted."""
+"""Parts in the cross-validation."""
 
 
 def fit(
@@ -40,13 +36,8 @@ def fit(
     """Fits a calibration and its threshold.
 
     Args:
-        truth: for each response, true if people found it consistent.
-        scores: the metric's score of each response.
-        name: name of the calibration. It is written into the signatures of calibrated scores.
-        metric: the name of the metric that gave the scores.
-        signature: the line of text that records how the scores were computed.
-        kind: "isotonic" fits scikit-learn's isotonic regression. "platt" fits a logistic regression
-            on Platt's smoothed targets, so that it stays finite for perfectly separable classes.
+        kind: "isotonic" (scikit-learn), or "platt": a logistic regression on Platt's smoothed
+            targets, which stays finite for perfectly separable classes.
         precision: minimum precision of the threshold (see :func:`best_threshold`). With ``None``,
             the threshold maximises balanced accuracy.
 
@@ -97,24 +88,11 @@ def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
     return {"slope": slope, "intercept": intercept}
 
 
-# --- evaluation of a calibration --------------------------------------------------------
-
-
 def experiment(
     truth: Sequence[bool], scores: Sequence[float], fitted: Calibration, *,
     precision: float | None = None,
 ) -> Report:
-    """Measures a calibration on the responses on which it was fitted, and on held-out responses.
-
-    The held-out figures come from 5-fold cross-validation: each of 5 parts is judged by a
-    calibration that was fitted on the other four.
-
-    Args:
-        truth: for each response, true if people found it consistent.
-        scores: the metric's score of each response.
-        fitted: the calibration.
-        precision: the minimum precision with which the threshold was fitted, or ``None``.
-    """
+    """Measures a calibration on the responses on which it was fitted, and by cross-validation."""
     labels, values = st.checked(truth, scores)
     held_out, decided = _cross_validated(labels, values, fitted, precision)
     applied = np.array([fitted.apply(value) for value in values])
@@ -167,10 +145,7 @@ def _row(labels: st.Bools, values: st.Floats, decided: st.Bools) -> tuple[Cell, 
 def _cross_validated(
     labels: st.Bools, values: st.Floats, fitted: Calibration, precision: float | None
 ) -> tuple[st.Floats, st.Bools]:
-    """The probability of each response and the decision about it, by cross-validation.
-
-    The calibration that judges a response was fitted on other responses.
-    """
+    """The held-out probability of each response and the decision about it."""
     from sklearn.model_selection import StratifiedKFold
 
     least = min(labels.sum(), (~labels).sum())

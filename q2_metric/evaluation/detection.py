@@ -17,7 +17,7 @@ from q2_metric.metrics.registry import title
 HISTOGRAM_BINS = 20
 
 MOST_POINTS = 201
-"""Maximum number of points that are stored of a curve. Its area is computed from all points."""
+"""Points that are stored of a curve. Its area is computed from all points."""
 
 
 def detection_table(
@@ -27,19 +27,11 @@ def detection_table(
     scores: Scores,
     *,
     threshold: float = THRESHOLD,
-    accuracy: Mapping[str, float] | None = None,
-    auc: Mapping[str, float] | None = None,
+    published: Sequence[tuple[str, Sequence[float | None]]] = (),
 ) -> Table:
     """A table of ROC-AUC, decisions at a threshold, and calibration error, with a row per metric.
 
-    Args:
-        name: the table's name for programs.
-        heading: the table's title for readers.
-        truth: for each response, true if people found it consistent.
-        scores: for each metric, by name, the scores of the responses in the same order.
-        threshold: a response with a score above this number counts as consistent.
-        accuracy: published accuracies by metric, which get a column of their own.
-        auc: published ROC-AUCs by metric, which get a column of their own.
+    A published row has a name and a ROC-AUC, or a name, a ROC-AUC and an accuracy.
     """
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
@@ -47,9 +39,7 @@ def detection_table(
         decisions = st.detection(truth, numbers, threshold)
         lines.append((
             title(metric), st.auc_interval(truth, numbers),
-            *([] if auc is None else [auc.get(metric)]),
             decisions.accuracy,
-            *([] if accuracy is None else [accuracy.get(metric)]),
             decisions.consistent_precision,
             decisions.consistent_recall,
             decisions.inconsistent_precision,
@@ -58,13 +48,12 @@ def detection_table(
             st.ece(truth, st.min_max(numbers)),
             sum(item is None or item.value is None for item in column),
         ))
+    lines += [(name, *figures, *[None] * (9 - len(figures))) for name, figures in published]
     return Table(
         name, heading,
         (
             Column("metric", "text"), Column("ROC-AUC", "hundred"),
-            *([] if auc is None else [Column("published AUC", "hundred")]),
             Column("accuracy", "percent"),
-            *([] if accuracy is None else [Column("published accuracy", "percent")]),
             Column("consistent: precision", "percent"),
             Column("consistent: recall", "percent"),
             Column("inconsistent: precision", "percent"),
@@ -83,11 +72,7 @@ def detection_table(
 
 
 def truths_of(sets: Mapping[str, Sequence[Labelled]]) -> dict[str, list[bool]]:
-    """The human labels of each data set, by name of the set. True means consistent.
-
-    Raises:
-        InputError: all labels of a set are equal.
-    """
+    """The human labels of each data set; InputError if all labels of a set are equal."""
     truths = {name: [row.consistent for row in rows] for name, rows in sets.items()}
     for name, truth in truths.items():
         if all(truth) or not any(truth):
@@ -98,13 +83,7 @@ def truths_of(sets: Mapping[str, Sequence[Labelled]]) -> dict[str, list[bool]]:
 def auc_lines(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]
 ) -> list[tuple[Cell, ...]]:
-    """The rows of a table, one for each metric: its title, its ROC-AUC with interval on each data
-    set, and the mean over the sets.
-
-    Args:
-        truths: the human labels of the responses, by name of the data set.
-        scores: each metric's scores, by name of the data set. All sets have the same metrics.
-    """
+    """A row for each metric: title, ROC-AUC with interval on each data set, and their mean."""
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
         intervals = [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
@@ -114,9 +93,7 @@ def auc_lines(
 
 
 def compared_with(names: Sequence[str], asked: str | None = None) -> str:
-    """The name of the metric with which the other metrics are compared.
-
-    It is ``asked`` if given, otherwise token F1, or the first of ``names`` if token F1 is missing.
+    """The metric with which others are compared, by default token F1, otherwise the first.
 
     Raises:
         InputError: ``asked`` is not among ``names``.
@@ -130,14 +107,7 @@ def compared_with(names: Sequence[str], asked: str | None = None) -> str:
 def comparison_table(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores], against: str
 ) -> Table:
-    """A table with the ROC-AUC of each metric minus the ROC-AUC of the metric ``against``, on each
-    data set, with interval and p-value.
-
-    Args:
-        truths: the human labels of the responses, by name of the data set.
-        scores: each metric's scores of the responses, by name of the data set.
-        against: name of the metric with which the others are compared.
-    """
+    """A table of the differences in ROC-AUC from ``against``, with interval and p-value."""
     lines: list[tuple[Cell, ...]] = []
     for key, columns in scores.items():
         for metric, column in columns.items():
@@ -161,20 +131,11 @@ def comparison_table(
 def reliability_table(
     truths: Mapping[str, Sequence[bool]],
     scores: Mapping[str, Scores],
-    published: Mapping[str, float],
+    published: Sequence[tuple[Cell, ...]],
     *,
     bins: int = st.N_BINS,
 ) -> Table:
-    """A table of expected calibration errors, by metric and data set.
-
-    Each metric has two rows: one for its scores, and one for the scores mapped linearly to [0, 1].
-
-    Args:
-        truths: the human labels of the responses, by name of the data set.
-        scores: each metric's scores of the responses, by name of the data set.
-        published: published errors, by metric.
-        bins: number of bins of equal width.
-    """
+    """A table of calibration errors, of the scores as they are and mapped linearly to [0, 1]."""
     metrics = list(dict.fromkeys(metric for columns in scores.values() for metric in columns))
     lines: list[tuple[Cell, ...]] = []
     for metric in metrics:
@@ -186,17 +147,15 @@ def reliability_table(
             raw.append(st.ece(truths[key], numbers, bins=bins) if inside else None)
             whole = st.min_max(numbers)
             stretched.append(st.ece(truths[key], whole, bins=bins) if numbers else None)
-        lines.append((title(metric), "as they are", *raw, average(raw), None))
-        lines.append((
-            title(metric), "stretched to [0, 1]", *stretched, average(stretched),
-            published.get(metric),
-        ))
+        lines.append((title(metric), "as they are", *raw, average(raw)))
+        lines.append((title(metric), "stretched to [0, 1]", *stretched, average(stretched)))
+    lines += published
     return Table(
         "calibration",
         "Calibration",
         (
             Column("metric", "text"), Column("scores", "text"), *(Column(key) for key in scores),
-            Column("average"), Column("published (11 sets)"),
+            Column("average"),
         ),
         tuple(lines),
         f"Expected calibration error with {bins} bins of equal width. \"Stretched\": the scores of "
@@ -205,11 +164,7 @@ def reliability_table(
 
 
 def average(cells: Sequence[float | None]) -> float | None:
-    """The mean of a metric's figures on several data sets; ``None`` if one of the figures is
-    ``None``.
-
-    A mean over fewer sets could not be compared with the means of other metrics.
-    """
+    """The mean, or ``None`` if a cell is ``None``: a mean over fewer sets could not be compared."""
     known = [cell for cell in cells if cell is not None]
     return sum(known) / len(known) if known and len(known) == len(cells) else None
 
@@ -217,13 +172,7 @@ def average(cells: Sequence[float | None]) -> float | None:
 def detection_curves(
     sets: Mapping[str, tuple[Sequence[bool], Scores]], *, bins: int = st.N_BINS
 ) -> dict[str, Any]:
-    """The data of four kinds of figures: precision-recall curves, ROC curves, reliability curves
-    and histograms of scores.
-
-    Args:
-        sets: (labels, scores) of each panel of a figure, by the panel's title.
-        bins: number of bins of the reliability curves.
-    """
+    """The data of the figures; ``sets`` holds (labels, scores) by the title of a panel."""
     curves: dict[str, Any] = {
         kind: {} for kind in ("precision_recall", "roc", "reliability", "histogram")
     }
@@ -251,8 +200,7 @@ def detection_curves(
 
 
 def _points(curve: st.Curve) -> dict[str, list[float]]:
-    """The points of a curve as lists of numbers. At most :data:`MOST_POINTS` evenly spaced points
-    are kept, including both ends."""
+    """At most :data:`MOST_POINTS` evenly spaced points, including both ends."""
     import numpy as np
 
     n = len(curve.x)

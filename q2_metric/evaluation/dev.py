@@ -1,8 +1,6 @@
 """Evaluates metrics on the development sets, on which models and settings are chosen.
 
-The sets contain outputs of real systems with human labels, and are never used for training. Each
-metric is shown beside two measures of word overlap, token F1 and content words found. Any model
-should agree with people better than these two do.
+The sets contain outputs of real systems with human labels, and are never used for training.
 """
 
 from __future__ import annotations
@@ -18,20 +16,11 @@ from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.registry import entry, title
 
 COUNTS = ("knowledge_f1", "word_share")
-"""The metrics that measure word overlap, with which other metrics are compared."""
+"""Measures of word overlap. Any model should agree with people better than these."""
 
 
 def experiment(columns: ScoreColumns, sets: Mapping[str, Sequence[Labelled]]) -> Report:
-    """Measures each metric's ROC-AUC and calibration on each data set, and names the sets on which
-    word overlap agrees better with people.
-
-    Args:
-        columns: the metrics. They include those in :data:`COUNTS`, which measure word overlap.
-        sets: the labelled rows of each data set, by its name.
-
-    Raises:
-        InputError: all labels of a set are equal, or a metric raises an InputError.
-    """
+    """Measures each metric's ROC-AUC and calibration, and where word overlap agrees better."""
     truths = truths_of(sets)
     scores = {
         name: columns.scores([row.example for row in rows], name) for name, rows in sets.items()
@@ -73,13 +62,7 @@ def _auc(
 
 
 def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) -> str:
-    """The data sets on which a metric has a lower AUC than word overlap, as "set1, set2".
-
-    Args:
-        line: the table row with the metric's AUC on each data set.
-        count: the table row with the AUC of the measure of word overlap.
-        names: the names of the sets, in the order of the rows' cells.
-    """
+    """The data sets on which a metric has a lower AUC than word overlap, as "set1, set2"."""
     aucs = [
         [cell.value for cell in cells if isinstance(cell, st.Interval)] for cells in (line, count)
     ]
@@ -90,8 +73,7 @@ def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) ->
 def _calibration(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]
 ) -> Table | None:
-    """A table of the calibration errors of those metrics whose scores are probabilities; ``None``
-    without such metrics."""
+    """Only of metrics whose scores are probabilities; ``None`` without such metrics."""
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
         if entry(metric).probability:

@@ -22,8 +22,7 @@ def _row(plt: Any, panels: Panels, rows: int = 1) -> tuple[Any, Any]:
 
 
 def _legend(figure: Any, axes: Any, columns: int = 4) -> None:
-    """Draws one legend for all panels, below the panels. Its entries come from ``axes``, one of the
-    panels."""
+    """Draws one legend below all panels, with the entries of one of them."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)),
                   frameon=False)
@@ -52,7 +51,6 @@ def _precision_recall(plt: Any, panels: Panels, styles: Styles) -> Any:
 
 
 def _diagonal(plt: Any, panels: Panels) -> tuple[Any, Any]:
-    """Creates a figure with a row of panels, each with a grey diagonal. Returns figure and axes."""
     figure, axes = _row(plt, panels)
     for axis in axes[0]:
         axis.plot([0, 1], [0, 1], color="0.8", linewidth=0.8)

@@ -1,8 +1,7 @@
-"""Evaluates evidence: does SCALE's tree search find an utterance that supports a sentence?
+"""Evaluates evidence on ScreenEval: does SCALE's tree search find a supporting utterance?
 
-The data set is ScreenEval, as in the SCALE paper. The search runs for each sentence that its
-dialogue supports, and ends at one utterance. The result is correct if people marked that utterance
-as support for the sentence.
+The search runs for each supported sentence. It is correct if it ends at an utterance that people
+marked as support.
 """
 
 from __future__ import annotations
@@ -30,11 +29,10 @@ UNITS = "utterance"
 
 
 class Utterances:
-    """A splitter that replaces SCALE's sentence splitter. It splits dialogues at newlines, so that
-    SCALE searches for an utterance instead of a sentence."""
+    """A splitter at newlines, so that SCALE searches for an utterance instead of a sentence."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """The character range (start, end) of each non-empty line of each text."""
+        """The characters [start, end) of each non-empty line of each text."""
         return [[match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
                 for text in texts]
 
@@ -47,18 +45,9 @@ def experiment(
     branches: int = ScaleSettings().branches,
     bar: Bar = silent,
 ) -> Report:
-    """Measures how often the search finds a supporting utterance (recall at 1), and the metrics'
-    ROC-AUC.
+    """Measures the search's recall at 1, and the metrics' ROC-AUC if there are both classes.
 
-    ROC-AUC needs both supported and unsupported sentences. Otherwise it is left out.
-
-    Args:
-        scale: the metric whose backbone and settings are used for the search.
-        columns: the metrics whose ROC-AUC is measured.
-        rows: sentences with their dialogues.
-        branches: number of branches of the tree search with which ``scale`` was created. It is
-            written into the signature.
-        bar: opens a progress bar for the searches.
+    ``branches`` is the setting of ``scale``, for the signature.
 
     Raises:
         InputError: no supported sentence has a marked utterance.
@@ -71,15 +60,17 @@ def experiment(
     lexical = [_most_overlap(row) for row in searched]
     chance = [len(row.relevant) / len(row.utterances) for row in searched]
     lines: list[tuple[Cell, ...]] = [
-        ("SCALE, tree search", _recall(searched, places), published.EVIDENCE_RECALL.get("scale")),
-        ("token F1, every utterance", _recall(searched, lexical), None),
-        ("chance", sum(chance) / len(chance), None),
+        ("SCALE, tree search", _recall(searched, places)),
+        ("token F1, every utterance", _recall(searched, lexical)),
+        ("chance", sum(chance) / len(chance)),
     ]
+    lines += [(name, *found) for name, found in
+              published.lines("scale", 7, ("ScreenEval", "recall"))]
     tables = [
         Table(
             "recall",
             "Recall of a supporting utterance at 1",
-            (Column("search", "text"), Column("recall"), Column("published (SCALE-XL)")),
+            (Column("search", "text"), Column("recall")),
             tuple(lines),
             f"{len(searched)} of {len(rows)} sentences are supported and have marked utterances. "
             f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples, seed {SEED}). "
@@ -90,7 +81,9 @@ def experiment(
     truth = [row.consistent for row in rows]
     if any(truth) and not all(truth):
         scores = columns.scores([row.example for row in rows], "sentences")
-        tables.append(detection_table("detection", "Supported or not", truth, scores))
+        tables.append(detection_table(
+            "detection", "Supported or not", truth, scores,
+            published=published.lines("scale", 5, ("ScreenEval", "ROC-AUC"))))
         curves = detection_curves({f"{len(rows):,} sentences": (truth, scores)})
     signatures = {**columns.signatures, "evidence": _signature(scale, branches)}
     return Report("evidence", "Evidence in long dialogues", tuple(tables), signatures, curves)
@@ -99,15 +92,14 @@ def experiment(
 def search(
     scale: MetricSource, examples: Sequence[Example], progress: Progress
 ) -> list[int | None]:
-    """For each example, the number (from 0) of the line of its knowledge at which SCALE's tree
-    search ends; ``None`` if nothing was searched. Results are cached."""
+    """The line, from 0, at which each search ends; ``None`` if nothing was searched."""
 
     keys = scale.keys(f"evidence by {UNITS}", examples)
     lines = dict[str, int | None]()
     for block in scale.missing(keys, examples, lines, progress):
         metric = cast(Scale, scale.metric)
-        settings = replace(metric.settings, unit="sentence")  # the sentence counts as one claim
-        own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser)
+        settings = replace(metric.settings, recipe="paper")  # the sentence counts as one claim
+        own = Scale(metric.backbone, Utterances(), settings)
         scores = own.score(list(block.values()), evidence=True)
         lines.update(zip(block, map(_line, scores), strict=True))
     return [lines[key] for key in keys]

@@ -1,7 +1,6 @@
 """Draws the figures of a :class:`~q2_metric.evaluation.tables.Report`, as PNG and SVG.
 
-The figures need only ``Report.curves``, so they can also be drawn for a report that was read from a
-file. For each kind of figure, ``Report.curves`` contains nested dictionaries:
+For each kind of figure, ``Report.curves`` contains nested dictionaries:
 
 ===================  ===================================================================
 precision_recall     panel -> metric -> {consistent, inconsistent} -> x, y, threshold
@@ -51,8 +50,7 @@ _STYLE: Mapping[str, Any] = {
 
 
 def figures_in(folder: str | Path) -> list[Path]:
-    """The files in a folder that have the name of a figure, so that :func:`draw` may replace them.
-    """
+    """The files with names that :func:`draw` may replace."""
     endings = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
     try:
         return [path for path in Path(folder).iterdir() if path.name.endswith(endings)]
@@ -61,7 +59,7 @@ def figures_in(folder: str | Path) -> list[Path]:
 
 
 def figures_of(name: str, folder: str | Path) -> list[Path]:
-    """The paths of all figures that :func:`draw` could write for a report with this name."""
+    """All files that :func:`draw` could write for a report with this name."""
     return [Path(folder) / f"{_stem(name)}_{kind}.{suffix}"
             for kind in DRAWINGS for suffix in SUFFIXES]
 
@@ -71,9 +69,7 @@ def _stem(name: str) -> str:
 
 
 def draw(report: Report, folder: str | Path) -> list[Path]:
-    """Draws all figures of a report into a folder, as ``NAME_KIND.png`` and ``.svg``.
-
-    In the file names, characters such as "/" in the report's name are replaced by underscores.
+    """Draws all figures of a report as ``NAME_KIND.png`` and ``.svg``, and returns their paths.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -120,8 +116,6 @@ def _save(figure: Any, stem: Path) -> list[Path]:
 
 
 def _styles(panels: Panels) -> Styles:
-    """The colour, dash pattern and label of each metric. Colours and patterns are assigned to the
-    metrics in the order in which they occur."""
     metrics = dict.fromkeys(metric for panel in panels.values() for metric in panel)
     return {
         metric: {

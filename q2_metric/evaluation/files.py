@@ -1,8 +1,4 @@
-"""Writes reports as files and reads them back.
-
-A ``.json`` file contains everything and can be read back. A ``.csv`` file has one line for each
-number. An ``.md`` file is a markdown page for readers.
-"""
+"""Writes reports as JSON (whole; can be read back), CSV (one number a line) and markdown."""
 
 from __future__ import annotations
 
@@ -25,13 +21,9 @@ FORMAT = "q2-meta-eval-1"
 
 
 def write(report: Report, path: str | Path, *, note: str = "") -> None:
-    """Writes a report as JSON, CSV or markdown. The suffix of the path chooses the format.
+    """Writes a report; the suffix of the path (.json, .csv or .md) chooses the format.
 
-    Args:
-        report: the report.
-        path: a path that ends in .json, .csv or .md.
-        note: a text in markdown that explains the results. A markdown file shows it below the
-            title; other files leave it out.
+    ``note`` is markdown for the page's top; other files leave it out.
 
     Raises:
         InputError: the suffix is unknown, or the file cannot be written.
@@ -45,12 +37,8 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
 
 
 def to_json(report: Report) -> str:
-    """The whole report as JSON. Each row of a table is a list in the order of the columns.
-
-    The numbers in curves are rounded to 5 digits, and all curves are on one line.
-    """
+    """The whole report as JSON, with the numbers in curves rounded to 5 digits."""
     fields = {"format": FORMAT, **asdict(report)}
-    # Numbers are rounded while the JSON text is parsed.
     curves = json.loads(
         json.dumps(fields.pop("curves"), allow_nan=False),
         parse_float=lambda digits: round(float(digits), 5),
@@ -87,9 +75,8 @@ def read_json(path: str | Path) -> Report:
 
 
 def to_csv(report: Report) -> str:
-    """The numbers of a report as CSV, one per line.
+    """One number a line: table, row, column, value, and the interval (low, high).
 
-    The columns are: table, row, column, value, and the ends of the value's interval (low, high).
     Texts are escaped so that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
     """
     out = io.StringIO()

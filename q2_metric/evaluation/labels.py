@@ -19,12 +19,7 @@ from q2_metric.rows.read import BadRow, read_rows
 def read_labelled(
     path: str | Path, columns: Columns, label: str | None = None, form: str | None = None
 ) -> list[Labelled]:
-    """Reads the rows of a file with their human labels, in order.
-
-    Args:
-        path, columns, form: as for :func:`q2_metric.rows.read.read_rows`.
-        label: name of the column with the labels. With ``None``, it is the first column with a
-            usual name, such as "label". :data:`~q2_metric.rows.columns.LABELS` lists valid labels.
+    """Reads the rows of a file with their human labels, by default from a column like "label".
 
     Raises:
         InputError: a row cannot be read or has no label; the message says which row.
@@ -45,14 +40,7 @@ def read_labelled(
 def read_scored(
     path: str | Path, column: str, label: str | None = None, form: str | None = None
 ) -> tuple[list[bool], list[float]]:
-    """Reads the human labels in a file, and the scores in one of its columns.
-
-    Args:
-        path, label, form: as for :func:`read_labelled`.
-        column: name of the column with the scores.
-
-    Returns:
-        The label of each row (true: consistent), and the score of each row.
+    """Reads the label (true: consistent) and the score, from ``column``, of each row.
 
     Raises:
         InputError: a column is missing, a value is not a label, or a score is missing or invalid.

@@ -8,8 +8,7 @@ from q2_metric.evaluation.tables import Report, Table
 
 
 def to_markdown(report: Report, *, note: str = "") -> str:
-    """The report as a markdown page: title, facts such as the date, ``note`` (a text in markdown),
-    tables, and signatures."""
+    """The report as a markdown page; ``note`` (markdown) stands above the tables."""
     lines = [f"# {report.title}", ""]
     facts = dict(report.facts)
     command = facts.pop("command", "")
@@ -28,7 +27,6 @@ def to_markdown(report: Report, *, note: str = "") -> str:
 
 
 def markdown_table(table: Table) -> list[str]:
-    """The lines of a table in markdown. Columns of numbers are right-aligned."""
     titles = [column.title for column in table.columns]
     numbers = [i for i, column in enumerate(table.columns) if column.kind != "text"]
     return table_lines(titles, table.shown(), numbers)
@@ -37,12 +35,7 @@ def markdown_table(table: Table) -> list[str]:
 def table_lines(
     titles: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
 ) -> list[str]:
-    """The lines of a markdown table.
-
-    Args:
-        titles: titles of the columns.
-        rows: rows with a cell for each column. Vertical bars in cells are escaped.
-        right: indices of the columns that are right-aligned.
+    """The lines of a markdown table; ``right`` are the indices of right-aligned columns.
 
     >>> table_lines(["a", "b"], [["x|y", "1"]], [1])
     ['| a | b |', '|---|---:|', '| x\\\\|y | 1 |']

@@ -1,90 +1,77 @@
-"""Results that the papers report for their own models, for comparison with ours.
+"""The figures of the papers' tables, for comparison with ours.
 
-Q2 is Honovich et al., EMNLP 2021; SCALE is Lattimer et al., EMNLP 2023; TRUE is Honovich et al.,
-NAACL 2022. The keys are the names of metrics in this package. Shares and AUCs are in [0, 1]. The
-figures of tables 2, 5, 6, 10 and 11 of Q2 were copied from summaries of the paper, not from the
-paper.
+``papers/PAPER.tsv`` has one line for each figure, in the paper's order and as printed. Its first
+lines say what is missing or odd.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
 
-WOW_ACCURACY: Mapping[str, float] = {"q2": 0.773, "q2_no_nli": 0.731, "nli": 0.653}
-"""Accuracy at the threshold 0.5 on the 600 selected responses of WoW (Q2, table 3)."""
+from q2_metric.metrics.registry import title
 
-WOW_SYSTEM_LEVEL: Mapping[str, float] = {
-    "q2": 0.9798,
-    "nli": 0.9216,
-    "knowledge_f1": 0.878,
-    "bertscore": 0.8467,
-    "knowledge_bleu": 0.3051,
+PAPERS: Mapping[str, str] = {
+    "q2-emnlp": "Q², EMNLP 2021",
+    "q2-v1": "Q², arXiv v1",
+    "scale": "SCALE, EMNLP 2023",
+    "rss-egr": "RSS and EGR, DSTC9",
 }
-"""Mean Spearman correlation between the score and the quality of simulated systems (Q2, table 4).
-"""
+"""For each version of a paper, how tables cite it."""
 
-WOW_AUC: Mapping[str, float] = {
-    "q2": 0.809, "scale": 0.843, "bertscore": 0.664, "knowledge_f1": 0.659,
-}
-"""ROC-AUC on the 1,088 annotated responses of WoW (TRUE paper; SCALE with Flan-T5-large)."""
-
-WOW_MEANS: Mapping[tuple[str, str], tuple[float, float | None, float | None]] = {
-    ("dodeca", "consistent"): (0.696, 0.516, 0.1525),
-    ("dodeca", "inconsistent"): (0.238, None, 0.5488),
-    ("dodeca", "random"): (0.496, None, None),
-    ("memnet", "consistent"): (0.756, 0.661, 0.0994),
-    ("memnet", "inconsistent"): (0.135, None, 0.6204),
-    ("memnet", "random"): (0.448, None, None),
-}
-"""For each system, and for its consistent, inconsistent or randomly chosen responses: the mean
-scores by Q² and by Q² without NLI, and the share of unanswerable questions (Q2, table 2)."""
-
-WOW_RANDOM_KNOWLEDGE: Mapping[str, tuple[float, float]] = {
-    "same dialogue": (0.02, 0.9102),
-    "other dialogue": (0.0, 0.9961),
-}
-"""Mean score by Q² and share of unanswerable questions, if responses are scored against the
-knowledge of another turn (Q2, table 10)."""
-
-WOW_LENGTH: Mapping[str, tuple[float, float]] = {
-    "consistent": (69.49, 15.13),
-    "inconsistent": (70.84, 15.79),
-    "random": (69.44, 15.86),
-}
-"""Mean number of characters and of tokens in dodecaDialogue's responses, by class (Q2, table 11).
-"""
-
-_SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact",
-         "paws", "fever", "vitc")
+_EXPONENTS = {"%": -2, "x100": -2}  # all other units are kept
 
 
-def _true(*hundredths: float) -> dict[str, float]:
-    return {name: value / 100 for name, value in zip(_SETS, hundredths, strict=True)}
+class Key(NamedTuple):
+    """What a figure is of. ``model`` is our name of a metric, or the paper's name of a system.
+    ``size`` is "" for the paper's default model. ``data`` is a data set or a part of one."""
+
+    table: int
+    model: str
+    size: str = ""
+    variant: str = ""
+    data: str = ""
+    measure: str = ""
 
 
-TRUE_AUC: Mapping[str, Mapping[str, float]] = {
-    "q2": _true(87.8, 78.8, 68.7, 83.5, 70.9, 79.7, 80.9, 86.1, 89.7, 88.4, 81.4),
-    "scale": _true(88.0, 79.4, 74.2, 81.0, 81.4, 79.3, 84.3, 91.6, 96.9, 93.9, 89.3),
-    "bertscore": _true(80.8, 71.0, 58.0, 75.6, 51.0, 85.2, 66.4, 66.0, 70.8, 55.6, 59.3),
-    "knowledge_f1": _true(76.1, 61.4, 46.2, 63.8, 51.1, 86.4, 65.9, 72.3, 51.1, 51.8, 61.4),
-}
-"""ROC-AUC by metric and data set of TRUE (TRUE paper; SCALE with Flan-T5-large)."""
+def value(
+    paper: str, table: int, model: str, *, size: str = "", variant: str = "", data: str = "",
+    measure: str = "",
+) -> float | None:
+    """A published figure (see :class:`Key`); ``None`` if the paper's text has none. Shares, scores
+    and AUCs are in [0, 1], times in seconds, costs in dollars. KeyError: an unknown paper."""
+    return _figures(paper).get(Key(table, model, size, variant, data, measure))
 
-ECE: Mapping[str, float] = {"scale": 0.108}
-"""Mean expected calibration error over the sets of TRUE, with scores mapped linearly to [0, 1]
-(SCALE with Flan-T5-large)."""
 
-DNLI_ACCURACY: Mapping[str, float] = {"q2": 0.7449, "nli": 0.6742}
-"""Accuracy on the gold part of Dialogue NLI's test set (Q2, table 6; threshold 0.1 for Q²)."""
+def listed(paper: str, table: int) -> dict[Key, float]:
+    """All figures of a table in their order, with the units and errors of :func:`value`."""
+    return {key: figure for key, figure in _figures(paper).items() if key.table == table}
 
-USR_CORRELATION: Mapping[str, tuple[float, float | None]] = {
-    "q2": (0.4579, 0.4698),
-    "q2_no_nli": (0.3933, None),
-    "USR": (0.4468, 0.3175),
-    "METEOR": (0.3909, 0.3328),
-}
-"""Spearman and Pearson correlation with people's rating "Uses Knowledge" (Q2, table 5)."""
 
-EVIDENCE_RECALL: Mapping[str, float] = {"scale": 0.471}
-"""How often a search finds a supporting utterance (recall at 1) on ScreenEval (SCALE with
-Flan-T5-XL)."""
+def lines(
+    paper: str, table: int, *wanted: tuple[str, str]
+) -> list[tuple[str, list[float | None]]]:
+    """For each model of a table: its name with size, variant and source, and the figures ``wanted``
+    of it, which are pairs of data and measure. Models without such a figure are left out."""
+    found: list[tuple[str, list[float | None]]] = []
+    for _, model, size, variant in dict.fromkeys(key[:4] for key in listed(paper, table)):
+        figures = [value(paper, table, model, size=size, variant=variant, data=data,
+                         measure=measure) for data, measure in wanted]
+        if any(figure is not None for figure in figures):
+            name = ", ".join(filter(None, (title(model), size, variant)))
+            found.append((f"published: {name} ({PAPERS[paper]}, table {table})", figures))
+    return found
+
+
+@cache
+def _figures(paper: str) -> dict[Key, float]:
+    if paper not in PAPERS:
+        raise KeyError(f"no paper {paper!r}; the papers are {', '.join(PAPERS)}")
+    text = files(__package__).joinpath("papers", f"{paper}.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    return {
+        Key(int(table), *key): float(f"{printed}e{_EXPONENTS.get(unit, 0)}")
+        for table, *key, printed, unit in rows[1:]
+    }

@@ -1,8 +1,7 @@
-"""Says which definition of "supported" the annotation guideline of each labelled data set has.
+"""Which definition of "supported" (reading) the annotation guideline of each labelled set has.
 
-We call such a definition a reading. There are two. With "consistent", chat and opinion do not
-count. With "attributable" (AIS, BEGIN, FaithDial), the knowledge must contain every statement, and
-a response without a claim is not supported.
+With "consistent", chat and opinion do not count. With "attributable" (AIS, BEGIN, FaithDial), the
+knowledge must contain every statement, and a response without a claim is not supported.
 """
 
 from __future__ import annotations
@@ -13,15 +12,11 @@ from q2_metric.metrics.scale_settings import Reading
 
 USUAL: Reading = "consistent"
 ATTRIBUTABLE = frozenset(["ais_wow", "begin", "faithdial"])
-"""The data sets whose guideline requires that the knowledge contains every statement. The reading
-of all other sets is "consistent"."""
+"""The data sets with the reading "attributable"."""
 
 
 def reading_of(name: str) -> Reading:
-    """What "supported" means in the annotation guideline of the data set with this name.
-
-    The result is "attributable" if the knowledge must contain every statement, and "consistent" if
-    chat and opinion do not count.
+    """The reading of the data set with this name.
 
     >>> reading_of("ais_wow"), reading_of("frank")
     ('attributable', 'consistent')
@@ -30,8 +25,7 @@ def reading_of(name: str) -> Reading:
 
 
 def told(readings: Mapping[str, Reading]) -> str:
-    """The sentence to print below a table. It says which reading (definition of "supported") each
-    data set has.
+    """The sentence below a table that says which reading each data set has.
 
     >>> told({"ais_wow": "attributable", "frank": "consistent"})
     'Definition of supported: "attributable" for ais_wow; "consistent" for frank.'

@@ -1,7 +1,6 @@
 """Gets the scores of several metrics for the rows of a data set, by computing or from a file.
 
-Computed scores are kept in :mod:`q2_metric.engine.cache`, so that a second run is fast. A metric is
-loaded only if the cache does not contain all scores.
+Computed scores are cached; a metric is loaded only if the cache lacks some.
 """
 
 from __future__ import annotations
@@ -23,16 +22,14 @@ from q2_metric.rows.columns import ALIASES
 from q2_metric.types import Comparison, Example, Score
 
 NEUTRAL = 0.5
-"""The number that replaces a missing score in statistics. Tables say how many scores are missing.
-"""
+"""Replaces a missing score in statistics. Tables say how many scores are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreSummary:
-    """The parts of a :class:`~q2_metric.types.Score` that the experiments need.
+    """What the experiments need of a :class:`~q2_metric.types.Score`.
 
-    ``questions`` is the number of questions about the response, and ``unanswered`` the number of
-    those that the knowledge does not answer. Both are ``None`` if the metric asks no questions.
+    ``questions`` and ``unanswered``, a part of them, are ``None`` if the metric asks no questions.
     """
 
     value: float | None
@@ -44,10 +41,7 @@ class ScoreSummary:
 
 @dataclass(frozen=True, slots=True)
 class ByGuideline:
-    """A metric with one version for each reading (definition of "supported").
-
-    ``under`` returns the version for a reading. ``name`` is the name of the metric.
-    """
+    """A metric with one version for each reading (definition of "supported")."""
 
     name: str
     under: Callable[[Reading], ScoreSource]
@@ -64,13 +58,10 @@ class Bar(Protocol):
 
 
 class ScoreSource(Protocol):
-    """Something that gives the scores of responses by one metric."""
-
     name: str
 
     @property
     def signature(self) -> str:
-        """The signature: a line that records where the scores come from."""
         ...
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
@@ -81,11 +72,7 @@ class ScoreSource(Protocol):
 class ScoreColumns:
     """Gets the scores of several metrics for the same examples.
 
-    Args:
-        sources: one source of scores for each metric, in the order in which they are shown.
-        bar: opens a progress bar.
-        reading: the reading (definition of "supported") for all data sets. With ``None``, each set
-            has the reading of its annotation guideline.
+    Without ``reading`` (definition of "supported"), each data set has that of its guideline.
     """
 
     def __init__(
@@ -102,13 +89,11 @@ class ScoreColumns:
 
     @property
     def names(self) -> list[str]:
-        """The names of all columns of the metrics."""
         return [column.name for source in self._sources for column in entry(source.name).columns]
 
     @property
     def signatures(self) -> dict[str, str]:
-        """For each column for which scores were requested, by name, the line that records where its
-        scores come from (the signature)."""
+        """The signature of each column for which scores were requested."""
         return dict(self._signatures)
 
     def scores(
@@ -117,14 +102,8 @@ class ScoreColumns:
         """The scores of each column of the metrics, in the order of ``examples``.
 
         Args:
-            examples: the examples of one data set.
-            title: name of the data set. It determines the reading (definition of "supported"), and
-                is shown beside the progress bar.
-            complete: if true, a missing score is an error.
-
-        Raises:
-            InputError: a source has no score for some of the examples, or a metric raises an
-                InputError.
+            title: name of the data set, which determines the reading.
+            complete: if true, a missing score is an InputError.
         """
         by_name: dict[str, list[ScoreSummary | None]] = {}
         reading = self.reading_of(title)
@@ -149,13 +128,10 @@ class ScoreColumns:
         return by_name
 
     def reading_of(self, name: str) -> Reading:
-        """The definition of "supported" that is used for the data set with this name: "consistent"
-        or "attributable"."""
         return self._reading or reading_of(name)
 
     def readings(self, names: Iterable[str]) -> str:
-        """A sentence for the note below a table. It says which reading (definition of "supported")
-        each of these data sets has. It is "" if the readings make no difference to the metrics."""
+        """The sentence below a table about the sets' readings; "" if they make no difference."""
         if not self._reading and not any(
                 isinstance(source, ByGuideline) for source in self._sources):
             return ""
@@ -163,26 +139,18 @@ class ScoreColumns:
 
 
 def values(column: Sequence[ScoreSummary | None]) -> list[float]:
-    """The values of scores as numbers. A missing value is replaced by :data:`NEUTRAL`."""
+    """The values of scores; :data:`NEUTRAL` for a missing one."""
     return [NEUTRAL if item is None or item.value is None else item.value for item in column]
 
 
-# --- our metrics ------------------------------------------------------------------------
-
-
 class MetricSource(CachedMetric):
-    """Gives the scores of responses by one of our metrics, from the cache or by computing them.
-
-    The metric is loaded only if a score is not in the cache.
-    """
+    """The scores of one of our metrics, from the cache or by computing them."""
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """One score for each example, in order. Equal examples are scored only once."""
         return [scored(self.name, score) for score in self.score(examples, progress=progress)]
 
 
 def scored(name: str, score: Score) -> ScoreSummary:
-    """Extracts from a score what the experiments need. ``name`` is the name of the metric."""
     value = score.value if score.value is not None and math.isfinite(score.value) else None
     if entry(name).details != "questions":
         return ScoreSummary(value)
@@ -191,20 +159,11 @@ def scored(name: str, score: Score) -> ScoreSummary:
     return ScoreSummary(value, score.no_nli, score.fallback, len(questions), unanswered)
 
 
-# --- scores from a file -----------------------------------------------------------------
-
-
 class FileSource:
     """Scores by any metric, from a column of a file.
 
-    The rows of the file are matched to the rows of the data set. They are matched by their texts if
-    the file has columns for response and knowledge, otherwise by id, otherwise by order.
-
-    Args:
-        path: path of the file.
-        lines: the rows of the file, as :func:`q2_metric.rows.formats.read_fields` returns them.
-        column: name of the column with the scores; also the metric's name.
-        rows: the rows of the data set, in order.
+    Its rows are matched to ``rows`` by their texts if the file has columns for response and
+    knowledge, otherwise by id, otherwise by order.
 
     Raises:
         InputError: the column is missing, a value is not a number, or the rows cannot be
@@ -254,7 +213,6 @@ class FileSource:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """The score of each example; ``None`` for a response that is not in the file."""
         progress(len(examples))
         summaries: list[ScoreSummary | None] = []
         for example in examples:
@@ -264,8 +222,7 @@ class FileSource:
 
 
 def _named(rows: Sequence[Example]) -> set[str | None]:
-    """The ids of the rows. If an id occurs twice, ids do not identify rows, and the result is
-    ``{None}``."""
+    """The ids of the rows; ``{None}``, which matches nothing, if an id occurs twice."""
     names = {row.id for row in rows}
     return names if len(names) == len(rows) else {None}
 
@@ -273,13 +230,8 @@ def _named(rows: Sequence[Example]) -> set[str | None]:
 def number_of(value: object, column: str, where: str) -> float | None:
     """Converts a cell of a file to a score; ``None`` if the cell is empty.
 
-    Args:
-        value: the content of the cell.
-        column: the name of the column, for error messages.
-        where: the file and the row of the cell in words, for error messages.
-
     Raises:
-        InputError: the value is not a finite number.
+        InputError: the value is not a finite number; the message names ``where`` and ``column``.
     """
     if value is None or value == "":
         return None
@@ -294,5 +246,4 @@ def number_of(value: object, column: str, where: str) -> float | None:
 
 @contextmanager
 def silent(_title: str, _total: int) -> Iterator[Progress]:
-    """A progress bar that shows nothing."""
     yield lambda _rows: None

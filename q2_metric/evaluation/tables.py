@@ -1,7 +1,4 @@
-"""The result of an experiment: a :class:`Report` with tables and curves.
-
-The tables contain exact numbers, which are rounded only when they are shown.
-"""
+"""The result of an experiment. Its exact numbers are rounded only when they are shown."""
 
 from __future__ import annotations
 
@@ -13,30 +10,25 @@ from typing import Any, Literal
 from q2_metric.evaluation.statistics import Interval
 
 Cell = str | int | float | Interval | None
-"""The content of a table's cell. ``None`` means that a number was not measured or does not exist.
-"""
+"""``None``: not measured, or does not exist."""
 
 Kind = Literal["text", "count", "number", "percent", "hundred", "p"]
-"""How the numbers of a column are shown. "hundred" multiplies them by 100, as is usual for AUCs.
-"percent" also adds a percent sign. "p" is for p-values."""
+"""Numbers are multiplied by 100 for "percent" and "hundred" (usual for AUCs)."""
 
 NONE = "–"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its title, and how its cells are shown."""
-
     title: str
     kind: Kind = "number"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. Programs find it by ``name``; ``title`` and ``note`` are for readers.
+    """Programs find a table by ``name``; ``title`` and ``note`` are for readers.
 
-    Each row has a cell for each column. The first columns, of kind "text", say what the row is
-    about.
+    The first columns, of kind "text", say what a row is about.
     """
 
     name: str
@@ -63,12 +55,9 @@ class Report:
     """The result of an experiment.
 
     Attributes:
-        name: name of the experiment, such as "wow".
-        title: title for readers.
-        tables: the tables, in the order in which they are shown.
-        signatures: for each metric, by name, the line that records its models and settings.
-        curves: the data of the figures: kind of figure -> title of a panel -> metric -> series of
-            numbers by name (see :mod:`q2_metric.evaluation.figures`).
+        signatures: the signature of each metric.
+        curves: kind of figure -> title of a panel -> metric -> series of numbers by name (see
+            :mod:`q2_metric.evaluation.figures`).
         facts: facts about the run, such as "command", "date" and "version", shown unchanged.
     """
 
@@ -81,7 +70,7 @@ class Report:
 
 
 def show(cell: Cell, kind: Kind) -> str:
-    """The content of a cell as a string. ``kind`` is the kind of its column.
+    """The content of a cell as a string.
 
     >>> show(Interval(0.7124, 0.68, 0.74), "hundred"), show(0.671, "percent"), show(None, "p")
     ('71.2 [68.0, 74.0]', '67.1 %', '–')

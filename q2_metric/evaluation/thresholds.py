@@ -20,14 +20,9 @@ def best_threshold(
     rule: Rule = "balanced_accuracy",
     precision: float | None = None,
 ) -> float:
-    """Finds the best threshold: responses with a higher score count as consistent.
-
-    The threshold is half-way between two neighbouring scores. If several thresholds are equally
-    good, the lowest one is returned.
+    """The best threshold half-way between two neighbouring scores, the lowest of equally good ones.
 
     Args:
-        truth: for each response, true if people found it consistent.
-        scores: the score of each response.
         rule: the statistic that the threshold maximises.
         precision: a minimum precision in (0, 1], which replaces ``rule``. The threshold then has
             the highest recall of consistent responses for which the precision is reached.

@@ -1,12 +1,8 @@
-"""Evaluates metrics on TRUE: do scores separate consistent from inconsistent texts?
-
-TRUE (Honovich et al., NAACL 2022) is a collection of data sets. A file can be given as a further
-set: a .csv with the columns ``grounding``, ``generated_text`` and ``label`` (1 = consistent).
-"""
+"""Evaluates metrics on TRUE (Honovich et al., NAACL 2022), a collection of data sets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from q2_metric.data.catalogue import CATALOGUE
@@ -28,21 +24,16 @@ from q2_metric.evaluation.detection import (
 )
 from q2_metric.evaluation.scores import ScoreColumns, ScoreSummary
 from q2_metric.evaluation.statistics import SEED
-from q2_metric.evaluation.tables import Column, Report, Table
-from q2_metric.metrics.registry import title
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
 
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
-"""The data sets of TRUE that can be given by name."""
 
 SAME_SET = {"dialfact_a": "dialfact"}
-"""Data sets that are a part of a published set, mapped to that set. The published result of the
-whole set is shown beside ours on the part."""
+"""Sets that are a part of a published set, whose result is shown beside ours on the part."""
 
 
 def sets_here() -> list[str]:
-    """The names of those sets in :data:`SETS` that are on this machine.
-
-    A set that is a part of another set is listed only if the whole set is missing.
+    """A part of a set is named only if the whole set is missing.
 
     Raises:
         DataError: no set is on this machine.
@@ -61,10 +52,7 @@ def sets_here() -> list[str]:
 
 
 def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
-    """Reads data sets, and returns the rows of each set by its name.
-
-    Args:
-        sources: names in :data:`SETS` or paths of files. The name of a file is its stem.
+    """Reads data sets: names in :data:`SETS` or paths of files, which are named by their stems.
 
     Raises:
         DataError: a set or a file is missing or malformed.
@@ -86,15 +74,7 @@ def experiment(
     against: str | None = None,
     bins: int = st.N_BINS,
 ) -> Report:
-    """Measures each metric's ROC-AUC and calibration on each data set, and compares the metrics.
-
-    Args:
-        columns: the metrics.
-        sets: the sets, as :func:`read_sets` returns them.
-        against: name of the metric with which the others are compared. The default is token F1, or
-            the first metric if token F1 is missing.
-        bins: number of bins of equal width in the reliability curves.
-    """
+    """Measures ROC-AUC and calibration on each data set, and compares with ``against``."""
     truths = truths_of(sets)
     names = columns.names
     against = compared_with(names, against)
@@ -104,7 +84,9 @@ def experiment(
     tables = [_auc(truths, scores, columns.readings(sets))]
     if len(names) > 1:
         tables.append(comparison_table(truths, scores, against))
-    tables.append(reliability_table(truths, scores, published.ECE, bins=bins))
+    tables.append(reliability_table(truths, scores, [
+        (name, "as published", *figures) for name, *figures in _published(4, "ECE", sets)
+    ], bins=bins))
     tables += [
         detection_table(f"detection_{name}", f"Response level: {name}", truths[name], scores[name])
         for name in sets
@@ -122,11 +104,7 @@ def _auc(
     truths: dict[str, list[bool]], scores: dict[str, dict[str, list[ScoreSummary | None]]],
     readings: str,
 ) -> Table:
-    lines = auc_lines(truths, scores)
-    for metric, theirs in published.TRUE_AUC.items():
-        known = [theirs.get(SAME_SET.get(key, key)) for key in scores]
-        if any(known):
-            lines.append((f"published: {title(metric)}", *known, average(known)))
+    lines = [*auc_lines(truths, scores), *_published(3, "ROC-AUC", scores)]
     sizes = ", ".join(f"{key} {sum(truth):,} of {len(truth):,}" for key, truth in truths.items())
     parts = ", ".join(f"{key} is a part of {SAME_SET[key]}" for key in scores if key in SAME_SET)
     return Table(
@@ -138,6 +116,13 @@ def _auc(
         ),
         tuple(lines),
         f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed "
-        f"{SEED}). Consistent responses: {sizes}.{readings} The published figures are those of the "
-        f"papers' models, which are far larger{'; ' + parts if parts else ''}.",
+        f"{SEED}). Consistent responses: {sizes}.{readings} The published figures are "
+        f"from the SCALE paper, whose models are far larger{'; ' + parts if parts else ''}.",
     )
+
+
+def _published(table: int, measure: str, sets: Iterable[str]) -> list[tuple[Cell, ...]]:
+    """The rows of a table of the SCALE paper, with the mean over these sets."""
+    wanted = [(SAME_SET.get(key, key), measure) for key in sets]
+    return [(name, *figures, average(figures))
+            for name, figures in published.lines("scale", table, *wanted)]

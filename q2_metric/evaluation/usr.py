@@ -1,7 +1,4 @@
-"""Evaluates metrics on Topical-Chat: do scores correlate with people's rating "Uses Knowledge"?
-
-This is the experiment of Q², section 5.2.
-"""
+"""Evaluates metrics on Topical-Chat: correlation with people's ratings (Q², section 5.2)."""
 
 from __future__ import annotations
 
@@ -20,11 +17,6 @@ from q2_metric.metrics.registry import title
 def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = QUALITY) -> Report:
     """Measures Spearman's and Pearson's correlation between each metric's scores and the ratings.
 
-    Args:
-        columns: the metrics.
-        rated: the responses with their ratings.
-        quality: name of the rated quality, for the title of the table.
-
     Raises:
         InputError: there are fewer than three responses, or all ratings are equal.
     """
@@ -35,30 +27,25 @@ def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = 
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         numbers = values(column)
-        theirs = published.USR_CORRELATION.get(metric, (None, None))
         if len(set(numbers)) == 1:  # the correlation is not defined
-            lines.append((title(metric), None, None, theirs[0], None, None, theirs[1]))
+            lines.append((title(metric), None, None, None, None))
             continue
         rank, linear = st.spearman(ratings, numbers), st.pearson(ratings, numbers)
-        lines.append((title(metric), rank.interval, rank.p, theirs[0],
-                      linear.interval, linear.p, theirs[1]))
-    for metric, theirs in published.USR_CORRELATION.items():
-        if metric not in columns.names:
-            name = f"published: {title(metric)}"
-            lines.append((name, None, None, theirs[0], None, None, theirs[1]))
+        lines.append((title(metric), rank.interval, rank.p, linear.interval, linear.p))
+    theirs = published.lines("q2-v1", 6, ("Topical-Chat", "Spearman"), ("Topical-Chat", "Pearson"))
+    lines += [(name, rank, None, linear, None) for name, (rank, linear) in theirs]
     contexts = len({response.example.id.split("-")[0] for response in rated if response.example.id})
     table = Table(
         "correlation",
         f"Correlation with “{quality}”",
         (
             Column("metric", "text"), Column("Spearman"), Column("p", "p"),
-            Column("published Spearman"), Column("Pearson"), Column("p ", "p"),
-            Column("published Pearson"),
+            Column("Pearson"), Column("p ", "p"),
         ),
         tuple(lines),
         f"{len(rated)} responses to {contexts} contexts with a fact. The rating of a response is "
         f"the mean of its annotators' ratings. Bootstrap over responses ({st.N_BOOTSTRAP:,} "
-        f"resamples, seed {SEED}).",
+        f"resamples, seed {SEED}). Q² of arXiv v1: only responses with a question.",
     )
     return Report(
         name="usr",

@@ -17,18 +17,9 @@ from q2_metric.scoring import check_threshold, given
 class GroundedMetric(BaseMetric):  # type: ignore[misc]
     """A DeepEval metric that measures whether the context supports ``actual_output``.
 
-    The context is ``retrieval_context`` or, if that is missing, ``context``. A response that is
-    empty or without a claim gets 0 and fails. After :meth:`measure`, ``reason`` is one line with
-    the unsupported claims and the score, and ``verbose_logs`` contains all evidence.
-    ``unsupported`` contains these claims as objects, with the same fields as in ``q2 score --out``.
-    ``score_breakdown`` contains all numbers that the metric computes.
-
-    Args:
-        metric: name of the metric: "q2", "scale", "groundedness", ….
-        threshold: a test case passes if its score is at least this value, in [0, 1].
-        judge: a loaded metric to use. DeepEval passes it when it copies the metric for each test
-            case; other callers leave it out.
-        settings: ``preset``, ``device`` and the settings of the metric.
+    docs/deepeval.md lists its attributes. ``threshold`` is the lowest score that passes, in [0, 1].
+    DeepEval passes ``judge`` when it copies the metric for each test case. ``settings`` are
+    ``preset``, ``device`` and the settings of the metric.
 
     Raises:
         InputError: a metric or keyword is unknown, or a value is wrong.
@@ -48,15 +39,11 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """The line that records metric, models, settings and version."""
         return self.judge.signature
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
-        """Scores a test case. Returns the score, in [0, 1].
-
-        Raises:
-            InputError: the test case has no context, or the metric failed on the test case.
-        """
+        """The score of a test case, in [0, 1]. Raises InputError if the test case has no context,
+        or the metric failed on the test case."""
         knowledge = test_case.retrieval_context or test_case.context
         if not knowledge:
             raise InputError(f"the test case {test_case.name or test_case.input!r} has neither "
@@ -74,11 +61,10 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
         return value
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
-        """Does the same as :meth:`measure`, in a thread, so that other tasks continue meanwhile."""
+        """:meth:`measure` in a thread, so that other tasks continue meanwhile."""
         return await asyncio.to_thread(self.measure, test_case)
 
     def is_successful(self) -> bool:
-        """Whether the score of the last test case reached the threshold."""
         return bool(self.success) and self.error is None
 
     @property

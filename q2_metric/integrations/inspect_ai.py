@@ -21,23 +21,11 @@ def grounded(
 ) -> Scorer:
     """Makes a scorer that measures whether a sample's knowledge supports the model's completion.
 
-    The explanation of a score begins with the unsupported claims. The score's metadata contains the
-    ``signature`` and ``unsupported``: these claims as objects, with the same fields as in
-    ``q2 score --out``.
-
-    Args:
-        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
-            and scale.
-        knowledge: name of the field in a sample's metadata that contains the knowledge: a text or a
-            list of passages.
-        history: name of the field in a sample's metadata that contains the earlier turns, if any.
-        no_claim: how answers without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude").
-        settings: ``preset``, ``device`` and the settings of the metrics.
+    ``knowledge`` (a text or a list of passages) and ``history`` name fields of a sample's metadata.
+    The other arguments are those of :class:`~q2_metric.integrations.judge.Judge`.
 
     Raises:
-        InputError: a metric, keyword or value is unknown. While samples are scored: a sample has no
-            knowledge.
+        InputError: a metric, keyword or value is unknown; later, a sample has no knowledge.
     """
     judge = Judge(metrics, no_claim, settings, evidence=True)
 

@@ -1,5 +1,4 @@
-"""What the small integrations share: a :class:`Judge` that scores responses and explains the
-scores."""
+"""What the small integrations share: a :class:`Judge` that scores and explains responses."""
 
 from __future__ import annotations
 
@@ -23,15 +22,10 @@ _LOG = logging.getLogger(__name__)
 class Judged:
     """The result for one response.
 
-    - ``numbers``: by name (:attr:`Judge.names`), the scores, and 1 or 0 for properties of the
-      response such as ``no_claim`` (it claims nothing). A number is ``None`` if the response does
-      not count in its mean.
-    - ``why``: the evidence in words, on several lines.
-    - ``unsupported``: the unsupported claims, with the same fields as in ``q2 score --out``.
-    - ``line``: the main parts of ``why`` in one line: the unsupported claims, the scores, and Q²'s
-      questions with a score under 0.5.
-    - ``failed``: by score column, why the response has no score, if the cause is not the response
-      (:data:`q2_metric.scoring.outcome.NOT_TRIED`).
+    ``numbers`` has the scores and, as 1 or 0, properties such as ``no_claim``; ``None`` if the
+    response does not count in the mean. ``why`` is the evidence in words, and ``line`` its main
+    parts in one line. ``failed`` says, by score column, why there is no score
+    (:data:`q2_metric.scoring.outcome.NOT_TRIED`).
     """
 
     numbers: Mapping[str, float | None]
@@ -44,25 +38,20 @@ class Judged:
 class Judge:
     """Loads metrics, and scores responses with them. Several threads may use the same judge.
 
-    Copies of a judge share its models. A pickled judge contains only the arguments, so the
-    unpickled judge loads the models again.
+    Copies share the models; an unpickled judge loads them again.
 
     Args:
-        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
-            and scale.
+        metrics: names, also as "q2,scale"; ``None`` means groundedness, q2 and scale.
         no_claim: how responses without a claim are averaged: as 0 ("zero", the default), or not at
             all ("exclude").
         settings: keywords of :func:`q2_metric.scoring.load`: ``preset``, ``device``, ….
-        strict: if true, an error is raised if a metric fails on all rows. Otherwise the error is
-            logged, and the metric's numbers are ``None``.
-        evidence: if true, also find the passage that decides each claim. This takes longer.
+        strict: raise the error of a metric that fails on all rows. Otherwise it is logged, and the
+            metric's numbers are ``None``.
+        evidence: also find the passage that decides each claim, which takes longer.
 
     Attributes:
-        names: names of the numbers of a response. The score columns of the metrics come first, each
-            in [0, 1]. Then come those of ``coverage``, ``fallback`` and ``no_claim`` that the
-            metrics have. They are 1 or 0 for a response, so their means are shares of responses.
-        signature: a line for each metric that records models, settings, version, and how its mean
-            is computed.
+        names: of a response's numbers: score columns, in [0, 1], then ``coverage``, ``fallback``
+            and ``no_claim`` (1 or 0).
 
     Raises:
         InputError: a metric, keyword or value is unknown.
@@ -92,8 +81,7 @@ class Judge:
         forks.tell(self)
 
     def in_child(self) -> None:
-        """Replaces the lock in a forked child process. Another thread of the parent process may
-        have held the lock during the fork, and would never release it in the child."""
+        """A thread of the parent may have held the lock during the fork."""
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -106,11 +94,8 @@ class Judge:
         return self
 
     def __call__(self, rows: Sequence[Example]) -> list[Judged]:
-        """Scores each row. If a metric fails on a row, a warning says which row.
-
-        The results of the last call are remembered. So the same rows are not scored again if a
-        framework asks for one number at a time.
-        """
+        """Scores each row. If a metric fails on a row, a warning says which. The results of the
+        last call are kept, for frameworks that ask for one number at a time."""
         with self._lock:
             if self._last[0] != list(rows):
                 scores = scoring.score(
@@ -120,8 +105,7 @@ class Judge:
             return self._last[1]
 
     def aggregate(self, rows: Sequence[Example]) -> Mapping[str, scoring.Mean]:
-        """The mean of each number over these rows, by name. A mean holds a sum and a count, so
-        means of several batches can be combined."""
+        """The mean of each number, as a sum and a count that can be added over batches."""
         judged = self(rows)
         return {name: scoring.Mean.of(one.numbers[name] for one in judged) for name in self.names}
 
@@ -141,19 +125,15 @@ class Judge:
 
 
 def warn_of_row(place: int, words: str) -> None:
-    """Logs a warning that a response has no score. ``place`` is its index, ``words`` say why."""
     _LOG.warning("response %d has no score: %s", place + 1, words)
 
 
 def report_broken(name: str, error: Exception) -> None:
-    """Logs an error: the metric ``name`` failed on all rows, and has no numbers for them."""
     _LOG.error("%s failed and has no numbers for these rows: %s: %s (strict=True raises "
                "the error)", name, type(error).__name__, " ".join(str(error).split()))
 
 
 def _claim(response: str, claim: Mapping[str, Any]) -> str:
-    """A claim in words: its text in the response, its character offsets, and the passage of the
-    knowledge that decides it."""
     start, end = claim["start"], claim["end"]
     words = f'"{response[start:end]}" (characters {start} to {end})'
     if claim["passage"] is None:
@@ -163,8 +143,7 @@ def _claim(response: str, claim: Mapping[str, Any]) -> str:
 
 
 def said(score: Score) -> str:
-    """A score and its evidence in words: the number, or why there is none, and then a line for each
-    question, claim or input."""
+    """A score, or why there is none, and a line for each item of its evidence."""
     if score.reason is not None:
         return REASONS[score.reason]
     if score.value is None:

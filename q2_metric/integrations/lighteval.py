@@ -15,10 +15,7 @@ from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given
 
 
 class _Number(SampleLevelComputation):  # type: ignore[misc]
-    """Computes one number for each response, such as its Q² score.
-
-    All instances of a task share a judge, which scores the responses only once.
-    """
+    """One number of each response. All of a task share a judge, which scores only once."""
 
     def __init__(self, judge: Judge, name: str) -> None:
         self.judge, self.name = judge, name
@@ -27,11 +24,8 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
         return f"{self.name} ({self.judge.signature})"
 
     def compute(self, responses: Sequence[Any], docs: Sequence[Any], **_: Any) -> list[float]:
-        """The number of each response, in order. NaN if the response does not count in the mean.
-
-        Raises:
-            InputError: a document has no knowledge in ``specific["knowledge"]``.
-        """
+        """The number of each response; NaN if the response does not count in the mean. Raises
+        InputError if a document has no knowledge in ``specific["knowledge"]``."""
         rows = []
         for response, doc in zip(responses, docs, strict=True):
             specific = doc.specific or {}
@@ -47,24 +41,16 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean of the values that are not NaN."""
+    """Leaves out NaN."""
     return Mean.of(values).number
 
 
 def grounded(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[SampleLevelMetric]:
-    """Makes the list of metrics for a ``LightevalTaskConfig``.
+    """Makes the metrics for a ``LightevalTaskConfig``: one for each score and share of responses.
 
-    There is a lighteval metric for each score, and for each share of responses such as ``coverage``
-    (those with a valid question). All are computed in one pass over the responses.
-
-    Args:
-        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
-            and scale.
-        no_claim: how answers without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude").
-        settings: ``preset``, ``device`` and the settings of the metrics.
+    The arguments are those of :class:`~q2_metric.integrations.judge.Judge`.
 
     Raises:
         InputError: a metric, keyword or value is unknown.

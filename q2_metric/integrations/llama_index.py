@@ -14,17 +14,10 @@ from q2_metric.scoring import check_threshold, given
 
 
 class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
-    """A LlamaIndex evaluator: measures whether the contexts support a response, without a large
-    language model.
+    """A LlamaIndex evaluator that measures whether the contexts support a response.
 
-    It can be used wherever ``FaithfulnessEvaluator`` can, for example in ``BatchEvalRunner``. The
-    feedback begins with the unsupported claims. A response that is empty or without a claim gets
-    the score 0 and does not pass.
-
-    Args:
-        metric: name of the metric: "groundedness", "scale", "q2", ….
-        threshold: a response passes if its score is at least this value, in [0, 1].
-        settings: ``preset``, ``device`` and the settings of the metric.
+    A response that is empty or without a claim gets 0. ``threshold`` is the lowest score that
+    passes, in [0, 1]. ``settings`` are ``preset``, ``device`` and the settings of the metric.
 
     Raises:
         InputError: a metric or keyword is unknown, or a value is wrong.
@@ -39,25 +32,20 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """The line that records metric, models, settings and version."""
         return self.judge.signature
 
     def _get_prompts(self) -> dict[str, Any]:
-        """Returns no prompts, because this evaluator uses no prompts."""
         return {}
 
     def _update_prompts(self, prompts: dict[str, Any]) -> None:
-        """Does nothing, because this evaluator uses no prompts."""
+        """This evaluator uses no prompts."""
 
     async def aevaluate(
         self, query: str | None = None, response: str | None = None,
         contexts: Sequence[str] | None = None, **_: Any,
     ) -> EvaluationResult:
         """Scores a response in a thread. If the contexts are blank, the result is marked invalid.
-
-        Raises:
-            InputError: there are no contexts, or a value is not a text.
-        """
+        Raises InputError if there are no contexts, or a value is not a text."""
         if contexts is None:
             raise InputError("there are no contexts: pass the texts that must support the response")
         row = given(response, list(contexts), None, "the response", query)

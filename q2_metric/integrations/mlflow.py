@@ -23,22 +23,10 @@ def grounded_scorer(
 ) -> Scorer:
     """Makes a scorer for ``mlflow.genai.evaluate(scorers=[…])``.
 
-    A row's ``outputs`` is the response. Its ``inputs`` or ``expectations`` contain the field
-    ``knowledge`` and, optionally, ``history``. The scorer returns a feedback for each score, and
-    for each property of the response, as 1 or 0, such as ``coverage`` (Q² found a valid question).
-    MLflow's means of these properties are shares of responses. The rationale of a feedback begins
-    with the unsupported claims. The metadata contain the ``signature`` and ``unsupported``: these
-    claims as JSON text, with the same fields as in ``q2 score --out``.
-
-    Args:
-        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
-            and scale.
-        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude"; their scores then get no feedback).
-        settings: ``preset``, ``device`` and the settings of the metrics.
-
-    If a row has no knowledge, or a metric fails on it, the feedback of each score is an error that
-    says why. A warning is logged for the first row without the field ``knowledge``.
+    A row's ``inputs`` or ``expectations`` contain ``knowledge`` and, optionally, ``history``.
+    docs/mlflow.md describes the feedbacks. With ``no_claim="exclude"``, the scores of a response
+    without a claim get none. The arguments are those of
+    :class:`~q2_metric.integrations.judge.Judge`.
 
     Raises:
         InputError: a metric, keyword or value is unknown.
@@ -80,12 +68,9 @@ def _fields(given: Any) -> Mapping[str, Any]:
 def grounded_metrics(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[EvaluationMetric]:
-    """Makes the metrics for ``mlflow.models.evaluate(extra_metrics=…)``.
-
-    The data need a column ``knowledge``; ``col_mapping`` can name another column. MLflow logs the
-    mean of each metric. Its results table contains the score and the justification of each row. All
-    rows are scored in one batch. The arguments are those of :func:`grounded_scorer`.
-    """
+    """Makes the metrics for ``mlflow.models.evaluate(extra_metrics=…)``. The data need a column
+    ``knowledge``; ``col_mapping`` can name another. All rows are scored in one batch. The arguments
+    are those of :func:`grounded_scorer`."""
     judge = Judge(metrics, no_claim, settings)
     return [
         make_metric(eval_fn=_column(judge, name), name=name,

@@ -1,12 +1,4 @@
-"""Groundedness, Q² or SCALE as a Python assertion of promptfoo.
-
-Write a file ``grounded.py`` with the first line below, and name this file in an assertion of
-``promptfooconfig.yaml`` as in the second line::
-
-    from q2_metric.integrations.promptfoo import get_assert    # grounded.py
-
-    assert: [{type: python, value: file://grounded.py}]        # promptfooconfig.yaml
-"""
+"""Groundedness, Q² or SCALE as a Python assertion of promptfoo (docs/promptfoo.md)."""
 
 from __future__ import annotations
 
@@ -20,23 +12,15 @@ from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import check_threshold, given
 
 _OWN = {"metric": "groundedness", "threshold": 0.5, "knowledge": "context", "question": "query"}
-"""Defaults of the assertion's ``config``. ``knowledge`` and ``question`` are names of variables of
-the test, by default those of promptfoo's own ``context-faithfulness``. ``config`` may also contain
-``preset`` and settings of the metric."""
+"""Of the assertion's ``config``. The variables are those of promptfoo's own assertion."""
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """Measures whether the sources in a test's variables support the output.
 
-    Args:
-        output: the answer of the provider. An output that is empty or claims nothing fails.
-        context: promptfoo's context of the test. The variable ``context`` contains the sources (a
-            text or a list of passages), and ``query`` the question, if there is one. The
-            assertion's ``config`` can name other variables.
-
-    Returns:
-        A dictionary with ``pass``, ``score`` in [0, 1], ``reason`` (which begins with the
-            unsupported claims) and ``named_scores``, all numbers that the metric computes.
+    ``context`` is promptfoo's, of the test: its ``vars`` and the assertion's ``config``. Returns
+    ``pass``, ``score`` in [0, 1], ``reason`` and ``named_scores``. An output that is empty or
+    claims nothing fails.
 
     Raises:
         InputError: there are no sources, or ``config`` has a wrong value.

@@ -15,15 +15,9 @@ from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
 class GroundedMean(Metric):  # type: ignore[misc]
     """Computes the mean scores of responses over all batches and all processes.
 
-    Args:
-        metrics: names of metrics, as a sequence or as "q2,scale"; ``None`` means groundedness, q2
-            and scale.
-        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude"). With "zero", a model gains nothing by saying nothing.
-        strict: if true, an error is raised if a metric fails on a batch. Otherwise the error is
-            logged, and the batch does not count in the mean.
-        keywords: keywords of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``
-            (``dist_sync_on_step``, …).
+    The arguments are those of :class:`~q2_metric.integrations.judge.Judge`, but ``strict`` concerns
+    each batch: without it, a batch on which a metric fails does not count in the mean. ``keywords``
+    are those of the metrics (``preset``, …) and of ``torchmetrics.Metric``.
 
     >>> grounded = GroundedMean("knowledge_f1")
     >>> grounded.update(["Rome has 7 hills."], ["Rome has 7 hills."])
@@ -52,34 +46,21 @@ class GroundedMean(Metric):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """A line for each metric that records its models and settings, and how its mean is
-        computed."""
         return self.judge.signature
 
     def update(
         self, preds: Sequence[str], knowledge: Sequence[Any],
         histories: Sequence[Sequence[str]] | None = None,
     ) -> None:
-        """Scores a batch and adds the scores to the means.
-
-        Args:
-            preds: the responses.
-            knowledge: the knowledge of each response, a text or a list of passages.
-            histories: the turns before each response.
-
-        Raises:
-            InputError: the lengths differ, or a value is not a text.
-        """
+        """Scores a batch. The knowledge of a response is a text or a list of passages. Raises
+        InputError if the lengths differ, or a value is not a text."""
         for name, mean in self.judge.aggregate(given_columns(preds, knowledge, histories)).items():
             setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + mean.total)
             setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """Each mean score and each share of responses (such as ``no_claim``), by name, in [0, 1],
-        for ``self.log_dict``.
-
-        NaN if no response counts in a mean.
-        """
+        """Each mean and each share of responses, in [0, 1], for ``self.log_dict``. NaN if no
+        response counts in a mean."""
         means = {
             name: Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
             for name in self.judge.names

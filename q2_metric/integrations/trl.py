@@ -15,20 +15,11 @@ from q2_metric.text.given import kind
 class Reward:
     """A reward function: rewards completions that the knowledge of their row supports.
 
-    A completion that is empty or without a claim gets the reward 0. If the knowledge is blank or
-    the metric fails on a completion, the reward is ``None``, and the trainer leaves the completion
-    out. All completions of a step are scored in one batch. The trainer logs the mean reward as
-    ``rewards/NAME/mean``. If the trainer offers ``log_metric``, the shares of completions
-    ``NAME/no_claim``, ``NAME/coverage`` and ``NAME/fallback`` are logged too.
-
-    Args:
-        metric: name of the metric: "q2", "scale", "groundedness", ….
-        knowledge: the column of the data set that contains the knowledge of each prompt: a text or
-            a list of passages.
-        history: the column that contains earlier turns, if there are any. A completion that only
-            repeats earlier turns claims nothing. The prompt itself is not used as history, because
-            it may contain the knowledge.
-        settings: ``preset``, ``device``, ``batch_size`` and the settings of the metric.
+    A completion that is empty or without a claim gets 0. If the knowledge is blank or the metric
+    fails, the reward is ``None``, and the trainer leaves the completion out. ``knowledge`` and
+    ``history`` are columns of the data set. The prompt is not used as history, because it may
+    contain the knowledge. ``settings`` are ``preset``, ``device``, ``batch_size`` and those of the
+    metric.
 
     Raises:
         InputError: a metric, keyword or value is unknown.
@@ -44,25 +35,14 @@ class Reward:
 
     @property
     def signature(self) -> str:
-        """The line that records metric, models, settings and version."""
         return self.judge.signature
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], *,
         log_metric: Callable[[str, float], None] | None = None, **columns: Any,
     ) -> list[float | None]:
-        """A reward in [0, 1] for each completion; ``None`` for a completion to leave out.
-
-        Args:
-            prompts: the prompts, which are not used.
-            completions: for each prompt, a text or a list of chat messages.
-            log_metric: is called with the name and the value of each share of completions, such as
-                ``NAME/no_claim``.
-            columns: the other columns of the data set.
-
-        Raises:
-            InputError: the data set has no column with the knowledge, or a value is wrong.
-        """
+        """A reward in [0, 1] for each completion (a text or chat messages); ``None`` to leave it
+        out. Raises InputError if a value is wrong or the data set has no knowledge."""
         if self.knowledge not in columns:
             there = sorted(name for name, value in columns.items() if isinstance(value, list))
             raise InputError(
@@ -80,13 +60,8 @@ class Reward:
 
 
 def text_of(completion: object) -> str:
-    """The text of a completion: the text itself, or that of the assistant's last message.
-
-    "" if there is no text, for example in a tool call.
-
-    Raises:
-        InputError: the completion is neither a text nor a list of messages.
-    """
+    """The text of a completion, or that of the assistant's last message; "" for a tool call. Raises
+    InputError if the completion is neither a text nor a list of messages."""
     if isinstance(completion, str):
         return completion
     if not isinstance(completion, Sequence):

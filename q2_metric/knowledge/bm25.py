@@ -1,6 +1,4 @@
-"""Ranks the snippets of a knowledge pool by BM25. The ranker can also be the first stage of another
-ranker.
-"""
+"""Ranks snippets by BM25."""
 
 from __future__ import annotations
 
@@ -17,14 +15,11 @@ from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked
 from q2_metric.text.alignment import FUNCTION_WORDS
 
 TURNS = 3
-"""Number of turns at the end of a dialogue that form the query. The last turn alone often does not
-name the subject."""
+"""Turns at the end that form the query; the last one often does not name the subject."""
 
 
 class Bm25Index:
-    """An index of texts for BM25 (Lucene's variant, k1 1.5, b 0.75: the defaults of ``bm25s``).
-
-    Words are stemmed (Snowball English), and function words are left out.
+    """BM25 (Lucene's variant, k1 1.5, b 0.75) over stems (Snowball English) without function words.
 
     Raises:
         MissingExtra: ``bm25s`` or its stemmer is not installed.
@@ -52,10 +47,7 @@ class Bm25Index:
 
 
 class Bm25:
-    """Ranks snippets by BM25. The query is the last turns of the dialogue.
-
-    The indexed text of a snippet consists of its domain, entity name, question and answer.
-    """
+    """Ranks snippets (domain, entity name, question, answer) by BM25."""
 
     name = "bm25"
 
@@ -72,15 +64,13 @@ class Bm25:
 
 
 def top(pool: Pool, scores: NDArray[np.float32], k: int) -> list[Ranked]:
-    """The ``k`` snippets of a knowledge pool with the highest scores, best first. Snippets with
-    equal scores keep the pool's order. ``scores`` contains the score of each snippet of the pool.
-    """
+    """The ``k`` snippets with the highest scores, best first; ties keep the pool's order."""
     order = np.argsort(-scores, kind="stable")[:k]
     return [Ranked(pool.snippets[i], float(scores[i])) for i in order]
 
 
 def stems(text: str) -> list[str]:
-    """The stems of the text's content words, in order.
+    """The stems of the text's content words.
 
     >>> stems("Are the parking lots free?")
     ['park', 'lot', 'free']

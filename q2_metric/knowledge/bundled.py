@@ -1,12 +1,4 @@
-"""The ranker that comes with the package. It uses sentence vectors and the entities that the
-dialogue mentions.
-
-A snippet's score is a weighted sum of three kinds of features: how similar the user's question is
-to the snippet's question (q–Q) and to its answer (q–A), whether and when the dialogue mentioned the
-snippet's entity, and whether the snippet's domain fits. The weights were learned on dialogues made
-from snippets (:mod:`tools.training.selection`). The ranker needs no first stage, because one matrix
-product scores all snippets of a knowledge pool.
-"""
+"""The ranker that comes with the package: a weighted sum of features for each snippet."""
 
 from __future__ import annotations
 
@@ -36,43 +28,27 @@ MENTION_FEATURES = (
     "mentioned", "closeness", "share", "turns_ago", "latest", "second", "last_turn", "by_system",
     "place",
 )
-"""The names of the features of an entity's mention. :func:`mention_features` computes them."""
 DOMAIN_FEATURES = ("domain_named", "domain_of_latest")
-"""The names of a domain's two features: whether the last turn names the domain, and whether the
-entity mentioned last belongs to the domain."""
+"""Whether the last turn names the domain, and whether the entity mentioned last belongs to it."""
 
 Compare = Literal["vectors", "words"]
 
 EGR_MARGIN = 0.5
-"""After this ranker, Entity Guided Reranking may move a snippet only if its score is at most this
-much below the best score. On held-out dialogues of the training recipe, 0.5 was better than 1, 2, 4
-and no margin. (The ranker itself already prefers entities that were mentioned recently.)"""
+"""Reranking may move a snippet whose score is at most this much below the best. On held-out
+dialogues of the training recipe, 0.5 was better than 1, 2, 4 and no margin."""
 PLACING = frozenset("in near around by from to of".split())
-"""Prepositions of place. A name after one of them often says where something else is ("near the
-Yale Hotel")."""
+"""A name after one of these often says where something else is ("near the Yale Hotel")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The learned weights of the features.
-
-    ``text`` weighs the similarities with a snippet's question and with its answer. ``mention``
-    weighs :data:`MENTION_FEATURES`, and ``domain`` weighs :data:`DOMAIN_FEATURES`.
-    """
-
     text: Floats
     mention: Floats
     domain: Floats
 
 
 class SimilarVectors:
-    """Similarity by sentence vectors.
-
-    Args:
-        asked: the question of each snippet.
-        answered: the answer of each snippet.
-        vectors: a function that turns texts into unit vectors.
-    """
+    """Similarity by sentence vectors; ``vectors`` turns texts into unit vectors."""
 
     def __init__(self, asked: Sequence[str], answered: Sequence[str], vectors: Any) -> None:
         self.questions: Floats = vectors(asked)
@@ -80,8 +56,7 @@ class SimilarVectors:
         self._vectors = vectors
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """The mean similarity of the texts with each snippet's question and answer: (snippets, 2),
-        at most 1."""
+        """Cosine of the texts' mean with each snippet's question and answer: (snippets, 2)."""
         query = self._vectors(texts).mean(0)
         query = query / max(float(np.linalg.norm(query)), 1e-6)
         similarities: Floats = np.stack([self.questions @ query, self.answers @ query], axis=1)
@@ -89,12 +64,7 @@ class SimilarVectors:
 
 
 class SimilarWords:
-    """Similarity by BM25 scores, divided by the highest score in the knowledge pool.
-
-    Args:
-        asked: the question of each snippet.
-        answered: the answer of each snippet.
-    """
+    """Similarity by BM25, divided by the highest score in the pool: (snippets, 2), in [0, 1]."""
 
     def __init__(self, asked: Sequence[str], answered: Sequence[str]) -> None:
         self._indices = (Bm25Index(asked), Bm25Index(answered))
@@ -108,16 +78,10 @@ class SimilarWords:
 
 
 class PoolIndex:
-    """An index of a knowledge pool: the texts of its snippets, prepared for comparison with a
-    dialogue, and the entity and domain of each snippet.
+    """A knowledge pool prepared for comparison with dialogues.
 
-    ``entities`` and ``domains`` list all entities and domains of the pool. ``entity`` contains, for
-    each snippet, the index of its entity, and ``domain`` the index of its domain.
-
-    Args:
-        pool: the knowledge snippets to index.
-        vectors: a function that turns texts into unit vectors. With ``None``, texts are compared by
-            BM25.
+    ``entity`` and ``domain`` hold, for each snippet, an index into ``entities`` and ``domains``.
+    Without ``vectors`` (texts to unit vectors), texts are compared by BM25.
     """
 
     def __init__(self, pool: Pool, vectors: Any = None) -> None:
@@ -138,18 +102,15 @@ class PoolIndex:
 
 
 class BundledRanker:
-    """A ranker that scores every snippet of a knowledge pool. It needs neither a download nor
-    torch.
+    """A ranker that needs neither a first stage, nor a download, nor torch.
 
     Args:
-        compare: how texts are compared: by sentence "vectors", or by "words" (BM25). Both use the
-            weights that were learned with vectors. In a vote of two rankers, "words" can be the
-            second one.
+        compare: by sentence "vectors", or by "words" (BM25), with weights that were learned with
+            vectors. In a vote of two rankers, "words" can be the second one.
 
     Raises:
         InputError: ``compare`` is unknown.
-        MissingExtra: rapidfuzz is not installed, or bm25s if ``compare="words"`` (extra
-            ``knowledge``).
+        MissingExtra: rapidfuzz is not installed, or bm25s if ``compare="words"``.
         ModelError: the bundled weights are missing.
     """
 
@@ -167,14 +128,12 @@ class BundledRanker:
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ``k`` best snippets of the knowledge pool for each dialogue, best first."""
         index = self.index(pool)
         return [top(pool, scores(dialogue, index, self._weights), k) for dialogue in dialogues]
 
 
 def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
-    """The score of each snippet of the knowledge pool for a dialogue. A score can be any real
-    number."""
+    """The score of each snippet of the pool, any real number: (snippets,)."""
     mentions = index.finder.mentions(dialogue)
     similar = index.similar(last_words(dialogue, mentions))
     entity = np.zeros(len(index.entities), np.float32)
@@ -186,7 +145,6 @@ def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
 
 
 def bundled_weights() -> Weights:
-    """Loads the weights that come with the package. They were learned with sentence vectors."""
     from q2_metric.models.bundled.selection import learned
 
     arrays = learned()
@@ -207,8 +165,7 @@ def without(text: str, name: str | None) -> str:
 
 
 def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]:
-    """The words of the last turn without the names that it mentions. There is one text for each
-    transcription of the turn by a speech recogniser."""
+    """The last turn without the names that it mentions: one text for each of its transcriptions."""
     place = max(i for i, turn in enumerate(dialogue.turns) if turn is dialogue.last)
     inside = {i for m in mentions if m.turn == place for i in range(m.start, m.end)}
     texts = []
@@ -222,11 +179,9 @@ def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]
 def mention_features(
     dialogue: Dialogue, mentions: Sequence[NameMention]
 ) -> list[tuple[Entity, Floats]]:
-    """The entity and the features of each mention, in the order of :data:`MENTION_FEATURES`.
+    """The entity and the :data:`MENTION_FEATURES` (9,) of each mention.
 
-    ``turns_ago`` is log(1 + number of turns since the mention). ``latest`` is 1 for the last name
-    in the dialogue, and ``second`` is 1 for the last but one. ``place`` is 1 if a preposition such
-    as "near" precedes the name, so that the name may say where something else is.
+    ``second`` is 1 for the last name but one. ``place`` is 1 after a preposition of place.
     """
     last = len(dialogue.turns) - 1
     words = {i: spoken_words(dialogue.turns[i].text) for i in {m.turn for m in mentions}}
@@ -250,7 +205,6 @@ def mention_features(
 
 
 def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
-    """Whether the last word in ``before`` is one of ``words``. An article at the end is ignored."""
     said = [word for word in before[-2:] if word not in ("the", "a", "an")]
     return bool(said) and said[-1] in words
 
@@ -258,8 +212,7 @@ def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
 def by_entity(
     features: Iterable[tuple[Entity, Floats]], index: PoolIndex
 ) -> dict[int, list[Floats]]:
-    """Groups the features of mentions by entity. A key is the entity's index in
-    ``index.entities``."""
+    """Groups the features of mentions by the entity's index in ``index.entities``."""
     places = {entity: i for i, entity in enumerate(index.entities)}
     grouped: dict[int, list[Floats]] = {}
     for entity, row in features:
@@ -270,8 +223,7 @@ def by_entity(
 def domain_features(
     dialogue: Dialogue, mentions: Sequence[NameMention], index: PoolIndex
 ) -> Floats:
-    """The :data:`DOMAIN_FEATURES` of each domain of the knowledge pool, in the shape (domains, 2).
-    """
+    """The :data:`DOMAIN_FEATURES` of each domain of the pool: (domains, 2)."""
     words = set(plain_words(dialogue.last.text))
     latest = max(mentions, key=lambda m: (m.turn, m.end), default=None)
     return np.array(

@@ -1,4 +1,7 @@
-"""Loads rankers and detectors for knowledge selection by their names."""
+"""Loads rankers and detectors for knowledge selection by their names.
+
+Raises InputError for an unknown name, MissingExtra or ModelError if something cannot be loaded.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,9 @@ def load_ranker(
     name: str = BUNDLED, *, first: str = BUNDLED, narrow: int | None = None,
     device: str = "auto", batch_size: int | None = None,
 ) -> Ranker:
-    """Loads a ranker by its name.
+    """Loads a ranker: "bundled", "bundled-words", "bm25", or the folder of a trained RSS model.
 
-    Args:
-        name: "bundled", "bundled-words", "bm25", or the folder of a trained RSS model.
-        first: for an RSS model, the name of the ranker that is its first stage.
-        narrow: number of snippets that the first stage keeps; ``None`` means the default.
-        device: device of the RSS model: "auto", "cpu", "cuda", ….
-        batch_size: number of inputs that the RSS model reads at once.
-
-    Raises:
-        InputError: there is no such ranker or folder.
-        MissingExtra, ModelError: the ranker cannot be loaded.
+    For an RSS model, ``first`` is the ranker of its first stage, which keeps ``narrow`` snippets.
     """
     if name in (BUNDLED, WORDS):
         from q2_metric.knowledge.bundled import BundledRanker
@@ -55,14 +49,7 @@ def load_ranker(
 def combined(
     rankers: Sequence[Ranker], egr: Matching | None = "exact", vote: Vote = "hard"
 ) -> Ranker:
-    """Combines several rankers into one.
-
-    Args:
-        rankers: the rankers. Several rankers vote.
-        egr: how Entity Guided Reranking, which follows each ranker, finds names in the dialogue;
-            ``None`` for no reranking.
-        vote: how the rankers vote: "hard" (by ranks) or "soft" (by probabilities).
-    """
+    """Reranks after each ranker by EGR (``egr``: how names are found), then lets several vote."""
     guided: list[Ranker] = [EntityGuided(r, egr) for r in rankers] if egr else list(rankers)
     return guided[0] if len(guided) == 1 else Ensemble(guided, vote)
 
@@ -70,19 +57,7 @@ def combined(
 def load_detector(
     name: str, pool: Pool, *, device: str = "auto", batch_size: int | None = None
 ) -> Detector:
-    """Loads a detector, which finds the dialogues whose last turn needs knowledge.
-
-    Args:
-        name: "bundled", or the folder of a trained detector.
-        pool: the knowledge pool. The bundled detector compares turns with the questions of its
-            snippets.
-        device: device of a trained detector: "auto", "cpu", "cuda", ….
-        batch_size: number of inputs that a trained detector reads at once.
-
-    Raises:
-        InputError: there is no such detector or folder.
-        MissingExtra, ModelError: the detector cannot be loaded.
-    """
+    """Loads a detector: "bundled", or the folder of a trained one."""
     from q2_metric.knowledge.detection import BundledDetector, EncoderDetector
 
     if name == BUNDLED:

@@ -1,5 +1,4 @@
-"""Detects the dialogue turns that need knowledge (DSTC9 track 1, subtask 1), and evaluates
-detectors."""
+"""Detects the dialogue turns that need knowledge (DSTC9 track 1, subtask 1)."""
 
 from __future__ import annotations
 
@@ -40,17 +39,12 @@ REQUESTS = (
 
 
 class BundledDetector:
-    """A detector that compares the last turn with the questions of a knowledge pool and with
-    requests.
-
-    P(needs knowledge) is a logistic function of two similarities: with the most similar question of
-    the pool, and with the most similar request in :data:`REQUESTS`.
+    """P(needs knowledge) as a logistic function of two similarities of the last turn: with the most
+    similar question of the pool, and with the most similar of :data:`REQUESTS`.
 
     Args:
-        pool: the pool of snippets. Snippets without a question are left out.
         vectors: a function that turns texts into unit vectors; the default is the bundled one.
-        weights: the weights of the logistic function; the default is the bundled weights, which
-            :mod:`tools.training.selection` learned.
+        weights: (3,); the default is what :mod:`tools.training.selection` learned.
 
     Raises:
         InputError: no snippet of the pool has a question.
@@ -70,13 +64,11 @@ class BundledDetector:
         self._questions = self._vectors(sorted(asked))
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
-        """P(the last turn needs knowledge) for each dialogue."""
         logits = self.features([dialogue.last.text for dialogue in dialogues]) @ self._weights
         return [float(p) for p in 1 / (1 + np.exp(-logits))]
 
     def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """For each text, the similarity with the most similar question, the similarity with the
-        most similar request, and the constant 1. The shape is (texts, 3)."""
+        """The two similarities and the constant 1: (texts, 3)."""
         from q2_metric.knowledge.mentions import spoken_words
 
         read = self._vectors([" ".join(spoken_words(text)) for text in texts])
@@ -100,16 +92,7 @@ def _request_vectors(vectors: Any) -> NDArray[np.float32]:
 
 
 class EncoderDetector:
-    """A detector that reads the dialogue with a trained transformer encoder.
-
-    Args:
-        model: a folder that :func:`train_detector` wrote.
-        device: device of the encoder: "auto", "cpu", "cuda", ….
-        batch_size: number of inputs that the encoder reads at once.
-
-    Raises:
-        MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
-    """
+    """Reads the dialogue with a model that :func:`train_detector` wrote."""
 
     def __init__(self, model: str, *, device: str = "auto", batch_size: int = 32) -> None:
         self._encoder = HeadedEncoder(model, ("detection",), device=device)
@@ -117,17 +100,13 @@ class EncoderDetector:
         self.name = f"detector:{self._encoder.name}"
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
-        """P(the last turn needs knowledge) for each dialogue."""
         pairs = [(dialogue, "") for dialogue in dialogues]
         return [row[0] for row in self._encoder.probabilities(pairs, self._batch_size)]
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The quality of a detector: precision, recall and F1 of "needs knowledge", in [0, 1].
-
-    An undefined value is 0. Of ``n`` turns, ``positives`` need knowledge.
-    """
+    """Precision, recall and F1 of "needs knowledge", in [0, 1]; an undefined value is 0."""
 
     n: int
     positives: int
@@ -139,12 +118,7 @@ class Detection:
 def evaluate_detection(
     probabilities: Sequence[float], targets: Sequence[bool]
 ) -> Detection:
-    """Computes precision, recall and F1 of a detector.
-
-    Args:
-        probabilities: the detector's P(needs knowledge) of each turn. Above :data:`THRESHOLD`, the
-            turn counts as needing knowledge.
-        targets: the human label of each turn: true if it needs knowledge.
+    """Evaluates P(needs knowledge) of each turn against its human label.
 
     Raises:
         InputError: there are no turns, or the lengths differ.
@@ -165,19 +139,8 @@ def train_detector(
 ) -> Progress:
     """Trains a detector from an encoder and saves the model with the best dev F1 in ``folder``.
 
-    Args:
-        base: Hub name or folder of an encoder.
-        turns: the training set: dialogues, with a label that says whether the last turn needs
-            knowledge.
-        dev: the development set. F1 on this set decides which model is best.
-        folder: folder of the trained model.
-        settings: settings of the training run.
-        device: "auto", "cpu", "cuda", …
-        report: called after each evaluation (see :func:`~q2_metric.knowledge.training.train`).
-
     Raises:
         InputError: there are no turns, or a setting is wrong.
-        MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
     """
     import torch
     from torch.nn import functional as F

@@ -1,12 +1,9 @@
-"""Reads the files of DSTC9 track 1 and DSTC10 track 2: dialogues, knowledge and labels.
+"""Reads ``knowledge.json``, ``logs.json`` and ``labels.json`` of two tasks:
 
-``knowledge.json`` maps domain -> entity id -> ``name`` and ``docs``, and ``docs`` maps doc id ->
-``title`` (the question) and ``body`` (the answer). ``logs.json`` is a list of dialogues. A dialogue
-is a list of turns with ``speaker`` ("U" or "S"), ``text`` and, for spoken turns, ``nbest``: the
-speech recogniser's alternatives (``hyp``). ``labels.json`` says for each dialogue whether its last
-turn needs knowledge (``target``), which snippets it needs, and the reference ``response``.
 https://github.com/alexa/alexa-with-dstc9-track1-dataset,
 https://github.com/alexa/alexa-with-dstc10-track2-dataset
+
+Raises InputError if a file is malformed; the message names snippet, dialogue and turn, or label.
 """
 
 from __future__ import annotations
@@ -23,12 +20,7 @@ from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet, Turn
 
 @dataclass(frozen=True, slots=True)
 class TurnLabel:
-    """The human label of a dialogue's last turn.
-
-    ``target`` is true if the turn needs knowledge. ``knowledge`` then contains the keys of the
-    snippets that the turn needs, and ``response`` is the reference response. Otherwise, both are
-    empty.
-    """
+    """If ``target`` is false, the last turn needs no knowledge, and the other fields are empty."""
 
     target: bool
     knowledge: tuple[Key, ...] = ()
@@ -36,23 +28,12 @@ class TurnLabel:
 
 
 def read_knowledge(path: str | Path) -> Pool:
-    """Reads the snippets of a ``knowledge.json``, in the order of the file.
-
-    Raises:
-        InputError: the file is malformed, or a snippet has no body; the message names domain,
-            entity and doc.
-    """
+    """Reads the snippets of a ``knowledge.json``, in the order of the file."""
     return knowledge_of(read_json(path), path)
 
 
 def knowledge_of(value: object, path: str | Path) -> Pool:
-    """Turns the parsed content of a ``knowledge.json`` into a pool of snippets.
-
-    ``path`` is the path of the file, for error messages.
-
-    Raises:
-        InputError: as for :func:`read_knowledge`.
-    """
+    """Reads {domain: {entity id: {name, docs: {doc id: {title (the question), body}}}}}."""
     if not isinstance(value, dict):
         raise InputError(f"{path}: is not an object of domains; is it a knowledge file?")
     snippets: list[Snippet] = []
@@ -82,11 +63,7 @@ def knowledge_of(value: object, path: str | Path) -> Pool:
 
 
 def read_logs(path: str | Path) -> list[Dialogue]:
-    """Reads the dialogues of a ``logs.json``. The id of a dialogue is its number, from 0.
-
-    Raises:
-        InputError: the file is malformed; the message names dialogue and turn.
-    """
+    """Reads the dialogues of a ``logs.json``. The id of a dialogue is its number, from 0."""
     logs = read_json(path)
     if not isinstance(logs, list):
         raise InputError(f"{path}: is not a list of dialogues")
@@ -94,15 +71,9 @@ def read_logs(path: str | Path) -> list[Dialogue]:
 
 
 def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
-    """Reads one dialogue from a JSON file. The file is a list of strings, or of turns as in
-    ``logs.json``.
+    """Reads one dialogue from a JSON list of strings, or of turns as in ``logs.json``.
 
-    Args:
-        path: path of the file.
-        turn: the number, from 0, of the last turn to read; ``None`` reads all turns.
-
-    Raises:
-        InputError: the file is malformed, or has no turn with this number.
+    ``turn`` is the number, from 0, of the last turn to read; ``None`` reads all turns.
     """
     turns = read_json(path)
     if not isinstance(turns, list):
@@ -115,13 +86,6 @@ def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
 
 
 def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
-    """The dialogue up to and including the turn with this number, from 0.
-
-    ``where`` is the name of the file, for the error message.
-
-    Raises:
-        InputError: there is no turn with this number.
-    """
     count = len(dialogue.turns)
     if not 0 <= turn < count:
         raise InputError(f"{where}: there is no turn {turn}; its turns are 0 to {count - 1}")
@@ -129,17 +93,7 @@ def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
 
 
 def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnLabel]:
-    """Reads a ``labels.json``: the labels of the dialogues in ``logs.json``, in order.
-
-    Args:
-        path: path of the file.
-        dialogues: number of dialogues, which must be the number of labels; ``None`` skips this
-            check.
-
-    Raises:
-        InputError: the file is malformed or has another number of labels; the message names the
-            label.
-    """
+    """Reads a ``labels.json``: the labels of the dialogues in ``logs.json``, in order."""
     labels = read_json(path)
     if not isinstance(labels, list):
         raise InputError(f"{path}: is not a list of labels")
@@ -149,12 +103,6 @@ def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnL
 
 
 def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
-    """Checks that every snippet that a label names is in the knowledge pool. ``where`` is the name
-    of the file with the labels, for the error message.
-
-    Raises:
-        InputError: a snippet is missing; the message names the label, domain, entity and doc.
-    """
     for i, label in enumerate(labels):
         for key in label.knowledge:
             pool.find(key, f"{where}: label {i}")
@@ -162,17 +110,11 @@ def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LabelledTurns:
-    """Dialogues, and the human label of each dialogue's last turn."""
-
     dialogues: list[Dialogue]
     labels: list[TurnLabel]
 
     def seeking(self) -> LabelledTurns:
-        """The dialogues whose last turn needs knowledge, with their labels.
-
-        Raises:
-            InputError: no dialogue needs knowledge.
-        """
+        """The dialogues whose last turn needs knowledge; InputError if none does."""
         kept = [i for i, label in enumerate(self.labels) if label.target]
         if not kept:
             raise InputError("no labelled turn needs knowledge")
@@ -180,12 +122,7 @@ class LabelledTurns:
 
 
 def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledTurns:
-    """Reads dialogues and their labels. Every snippet that a label names must be in the knowledge
-    pool.
-
-    Raises:
-        InputError: a file is malformed; the message says which file, and where.
-    """
+    """Reads dialogues and their labels, whose snippets must all be in the pool."""
     dialogues = read_logs(logs)
     read = read_labels(labels, dialogues=len(dialogues))
     check_labels(read, pool, str(labels))

@@ -1,8 +1,4 @@
-"""Entity Guided Reranking (EGR), Algorithm 1 of Bae et al. (DSTC9 track 1, 2021).
-
-The algorithm goes through the entities that the dialogue mentions, and starts with the entity
-mentioned last. It stops at the first entity that has a snippet in the ranking. The best snippet of
-this entity moves to the front::
+"""Entity Guided Reranking (EGR), Algorithm 1 of Bae et al. (DSTC9 track 1, 2021)::
 
     mentioned: [Yale Hotel, El Farolito]
     ranking:   [Artmar/3, El Farolito/1, Yale Hotel/6, ...]
@@ -23,16 +19,13 @@ def rerank(
     mentioned: Sequence[Entity],
     margin: float | None = None,
 ) -> list[Ranked]:
-    """Reranks the snippets for one dialogue by Algorithm 1.
+    """Moves the best snippet of the entity mentioned last to the front (Algorithm 1).
 
     Args:
-        ranking: the ranker's snippets, best first.
-        mentioned: the entities that the dialogue mentions; the entity mentioned last comes first.
-        margin: a snippet can move only if its score is at most this much below the best score. With
-            ``None``, every snippet can move, as in the paper.
-
-    Returns:
-        The same snippets in their new order. A snippet that moved to the front keeps its score.
+        ranking: the ranker's snippets, best first. Their scores are kept.
+        mentioned: the entity mentioned last comes first. One without a snippet is passed over.
+        margin: a snippet can move only if its score is at most this much below the best score;
+            ``None`` as in the paper.
     """
     least = ranking[0].score - margin if ranking and margin is not None else -math.inf
     for entity in mentioned:
@@ -45,14 +38,9 @@ def rerank(
 
 
 class EntityGuided:
-    """A ranker whose rankings are reordered by Entity Guided Reranking.
+    """A ranker followed by Entity Guided Reranking.
 
-    The margin of the reranking depends on the ranker (:func:`margin_of`).
-
-    Args:
-        ranker: the ranker.
-        matching: how the dialogue is searched for names of entities: "exact" as in the paper, or
-            "fuzzy" (by rapidfuzz, for spoken text).
+    ``matching`` of names is "exact" as in the paper, or "fuzzy" (rapidfuzz, for spoken text).
     """
 
     def __init__(self, ranker: Ranker, matching: Matching = "exact") -> None:
@@ -63,7 +51,6 @@ class EntityGuided:
         self._finder: Callable[[Pool], MentionFinder] = MentionFinder.cached(matching)
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ranker's best snippets for each dialogue after reranking, at most ``k``."""
         finder = self._finder(pool)
         rankings = self.ranker.rank(dialogues, pool, max(k, TOP))
         return [
@@ -73,11 +60,7 @@ class EntityGuided:
 
 
 def margin_of(ranker: Ranker) -> float | None:
-    """The margin of Entity Guided Reranking after this ranker (see :func:`rerank`).
-
-    It is the ranker's attribute ``egr_margin``, or ``None`` if there is no such attribute. A ranker
-    that itself considers the mentioned entities has a small margin, so that reranking decides only
-    between snippets with almost equal scores.
-    """
+    """A ranker that itself considers the mentioned entities has a small ``egr_margin``, so that
+    reranking decides only between snippets with almost equal scores."""
     margin: float | None = getattr(ranker, "egr_margin", None)
     return margin

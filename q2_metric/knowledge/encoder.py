@@ -1,9 +1,6 @@
-"""A transformer encoder with classification heads. It reads the end of a dialogue and a text, and
-each head returns a number.
+"""A transformer encoder with classification heads, for RSS (two heads) and the detector (one).
 
-RSS uses an encoder with two heads, the detector an encoder with one head. Training starts from any
-encoder, from the Hub or a local folder. A trained model is a folder with the encoder, its tokenizer
-and ``heads.safetensors``.
+A trained model is a folder with the encoder, its tokenizer and ``heads.safetensors``.
 """
 
 from __future__ import annotations
@@ -39,7 +36,6 @@ class HeadedEncoder:
     Args:
         model: Hub name or folder of an encoder, or a folder that :meth:`save` wrote.
         heads: names of the heads, in order. If ``model`` has no heads, new ones are created.
-        device: "auto", "cpu", "cuda", …
         trained: if true, ``model`` must already have heads.
 
     Raises:
@@ -69,8 +65,7 @@ class HeadedEncoder:
             self._load_heads(folder)
 
     def logits(self, pairs: Sequence[tuple[Dialogue, str]]) -> Tensor:
-        """The logits of one batch of (dialogue, text) pairs, in the shape (pairs, heads). They have
-        gradients if torch computes gradients."""
+        """The logits of one batch: (pairs, heads), with gradients if torch computes them."""
         import torch
 
         from q2_metric.models.hub.batches import pad
@@ -84,7 +79,7 @@ class HeadedEncoder:
     def probabilities(
         self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int
     ) -> list[list[float]]:
-        """For each (dialogue, text) pair, the probability in [0, 1] that each head returns."""
+        """The probabilities in [0, 1]: (pairs, heads)."""
         from q2_metric.models.hub.batches import Batches
 
         self.network.eval()
@@ -94,7 +89,6 @@ class HeadedEncoder:
         )
 
     def save(self, folder: Path) -> None:
-        """Writes the encoder, the tokenizer and the heads into a folder."""
         from safetensors.torch import save_file
 
         self.loaded.model.save_pretrained(folder)

@@ -1,7 +1,4 @@
-"""Combines several rankers by a vote (Bae et al., section 3.3).
-
-For Entity Guided Reranking before the vote, wrap each ranker in ``egr.EntityGuided``.
-"""
+"""Combines several rankers by a vote (Bae et al., section 3.3)."""
 
 from __future__ import annotations
 
@@ -16,13 +13,10 @@ Vote = Literal["hard", "soft"]
 
 
 def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
-    """Combines the rankings of several rankers for one dialogue, by a vote on ranks.
+    """A vote on ranks: in each round, every ranking votes for its next snippet.
 
-    In each round, every ranking votes for its next snippet: for its best snippet in the first
-    round, for its second-best in the second round, and so on. Snippets are ordered by their number
-    of votes after the first round. Ties are broken by the number of votes after the second round,
-    and so on. Remaining ties are broken by the order of the rankings. The score of a snippet is its
-    share of the votes in the first round.
+    Snippets are ordered by their votes after the first round, then the second, and so on; the order
+    of the rankings breaks ties. A snippet's score is its share of the votes in the first round.
     """
     depth = max(len(ranking) for ranking in rankings)
     places: dict[Key, list[int]] = {}
@@ -41,12 +35,10 @@ def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 
 
 def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
-    """Combines the rankings of several rankers for one dialogue, by the mean of probabilities.
+    """A vote by the mean of probabilities: a softmax over the scores of each ranking.
 
-    The probabilities of a ranking's snippets are a softmax over the ranking's scores. The first
-    snippet gets the highest probability, also if reranking moved it to the front. All rankers
-    should have scores on the same scale, such as log-odds. BM25's scores are large and would
-    outvote those of RSS.
+    The first snippet gets the highest probability, also if reranking moved it to the front. The
+    rankings need one scale: BM25's large scores would outvote the log-odds of others.
     """
     total: dict[Key, float] = {}
     items: dict[Key, Ranked] = {}
@@ -64,10 +56,6 @@ def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 class Ensemble:
     """A ranker that combines several rankers by a vote.
 
-    Args:
-        rankers: at least one ranker.
-        vote: "hard" (:func:`hard_vote`) or "soft" (:func:`soft_vote`).
-
     Raises:
         InputError: there is no ranker, or the vote is unknown.
     """
@@ -82,7 +70,6 @@ class Ensemble:
         self.name = f"{vote}({','.join(ranker.name for ranker in rankers)})"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """At most ``k`` snippets for each dialogue, in the order that the vote gives."""
         each = [ranker.rank(dialogues, pool, max(k, TOP)) for ranker in self.rankers]
         count = hard_vote if self.vote == "hard" else soft_vote
         return [count(rankings)[:k] for rankings in zip(*each, strict=True)]

@@ -1,7 +1,6 @@
-"""Evaluates rankings of snippets: R@1, R@5, MRR@5 and the kinds of error, overall and by domain.
+"""Evaluates rankings of snippets with ``ir_measures``, overall and by domain.
 
-The metrics are computed with ``ir_measures``. R@k is the share of turns with at least one right
-snippet among the first k, as in DSTC9's evaluation (success at k).
+R@k is success at k, as in DSTC9's evaluation: a right snippet is among the first k.
 """
 
 from __future__ import annotations
@@ -21,11 +20,8 @@ OVERALL = "all"
 class Selection:
     """The results of a ranker on ``n`` dialogue turns. All other values are in [0, 1].
 
-    ``r1``, ``r5`` and ``mrr5`` are R@1, R@5 and MRR@5. ``domain_errors`` is the share of turns
-    whose first snippet has the wrong domain. ``entity_errors`` is the share of turns whose first
-    snippet has the right domain but the wrong entity. ``document_errors`` is the share of turns
-    whose first snippet has the right entity but is the wrong document. These three shares of turns
-    and ``r1`` add up to 1.
+    The errors are shares of turns whose first snippet has the wrong domain, the right domain but
+    the wrong entity, or the right entity but the wrong document. They and ``r1`` add up to 1.
     """
 
     n: int
@@ -42,10 +38,7 @@ def evaluate(
 ) -> dict[str, Selection]:
     """The results of a ranker on all turns (key :data:`OVERALL`), and on the turns of each domain.
 
-    Args:
-        rankings: the ranked snippets for each turn, best first. Only the first five are used.
-        gold: the keys of the right snippets for each turn, at least one. The first key determines
-            the domain of the turn.
+    Only the first five snippets count. The first gold key determines the domain of a turn.
 
     Raises:
         InputError: there are no turns, the lengths differ, or a turn has no gold snippet.
@@ -66,12 +59,7 @@ def evaluate(
 
 
 def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | None:
-    """What is wrong with the first snippet of a ranking (Bae et al., section 4.4).
-
-    It is ``None`` if the snippet is right, "domain" if its domain is wrong, "entity" if only its
-    entity is wrong, and "document" if only the document is wrong. With several right snippets in
-    ``gold``, the smallest error counts. An empty ranking counts as "domain".
-    """
+    """What is wrong with the first snippet (Bae et al., section 4.4); ``None`` if it is right."""
     if not ranking:
         return "domain"
     key = ranking[0].snippet.key
@@ -119,10 +107,7 @@ def _mean(
 def first_stage_recall(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]], sizes: Sequence[int]
 ) -> dict[int, float]:
-    """For each number k in ``sizes``, the share of turns with a right snippet among the first k.
-
-    ``rankings`` contains the ranked snippets of each turn, and ``gold`` the keys of the right ones.
-    """
+    """For each k in ``sizes``, the share of turns with a right snippet among the first k."""
     places = [
         next((p for p, ranked in enumerate(ranking) if ranked.snippet.key in keys), None)
         for ranking, keys in zip(rankings, gold, strict=True)

@@ -1,5 +1,4 @@
-"""Compares rankers on labelled dialogues: each ranker alone, each ranker with Entity Guided
-Reranking (EGR), and votes of the rankers."""
+"""Compares rankers on labelled dialogues: alone, with Entity Guided Reranking, and in votes."""
 
 from __future__ import annotations
 
@@ -18,15 +17,11 @@ from q2_metric.knowledge.rss import RssRanker
 from q2_metric.knowledge.types import TOP, Detector, Pool, Ranked, Ranker
 
 SIZES = (10, 20, 50, 100, 200, 500)
-"""The recall of a first stage is measured for these numbers of snippets that it could keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankerRow:
-    """The results of a ranker (``figures``), by domain, and its time per turn in ``seconds``.
-
-    ``seconds`` is ``None`` if only the rankings of another ranker were reordered or combined.
-    """
+    """``seconds`` per turn is ``None`` if only the rankings of other rankers were combined."""
 
     ranker: str
     figures: dict[str, Selection]
@@ -35,15 +30,7 @@ class RankerRow:
 
 @dataclass(slots=True)
 class ExperimentResult:
-    """The results of several rankers and detectors on the same dialogues.
-
-    Attributes:
-        turns: number of turns that need knowledge.
-        snippets: number of snippets in the pool.
-        rows: the results of each ranker and each combination of rankers.
-        recall: for each ranker, the recall of its best k snippets, by k.
-        detection: the results of each detector.
-    """
+    """``turns`` counts those that need knowledge; ``recall`` is by number of snippets."""
 
     turns: int
     snippets: int
@@ -53,10 +40,9 @@ class ExperimentResult:
 
 
 def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> ExperimentResult:
-    """Evaluates each ranker alone, each ranker with Entity Guided Reranking (EGR), and votes.
+    """Evaluates each ranker alone, each with EGR (exact and fuzzy matching of names), and votes.
 
-    EGR is evaluated with exact and with fuzzy matching of names. Turns that need no knowledge are
-    left out. The measured time does not include the indexing of the pool.
+    Turns that need no knowledge are left out. The time does not include the indexing of the pool.
     """
     seeking = labelled.seeking()
     gold = [label.knowledge for label in seeking.labels]
@@ -100,6 +86,5 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
 
 
 def detect(detector: Detector, labelled: LabelledTurns) -> Detection:
-    """Evaluates a detector on all labelled turns: precision, recall and F1."""
     targets = [label.target for label in labelled.labels]
     return evaluate_detection(detector.detect(labelled.dialogues), targets)

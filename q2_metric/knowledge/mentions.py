@@ -1,5 +1,4 @@
-"""Finds where a dialogue mentions the entities of a knowledge pool, also if a speech recogniser
-misheard the names."""
+"""Finds the entities that a dialogue mentions, also if a speech recogniser misheard their names."""
 
 from __future__ import annotations
 
@@ -16,23 +15,20 @@ from q2_metric.knowledge.types import Dialogue, Pool, Turn
 from q2_metric.text.alignment import FUNCTION_WORDS
 
 Entity = tuple[str, str]
-"""An entity, as the name of its domain and its id in this domain."""
+"""(domain, entity id)"""
 
 Matching = Literal["exact", "fuzzy"]
 
 CLOSE = 0.8
-"""Minimum similarity between a name and the words that mention it (rapidfuzz's ratio, without
-blanks)."""
+"""Minimum similarity of a name and its mention (rapidfuzz's ratio, without blanks)."""
 SURE_LENGTH = 5
-"""Names with at most this many letters must match exactly, because short words resemble many other
-words."""
+"""Names with at most this many letters must match exactly: short words resemble many others."""
 READINGS = 3
-"""Number of transcriptions of a turn by a speech recogniser in which names are searched."""
+"""Transcriptions of a turn in which names are searched."""
 SLAB = 4096
 """Number of word sequences that are compared at a time, to limit memory."""
 COMMON = 0.04
-"""A word that occurs in the names or texts of more than this share of the entities is common. It
-does not distinguish entities."""
+"""A word that more than this share of the entities has does not distinguish them."""
 
 _DIGITS = "zero one two three four five six seven eight nine".split()
 _TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
@@ -43,11 +39,9 @@ _TEENS = (
 
 @dataclass(frozen=True, slots=True)
 class NameMention:
-    """A mention of an entity's name in a turn of a dialogue.
+    """The words [start, end) of a turn (of :func:`spoken_words`) mention an entity's name.
 
-    ``turn`` is the index of the turn, whose words [start, end) mention the name. The words are
-    those of :func:`spoken_words`. ``closeness`` is the similarity between these words and the name,
-    in (0, 1]. ``share`` is the part of the name that was said, in (0, 1].
+    ``closeness`` is their similarity, ``share`` the part of the name that was said: in (0, 1].
     """
 
     entity: Entity
@@ -70,7 +64,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def spoken_words(text: str) -> list[str]:
-    """The words of a text as :func:`plain_words` returns them, with numbers as they are spoken.
+    """The :func:`plain_words` of a text, with numbers as they are spoken.
 
     >>> spoken_words("Nineteen 06, 7D, 24 Hour")
     ['nineteen', 'zero', 'six', 'seven', 'd', 'twenty', 'four', 'hour']
@@ -92,14 +86,12 @@ def _said(digits: str) -> list[str]:
 
 
 def entities_of(pool: Pool) -> dict[Entity, str]:
-    """The name of each entity of the knowledge pool, as dialogues say it. Plain passages have no
-    entity."""
+    """The name of each entity, as dialogues say it. Plain passages have no entity."""
     named = {(s.domain, s.entity_id): s.subject for s in pool}
     return {entity: name for entity, name in named.items() if name}
 
 
 def latest_first(mentions: Iterable[NameMention]) -> list[Entity]:
-    """The mentioned entities, each once. The entity mentioned last comes first."""
     order = sorted(mentions, key=lambda m: (-m.turn, -m.end, -m.closeness * m.share))
     return list(dict.fromkeys(mention.entity for mention in order))
 
@@ -108,11 +100,9 @@ class MentionFinder:
     """Finds the entities of one knowledge pool in dialogues.
 
     Args:
-        pool: the knowledge pool whose snippets name the entities.
-        matching: "exact" finds a name if all its words occur in the turn. Case, accents and
-            punctuation are ignored, and "06" equals "zero six". "fuzzy" also finds names that were
-            misheard, split, or shortened by their common words ("the yale" for "Yale Hotel"). It
-            also searches other hypotheses of the speech recogniser.
+        matching: "exact" finds a name if all its words occur in the turn. "fuzzy" also finds names
+            that were misheard, split, or shortened by their common words ("the yale" for "Yale
+            Hotel"), and searches the speech recogniser's other hypotheses.
 
     Raises:
         InputError: ``matching`` is unknown.
@@ -139,20 +129,15 @@ class MentionFinder:
 
     @staticmethod
     def cached(matching: Matching) -> Callable[[Pool], MentionFinder]:
-        """Returns a function that creates the MentionFinder of a knowledge pool.
-
-        The function caches the finders of the four pools that were used last. For one of these
-        pools, it returns the cached finder.
-        """
+        """A function that creates a pool's finder, and keeps those of the last four pools."""
         return lru_cache(maxsize=4)(lambda pool: MentionFinder(pool, matching))
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:
-        """The entities that a dialogue mentions; the entity mentioned last comes first."""
+        """The mentioned entities, each once; the entity mentioned last comes first."""
         return latest_first(self.mentions(dialogue))
 
     def mentions(self, dialogue: Dialogue) -> list[NameMention]:
-        """All mentions of entities, in the order of the dialogue. A name that is only a part of a
-        longer name in the same turn is left out."""
+        """In the order of the dialogue, without names inside a longer one."""
         mentions: list[NameMention] = []
         for i, turn in enumerate(dialogue.turns):
             of_turn = self._exact_mentions(i, turn)
@@ -202,8 +187,7 @@ class MentionFinder:
         return list(best.values())
 
     def _near(self, heard: Sequence[str]) -> Iterator[tuple[str, str, float]]:
-        """Finds the word sequences that resemble a name of an entity. Yields each pair as
-        (sequence, name, similarity). ``heard`` contains the sequences, without blanks."""
+        """Yields (words, name, similarity) for words, without blanks, that resemble a name."""
         for first in range(0, len(heard), SLAB):
             part = heard[first : first + SLAB]
             closeness = self._process.cdist(
@@ -218,8 +202,7 @@ def _strength(mention: NameMention) -> float:
 
 
 def _outermost(mentions: Sequence[NameMention]) -> list[NameMention]:
-    """The mentions of one turn, without those that overlap a longer or closer mention of another
-    name."""
+    """Leaves out mentions that overlap a longer or closer one of another name."""
     order = sorted(
         mentions, key=lambda m: (-(m.end - m.start) * _strength(m) ** 8, m.start, m.end)
     )
@@ -236,8 +219,6 @@ def _outermost(mentions: Sequence[NameMention]) -> list[NameMention]:
 
 
 def _common_words(pool: Pool) -> frozenset[str]:
-    """The words that do not distinguish entities: function words, and words that occur in the names
-    or texts of many entities."""
     texts: dict[Entity, set[str]] = defaultdict(set)
     for snippet in pool:
         texts[snippet.domain, snippet.entity_id].update(spoken_words(snippet.text))
@@ -251,9 +232,8 @@ def _variants(
 ) -> tuple[dict[str, list[tuple[Entity, float]]], dict[str, str]]:
     """The full and the shortened form of each name, without blanks ("yalehotel", "yale").
 
-    The first result maps each form to the entities with this name and the share of the name that
-    the form contains. The second result maps each form to the letters of its words that are not
-    common. ``named`` maps each entity to its name, and ``common`` contains the common words.
+    Returns, by form, the entities with the share of the name that it contains, and the letters of
+    its words that are not common.
     """
     variants: dict[str, list[tuple[Entity, float]]] = defaultdict(list)
     rare_of: dict[str, str] = {}

@@ -12,10 +12,7 @@ from q2_metric.metrics.overlap import corpus_bleu
 
 @dataclass(frozen=True, slots=True)
 class ReferenceOverlap:
-    """Corpus BLEU, mean METEOR and mean ROUGE F1 of ``n`` responses, all in [0, 1].
-
-    If METEOR cannot be computed, ``meteor`` is ``None``, and ``no_meteor`` says why.
-    """
+    """Corpus BLEU, mean METEOR and mean ROUGE F1 of ``n`` responses, all in [0, 1]."""
 
     n: int
     bleu: float
@@ -47,10 +44,6 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> R
 
 
 def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float | None, str]:
-    """The mean METEOR and "", or ``None`` and the reason why METEOR cannot be computed.
-
-    METEOR needs the synonyms of WordNet, which is a separate download.
-    """
     try:
         score = import_module("nltk.translate.meteor_score").meteor_score
     except ImportError:

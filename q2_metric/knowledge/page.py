@@ -17,8 +17,7 @@ _SHARES_NOTE = (
 
 
 def report(result: ExperimentResult, **facts: str) -> Report:
-    """Turns the result of a comparison of rankers into a report. ``facts`` are facts about the run,
-    such as its date and its command."""
+    """``facts`` are about the run, such as its date and its command."""
     tables = [_table(
         "selection", "How often the first snippet is right, and how it is wrong", "ranker",
         [*_columns(_SHARES.values()), Column("seconds per turn")],

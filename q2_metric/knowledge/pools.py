@@ -19,15 +19,11 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "entity_name": ("entity_name", "name", "topic"),
     "doc_id": ("doc_id", "id"),
 }
-"""For each field of a snippet, the names that it can have in a file. The first name that occurs is
-used."""
+"""The names that each field can have in a file; the first that occurs is used."""
 
 
 def passages(texts: Sequence[str]) -> Pool:
-    """Creates a knowledge pool from plain passages, such as the candidates of a Wizard of Wikipedia
-    turn.
-
-    The doc id of a passage is its number, from 0.
+    """Creates a knowledge pool from plain passages. The doc id of a passage is its number, from 0.
 
     Raises:
         InputError: there are no passages, or one is blank.
@@ -36,11 +32,9 @@ def passages(texts: Sequence[str]) -> Pool:
 
 
 def read_pool(path: str | Path) -> Pool:
-    """Reads a knowledge pool (a set of snippets) from a file.
+    """Reads a ``knowledge.json`` of DSTC9 or a list of passages (JSON, or JSON Lines).
 
-    The file is a ``knowledge.json`` of DSTC9 or a list of passages. A list is a ``.json`` file, or
-    a ``.jsonl`` file with one passage a line. A passage is a string, or an object with the fields
-    of :data:`FIELDS`. Of these fields, only the answer is required.
+    A passage is a string, or an object with the fields of :data:`FIELDS`; the answer is required.
 
     Raises:
         InputError: the file is malformed or has no snippets, or a snippet has no answer; the
@@ -56,12 +50,7 @@ def read_pool(path: str | Path) -> Pool:
 
 
 def pool_of(items: object, source: str) -> Pool:
-    """Creates a knowledge pool from a list of passages. A passage is a string, or an object with
-    fields as in :func:`read_pool`. ``source`` is the name of the pool in error messages.
-
-    Raises:
-        InputError: as for :func:`read_pool`.
-    """
+    """Creates a pool from a list of passages as in :func:`read_pool`; errors name ``source``."""
     if not isinstance(items, (list, tuple)):
         raise InputError(f"{source}: is not a list of passages")
     return Pool([_snippet(item, i, source) for i, item in enumerate(items)], source)

@@ -1,8 +1,4 @@
-"""Writes a response that is grounded in the chosen snippet (Bae et al., section 3.4).
-
-An encoder–decoder model (by default BART) reads the snippet's question and answer, and the end of
-the dialogue. It generates the response by beam search with 5 beams.
-"""
+"""Writes a response that is grounded in the chosen snippet (Bae et al., section 3.4)."""
 
 from __future__ import annotations
 
@@ -29,7 +25,7 @@ LONGEST_RESPONSE = 128
 
 @dataclass(frozen=True, slots=True)
 class GroundedTurn:
-    """A dialogue, the snippet from which to answer, and the reference response ("" if unknown)."""
+    """``response`` is the reference response, "" if unknown."""
 
     dialogue: Dialogue
     snippet: Snippet
@@ -37,13 +33,11 @@ class GroundedTurn:
 
 
 class Responder:
-    """Writes responses to dialogues, each from a snippet of knowledge.
+    """Writes responses to dialogues, each from a snippet of knowledge, by beam search.
 
     Args:
-        model: Hub name or folder of an encoder–decoder model. Use a model that
-            :func:`train_responder` trained, because other models do not know this form of input.
-        device: device of the model: "auto", "cpu", "cuda", ….
-        batch_size: number of inputs that the model reads at once.
+        model: Hub name or folder of an encoder–decoder model that :func:`train_responder` trained;
+            other models do not know this form of input.
         beam: width of the beam search; with 1, decoding is greedy.
 
     Raises:
@@ -67,7 +61,6 @@ class Responder:
         self.name = model
 
     def respond(self, items: Sequence[GroundedTurn]) -> list[str]:
-        """A response for each dialogue and snippet, in order."""
         from q2_metric.models.hub.batches import Batches
 
         self.loaded.model.eval()
@@ -86,10 +79,9 @@ class Responder:
         return batches.run([self.row(item) for item in items], generate)
 
     def row(self, item: GroundedTurn) -> dict[str, list[int]]:
-        """The tokens that the model reads: the snippet's question and answer, then as much of the
-        dialogue's end as fits.
+        """The tokens that the model reads: the snippet, then as much of the dialogue's end as fits.
 
-        Question and answer are cut if they take more than three quarters of the input.
+        A snippet of more than three quarters of the input is cut.
         """
         from q2_metric.models.hub.tokens import cut, raw_offsets
 
@@ -109,8 +101,7 @@ class Responder:
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
     def loss(self, items: Sequence[GroundedTurn]) -> Tensor:
-        """The training loss of one batch: the mean negative log-likelihood of the tokens of the
-        reference responses."""
+        """The mean negative log-likelihood of the tokens of the batch's reference responses."""
         import torch
 
         from q2_metric.models.hub.batches import pad
@@ -127,7 +118,6 @@ class Responder:
         return loss
 
     def save(self, folder: Path) -> None:
-        """Writes the model and the tokenizer into a folder."""
         self.loaded.model.save_pretrained(folder)
         self.loaded.tokenizer.save_pretrained(folder)
 
@@ -138,20 +128,10 @@ def train_responder(
 ) -> Progress:
     """Trains a responder on reference responses and saves the model with the best dev loss.
 
-    A call with the same arguments resumes an interrupted run.
-
-    Args:
-        base: Hub name or folder of an encoder–decoder model.
-        items: the dialogue turns of the training set, with knowledge and reference response.
-        dev: the dialogue turns of the development set. Their loss decides which model is best.
-        folder: folder of the trained model.
-        settings: settings of the training run.
-        device: "auto", "cpu", "cuda", …
-        report: called after each evaluation, with the progress and the negative dev loss.
+    A call with the same arguments resumes an interrupted run. ``report`` gets the negative loss.
 
     Raises:
         InputError: there are no items, an item has no response, or a setting is wrong.
-        MissingExtra, ModelError: see :class:`Responder`.
     """
     if not items or not dev:
         raise InputError("the responder needs labelled turns for training and for development")

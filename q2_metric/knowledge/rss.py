@@ -1,9 +1,6 @@
 """RSS, the Relevance Similarity Scorer of Bae et al. (section 3.1): a cross-encoder.
 
-RSS computes two scores for a dialogue and a snippet. The first is the relevance of the snippet's
-answer (q–A), for which the encoder reads ``[dialogue; domain, entity name, answer]``. The second is
-the similarity of the snippet's question (q–Q), for which the encoder reads ``[dialogue; domain,
-entity name, question]``. Snippets are ranked by the sum of both scores.
+Snippets are ranked by P(the answer is relevant) + P(the question is similar).
 """
 
 from __future__ import annotations
@@ -18,38 +15,30 @@ RELEVANCE, SIMILARITY = 0, 1
 HEADS = ("relevance", "similarity")
 
 NARROW = 20
-"""Number of snippets that the first stage keeps. A six-layer encoder of hidden size 384 scores this
-many snippets in 2.5 s on one core. The recall of first stages is in docs/results/knowledge.md."""
+"""Snippets that the first stage keeps. A six-layer encoder of hidden size 384 scores them in 2.5 s
+on one core. The recall of first stages is in docs/results/knowledge.md."""
 
 
 def relevance_text(snippet: Snippet) -> str:
-    """The text of a snippet from which its relevance is scored: domain, entity name and answer."""
     return " ".join(filter(None, (snippet.domain, snippet.entity_name, snippet.answer)))
 
 
 def similarity_text(snippet: Snippet) -> str:
-    """The text of a snippet from which its similarity is scored: domain, entity name and question.
-    A plain passage has no question, so its answer is used instead."""
+    """A plain passage has no question, so its answer is used instead."""
     said = snippet.question or snippet.answer
     return " ".join(filter(None, (snippet.domain, snippet.entity_name, said)))
 
 
 class RssRanker:
-    """A ranker that scores snippets by RSS.
-
-    RSS is slow, so a faster ranker (the first stage) chooses the snippets that RSS scores.
+    """Ranks by RSS the snippets that a faster ranker (the first stage) chose.
 
     Args:
         model: a folder that ``rss_training.train_rss`` wrote.
         first: the first stage; with ``None``, it is the bundled ranker.
-        narrow: number of snippets that the first stage keeps. With ``None``, there is no first
-            stage, and RSS scores the whole pool.
-        device: device of the encoder: "auto", "cpu", "cuda", ….
-        batch_size: number of inputs that the encoder reads at once.
+        narrow: number of snippets that the first stage keeps; with ``None``, RSS scores all.
 
     Raises:
         InputError: ``narrow`` or ``batch_size`` is below 1.
-        MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
     """
 
     def __init__(
@@ -69,8 +58,7 @@ class RssRanker:
         self.name = f"rss:{self._encoder.name}"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """For each dialogue, the ``k`` best of the snippets that the first stage kept. A snippet's
-        score is the sum of two probabilities, in [0, 2]."""
+        """The ``k`` best snippets for each dialogue; scores are in [0, 2]."""
         if self._narrow is None or self._first is None:
             kept = [list(pool.snippets) for _ in dialogues]
         else:
@@ -83,7 +71,7 @@ def score(
     encoder: HeadedEncoder, dialogues: Sequence[Dialogue], kept: Sequence[Sequence[Snippet]],
     k: int, batch_size: int,
 ) -> list[list[Ranked]]:
-    """Scores the snippets ``kept`` for each dialogue by RSS, and returns the ``k`` best of them."""
+    """The ``k`` best of the snippets ``kept`` for each dialogue; scores are in [0, 2]."""
     pairs = [
         (dialogue, text(snippet))
         for dialogue, snippets in zip(dialogues, kept, strict=True)

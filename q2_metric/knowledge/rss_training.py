@@ -1,5 +1,4 @@
-"""Trains RSS to score right snippets higher than sampled wrong snippets (Bae et al., section 4.2).
-"""
+"""Trains RSS to score right snippets higher than sampled wrong ones (Bae et al., section 4.2)."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 NEGATIVES = 4
-"""Number of wrong snippets for each right one (Bae et al., section 4.2)."""
+"""Wrong snippets for each right one (Bae et al., section 4.2)."""
 DEV_CANDIDATES = 50
 """R@1 on the development set is measured among this number of snippets for each turn."""
 
@@ -35,14 +34,8 @@ Sampling = Literal["mixed", "random"]
 
 
 class Negatives:
-    """Samples wrong snippets, against which a model is trained to recognise the right snippet.
-
-    Args:
-        pool: the knowledge pool, with all snippets.
-        sampling: "random" draws from all snippets of the knowledge pool. "mixed" draws in turn from
-            the snippets of the same entity, of the same domain, and from all snippets. So the model
-            learns to distinguish documents, entities and domains.
-    """
+    """Samples wrong snippets: "random" ones of the whole pool, or "mixed", in turn from the right
+    snippet's entity, its domain and the whole pool, so that the model learns all three."""
 
     def __init__(self, pool: Pool, sampling: Sampling = "mixed") -> None:
         if sampling not in ("mixed", "random"):
@@ -59,8 +52,7 @@ class Negatives:
             self._domain[snippet.domain].append(snippet)
 
     def draw(self, gold: Snippet, count: int, rng: random.Random) -> list[Snippet]:
-        """Draws ``count`` snippets other than the right one, ``gold``. A snippet may be drawn
-        twice."""
+        """Draws ``count`` snippets other than ``gold``. A snippet may be drawn twice."""
         groups: list[Sequence[Snippet]] = [self._all]
         if self._mixed:
             groups = [
@@ -85,24 +77,10 @@ def train_rss(
     """Trains RSS from an encoder and saves the model with the best dev R@1 in ``folder``.
 
     Both scores are trained with binary cross-entropy: 1 for the right snippet, 0 for wrong ones. A
-    call with the same arguments resumes an interrupted run.
-
-    Args:
-        base: Hub name or folder of an encoder.
-        pool: the knowledge pool, with all snippets.
-        turns: the training set: turns that need knowledge (:meth:`LabelledTurns.seeking`).
-        dev: the development set. R@1 on this set decides which model is best and when to stop.
-        folder: folder of the trained model.
-        settings: settings of the training run.
-        negatives: number of wrong snippets for each right one.
-        sampling: how wrong snippets are drawn (see :class:`Negatives`).
-        device: "auto", "cpu", "cuda", …
-        dev_candidates: number of snippets among which R@1 is measured, including the right one.
-        report: called after each evaluation (see :func:`~q2_metric.knowledge.training.train`).
+    call with the same arguments resumes an interrupted run. All turns must need knowledge.
 
     Raises:
         InputError: there are no turns, a snippet is not in the pool, or a setting is wrong.
-        MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
     """
     if negatives < 1:
         raise InputError(f"negatives must be at least 1, not {negatives}")
@@ -135,8 +113,6 @@ def train_rss(
 def _choices(
     golds: Sequence[Snippet], sample: Negatives, count: int, rng: random.Random
 ) -> list[list[Snippet]]:
-    """For each turn, ``count`` snippets in random order: the right one in ``golds`` and wrong ones.
-    R@1 on the development set is measured among these."""
     choices = [[gold, *sample.draw(gold, count - 1, rng)] for gold in golds]
     for some in choices:  # the right snippet must not come first among equal scores
         rng.shuffle(some)
@@ -144,11 +120,7 @@ def _choices(
 
 
 def _loss(encoder: HeadedEncoder, items: Sequence[tuple[Dialogue, Snippet, float]]) -> Tensor:
-    """The training loss: the binary cross-entropies of both scores of RSS, added.
-
-    An item is (dialogue, snippet, target). The target is 1 for the right snippet and 0 for a wrong
-    one.
-    """
+    """The binary cross-entropies of both scores, added."""
     import torch
     from torch.nn import functional as F
 

@@ -1,5 +1,4 @@
-"""Chooses the knowledge of each row from a knowledge pool, before the row is scored (the option
-``q2 score --knowledge-pool``)."""
+"""Chooses the knowledge of each row from a pool (``q2 score --knowledge-pool``)."""
 
 from __future__ import annotations
 
@@ -17,67 +16,47 @@ from q2_metric.text.given import is_blank
 from q2_metric.types import Example
 
 ROW = "row"
-"""The value of ``--knowledge-pool`` with which each row has its own pool: the lines of its
-knowledge."""
+"""The value of ``--knowledge-pool`` with which each line of a row's knowledge is a snippet."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolChoice:
-    """The user's choice of a knowledge pool, and of the rankers that choose a snippet for each row.
-
-    Attributes:
-        pool: the path of a file (:func:`~q2_metric.knowledge.pools.read_pool`), or "row" if each
-            row has its own pool.
-        rankers: names or folders of rankers. Several rankers vote.
-    """
+    """``pool`` is a path or "row". ``rankers`` are names or folders; several vote."""
 
     pool: str
     rankers: tuple[str, ...] = (BUNDLED,)
 
     @property
     def words(self) -> str:
-        """A human-readable phrase with the names of the knowledge pool and the rankers."""
         return f"chosen from {self.pool} by {', '.join(self.rankers)}"
 
     @property
     def request(self) -> dict[str, Any]:
-        """The knowledge pool and the rankers as a dictionary. The chosen knowledge depends on these
-        alone."""
+        """What the chosen knowledge depends on."""
         rankers = {f"ranker {i}": name for i, name in enumerate(self.rankers, start=1)}
         return {"pool": self.pool, **rankers}
 
     @property
     def paths(self) -> list[str]:
-        """The paths of the knowledge pool and of trained rankers. Built-in rankers have no path."""
+        """The paths of the knowledge pool and of trained rankers."""
         pools = [] if self.pool == ROW else [self.pool]
         return pools + [name for name in self.rankers if name not in NAMES]
 
     def load(self) -> PoolSelector:
-        """Loads the knowledge pool and the rankers.
-
-        Raises:
-            InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
-        """
         return PoolSelector(self.pool, self.rankers)
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedExample(Example):
-    """An example whose knowledge was chosen from a pool of snippets. ``selected`` describes the
-    chosen snippet: its ids, its text and its score."""
+    """``selected`` describes the snippet that was chosen as knowledge: its ids, text and score."""
 
     selected: dict[str, Any] | None = field(default=None, compare=False)
 
 
 class PoolSelector:
-    """Chooses the knowledge of each row from a pool of snippets. The row's history is the dialogue
-    for which a snippet is chosen.
+    """Chooses the knowledge of each row from a pool of snippets, by the row's history.
 
-    Args:
-        pool: the path of a file (see :func:`~q2_metric.knowledge.pools.read_pool`), or "row" if
-            each row has its own pool.
-        rankers: names or folders of rankers. Entity Guided Reranking follows each ranker. Then
-            several rankers vote.
+    Its arguments are those of :class:`PoolChoice`. Entity Guided Reranking follows each ranker.
 
     Raises:
         InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
@@ -91,21 +70,15 @@ class PoolSelector:
         self.name = self._ranker.name
 
     def sign(self, signature: str) -> str:
-        """Adds to a metric's signature (the line that records its models and settings) the names of
-        the rankers that chose the knowledge."""
+        """Adds the names of the rankers to a metric's signature."""
         name, settings = parse(signature)
         return write_signature(name, {**settings, "knowledge": self.name})
 
     def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
         """Returns the rows, in order, with their chosen knowledge.
 
-        A row without history becomes a :class:`~q2_metric.rows.read.BadRow`. If each row has its
-        own pool, a row with blank knowledge is unchanged.
-
-        Args:
-            rows: rows of a file.
-            file: name of the file, for error messages.
-            first: index of the first of these rows in the file.
+        A row without history becomes a :class:`~q2_metric.rows.read.BadRow`. A row that has its own
+        pool and blank knowledge is unchanged. ``first`` is the index of the first row in the file.
         """
         left = [isinstance(row, BadRow) or (self.own and is_blank(row.knowledge)) for row in rows]
         askers = [row for row, leave in zip(rows, left, strict=True)

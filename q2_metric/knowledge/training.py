@@ -1,8 +1,7 @@
 """Trains RSS, the detector and the responder with transformers' Trainer.
 
-This module adds three things to the Trainer: early stopping, a folder for the best model, and
-random numbers that depend only on the seed and the number of the step. So a run that was
-interrupted and resumed ends with the same weights as an uninterrupted run.
+Random numbers depend only on the seed and the step, so a run that was interrupted and resumed ends
+with the same weights as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -22,19 +21,16 @@ if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
 
 STATE = "training"
-"""Name of the subfolder from which an interrupted run resumes. It contains the Trainer's checkpoint
-and the progress. After the end of the run, it contains only the progress."""
+"""The subfolder of the Trainer's checkpoint and the progress, from which a run resumes."""
 ABOUT = "progress.json"
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """Settings of a training run. The defaults are those of Bae et al. (section 4.2) where the
-    paper states them.
+    """Settings of a training run; by default Bae et al.'s (section 4.2), where they state them.
 
-    ``rate`` is the learning rate of Adam. ``batch_size`` is the number of examples in a step. The
-    model is evaluated and the state is saved every ``evaluate_every`` steps, or after each epoch if
-    this is ``None``. Training ends after ``patience`` evaluations without an improvement.
+    ``rate`` is the learning rate of Adam. ``evaluate_every`` counts steps; ``None`` means an epoch.
+    Training ends after ``patience`` evaluations without an improvement.
     """
 
     rate: float = 1e-5
@@ -56,15 +52,7 @@ class TrainSettings:
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of a training run.
-
-    Attributes:
-        step: number of steps done.
-        best: the highest value that an evaluation returned; ``None`` before the first evaluation.
-        best_step: the step after which the evaluation returned ``best``.
-        worse: number of evaluations since then. None of them was better.
-        done: true if the run has ended.
-    """
+    """``best`` is the highest value so far; ``worse`` counts the evaluations since then."""
 
     step: int = 0
     best: float | None = None
@@ -78,16 +66,14 @@ Report = Callable[[Progress, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A model to train, with functions that compute its loss, evaluate it and save it.
+    """A model to train.
 
     Args:
-        model: the model whose parameters are trained.
         count: number of training examples.
-        loss_of: a function that computes the loss of the examples with the given indices. It draws
-            its random numbers from the given generator.
-        judge: a function that evaluates the current model. It returns a number; higher is better.
-        save: a function that writes the model into a folder.
-        device: the device of ``model``.
+        loss_of: computes the loss of the examples with the given indices. It draws its random
+            numbers from the given generator.
+        judge: evaluates the current model; higher is better.
+        save: writes the model into a folder.
     """
 
     model: nn.Module
@@ -107,12 +93,7 @@ def train(
 ) -> Progress:
     """Trains with Adam until the evaluation no longer improves, and saves the best model.
 
-    Args:
-        task: the model, with its loss and its evaluation.
-        folder: folder of the best model. An interrupted run resumes from a subfolder.
-        settings: settings of the training run.
-        report: called after each evaluation, with the progress and the number that the evaluation
-            returned.
+    An interrupted run resumes from a subfolder. ``report`` gets what ``task.judge`` returned.
 
     Raises:
         InputError: there are no examples, the saved state belongs to other settings, or the device
@@ -136,8 +117,7 @@ def train(
 
 
 def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
-    """For each training step, the indices of the examples in its batch. ``count`` is the number of
-    examples."""
+    """For each training step, the indices of the examples in its batch."""
     size, batches = settings.batch_size, []
     for epoch in range(settings.epochs):
         order = list(range(count))
@@ -147,8 +127,7 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
 
 
 def _trainer(task: Task, state: Path, settings: TrainSettings) -> Trainer:
-    """Creates a Trainer. Its data set contains one item for each training step, in order: the
-    indices of the step's examples."""
+    """The Trainer's data set has one item for each step: the indices of the step's examples."""
     import torch
     from torch.utils.data import SequentialSampler
     from transformers import Trainer
@@ -202,8 +181,6 @@ def _judged(
     task: Task, folder: Path, settings: TrainSettings, progress: Progress,
     report: Report | None,
 ) -> Any:
-    """Creates a callback of the Trainer. It evaluates the model at fixed steps, saves the best
-    model, and stops the training."""
     import torch
     from transformers import TrainerCallback
 
@@ -249,10 +226,7 @@ def _write(folder: Path, progress: Progress, settings: TrainSettings, count: int
 def _resumed(
     state: Path, settings: TrainSettings, count: int
 ) -> tuple[Path | None, Progress]:
-    """The folder of a run's last complete checkpoint, and the run's progress.
-
-    The folder is ``None`` if there is no earlier run in ``state``.
-    """
+    """The folder of the last complete checkpoint (``None`` without one), and the progress."""
     saved = sorted(state.glob(f"**/{ABOUT}"), key=lambda path: path.stat().st_mtime_ns)
     if not saved:
         return None, Progress()
@@ -270,7 +244,6 @@ def _resumed(
 
 
 def _identity(settings: TrainSettings, count: int) -> dict[str, Any]:
-    """The settings that must be equal for a run to resume. Others, such as the number of epochs,
-    may change. ``count`` is the number of training examples."""
+    """What must be equal for a run to resume; the number of epochs, for example, may change."""
     kept = asdict(settings)
     return {"count": count, **{k: kept[k] for k in ("rate", "batch_size", "seed")}}

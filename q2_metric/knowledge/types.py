@@ -1,5 +1,4 @@
-"""The data of knowledge selection (dialogues, snippets) and the protocols of rankers and detectors.
-"""
+"""The data of knowledge selection, and the protocols of rankers and detectors."""
 
 from __future__ import annotations
 
@@ -20,11 +19,7 @@ TOP = 5
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a dialogue.
-
-    ``speaker`` is "U" (user), "S" (system) or "" (unknown). ``hypotheses`` are alternatives to
-    ``text`` by a speech recogniser, best first.
-    """
+    """``speaker`` is "U" (user), "S" (system) or "". ``hypotheses``: best first."""
 
     text: str
     speaker: str = ""
@@ -32,7 +27,6 @@ class Turn:
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """All transcriptions of the turn: ``text``, then the speech recogniser's alternatives."""
         return (self.text, *self.hypotheses)
 
 
@@ -49,26 +43,24 @@ class Dialogue:
 
     @classmethod
     def of(cls, *texts: str, id: str | None = None) -> Dialogue:
-        """Creates a dialogue from the texts of its turns. The speakers alternate, and the last turn
-        is the user's."""
+        """Creates a dialogue whose speakers alternate; the last turn is the user's."""
         speakers = [USER if (len(texts) - i) % 2 else SYSTEM for i in range(len(texts))]
         turns = (Turn(text, who) for text, who in zip(texts, speakers, strict=True))
         return cls(tuple(turns), id)
 
     @property
     def last(self) -> Turn:
-        """The turn to answer: the user's last turn, or the last turn if no turn is the user's."""
+        """The user's last turn, or the last turn if no turn is the user's."""
         spoken = [turn for turn in self.turns if turn.text.strip()]
         return next((turn for turn in reversed(spoken) if turn.speaker == USER), spoken[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One piece of knowledge: an answer, and the question that it answers.
+    """An answer, and the question that it answers ("" for a plain passage).
 
-    The snippet is about an entity, such as a hotel, of a domain ("hotel"). ``question`` is "" for a
-    plain passage. ``entity_name`` is ``None`` if the snippet is about a whole domain ("taxi").
-    ``domain`` is "" if the pool has no domains.
+    ``domain`` is "" if the pool has no domains. ``entity_name`` is ``None`` if the snippet is about
+    a whole domain ("taxi").
     """
 
     domain: str
@@ -84,25 +76,19 @@ class Snippet:
 
     @property
     def text(self) -> str:
-        """Question and answer as one text. Models and metrics read this text."""
+        """Question and answer, as models and metrics read them."""
         return f"{self.question} {self.answer}".strip()
 
     @property
     def subject(self) -> str:
-        """What the snippet is about, as dialogues say it: the entity's name or, for a snippet about
-        a whole domain, the domain's name."""
+        """What the snippet is about, as dialogues say it."""
         return self.entity_name or self.domain
 
 
 class Pool:
-    """A knowledge pool: the snippets from which a ranker chooses, in order.
+    """The snippets from which a ranker chooses, in order; errors name ``source``.
 
-    Two pools are never equal, even if they have the same snippets. So an index can be cached for
-    each pool.
-
-    Args:
-        snippets: at least one snippet, with unique keys.
-        source: name of the pool in error messages.
+    Two pools are never equal, so that an index can be cached for each.
 
     Raises:
         InputError: the pool is empty, a snippet has no answer, or a key occurs twice.
@@ -132,10 +118,10 @@ class Pool:
         return tuple(dict.fromkeys(snippet.domain for snippet in self.snippets))
 
     def find(self, key: Key, where: str = "") -> Snippet:
-        """The snippet with this key. ``where`` says in error messages who asked for the snippet.
+        """The snippet with this key.
 
         Raises:
-            InputError: there is no such domain, entity or document.
+            InputError: there is no such domain, entity or document; the message names ``where``.
         """
         if key in self.by_key:
             return self.by_key[key]
@@ -153,11 +139,7 @@ class Pool:
         )
 
     def of_domain(self, domain: str) -> Pool:
-        """A new knowledge pool with the snippets of one domain.
-
-        Raises:
-            InputError: the domain is unknown.
-        """
+        """The pool of one domain; InputError if the domain is unknown."""
         snippets = [snippet for snippet in self.snippets if snippet.domain == domain]
         if not snippets:
             known = ", ".join(self.domains)
@@ -173,8 +155,7 @@ def _named(key: Key) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A snippet and its score; higher is better. Only scores in the same ranking can be compared.
-    """
+    """Higher scores are better. Only scores in the same ranking can be compared."""
 
     snippet: Snippet
     score: float
@@ -182,8 +163,7 @@ class Ranked:
 
 @runtime_checkable
 class Ranker(Protocol):
-    """Orders the snippets of a knowledge pool by how well they answer the last turn of a dialogue.
-    """
+    """Orders snippets by how well they answer the last turn of a dialogue."""
 
     name: str
 

@@ -1,7 +1,7 @@
-"""Q²'s rules as in the authors' program q-squared (``recipe="authors"``).
+"""Q² as in the authors' program q-squared (``recipe="authors"``).
 
-These rules restate ``score.py``, ``run_pipeline.py`` and ``run_nli.py`` of github.com/orhonovich/
-q-squared. The default rules of this package are in :mod:`q2_metric.metrics.answers`.
+The rules restate ``score.py``, ``run_pipeline.py`` and ``run_nli.py`` of github.com/orhonovich/
+q-squared. Those of the paper are in :mod:`q2_metric.metrics.answers`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import re
 import string
 from collections import Counter
 
-from q2_metric.types import Answer, Comparison, How, Question, Span, Verdict
+from q2_metric.metrics.q2 import Q2
+from q2_metric.types import Answer, Comparison, Example, How, Question, Span, Verdict
 
 NO_ANSWER = "[CLS]"
 """The answer of the authors' reader if the passage has no answer. If a longer answer contains this
@@ -76,3 +77,27 @@ def compare(question: Question, answer: Answer | None, verdict: Verdict | None) 
         return Comparison(question, span, answer.text, f1, verdict, how, f1, answer.start)
     score = 1.0 if verdict.label == "entailment" else 0.0
     return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)
+
+
+class AuthorsQ2(Q2):
+    """Q² with the rules of its authors' program. It also scores responses that claim nothing."""
+
+    recipe = "authors"
+    scores_all = True
+
+    def can_be_asked(self, span: Span) -> bool:
+        return True
+
+    def agrees(self, answer: Answer, span: Span) -> bool:
+        return agrees(answer, span)
+
+    def to_judge(self, question: Question, answer: Answer | None) -> tuple[str, str] | None:
+        return to_judge(question, answer)
+
+    def compare(
+        self, question: Question, answer: Answer | None, verdict: Verdict | None,
+    ) -> Comparison:
+        return compare(question, answer, verdict)
+
+    def whole(self, example: Example) -> tuple[str, str]:
+        return example.knowledge.lower(), example.response.lower()

@@ -133,12 +133,7 @@ class Groundedness:
         self.signature = signature(self.name, {
             "preset": preset,
             "head": head.name,
-            "backbone": scale.backbone.name,
-            "chunk": scale.settings.chunk_size,
-            **scale.signed_chunks(),
-            **scale.signed_unit(),
-            **scale.settings.signed_rules(),
-            "support": scale.settings.support,
+            **scale.signed(),
             **({"asked": f"{q2.reader.name},{q2.entailment.name}"} if q2 else {}),
         })
 

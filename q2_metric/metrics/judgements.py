@@ -56,18 +56,9 @@ def distinct(judged: Iterable[Judgement]) -> list[float]:
     return list({" ".join(one.claim.text.lower().split()): one.support for one in judged}.values())
 
 
-def aggregate(supports: Sequence[float], how: str) -> float | None:
-    """Combines the supports of a response's claims into one score; ``None`` without claims.
-
-    ``how`` is "mean", "min" (the minimum) or "hmean" (the harmonic mean).
-    """
-    if not supports:
-        return None
-    if how == "min":
-        return min(supports)
-    if how == "hmean":
-        return len(supports) / sum(1 / max(support, 1e-9) for support in supports)
-    return sum(supports) / len(supports)
+def mean(supports: Sequence[float]) -> float | None:
+    """``None`` without supports."""
+    return sum(supports) / len(supports) if supports else None
 
 
 def deciding(

@@ -1,26 +1,25 @@
 """Q²: asks questions about the response, answers them from the knowledge, and compares the answers.
 
 Honovich et al., "Q²: Evaluating Factual Consistency in Knowledge-Grounded Dialogues via Question
-Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
+Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202). Two recipes replace some of its
+steps: that of the authors' program (:mod:`q2_metric.metrics.authors`), and that of the package's
+own models (:mod:`q2_metric.metrics.bundled_q2`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from q2_metric.errors import InputError
-from q2_metric.metrics import authors
 from q2_metric.metrics.answers import agrees, compare, to_judge
-from q2_metric.metrics.claims import Stated, claims_only, is_verdict, without_marks
-from q2_metric.metrics.context import as_judged, claim_of, in_context
-from q2_metric.metrics.q2_settings import FURTHER, Q2Settings
+from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import parse, signature
-from q2_metric.text.excerpts import Excerpt, excerpt
+from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.normalise import normalise
-from q2_metric.text.passages import in_passages
 from q2_metric.types import (
     Answer,
     Comparison,
@@ -50,6 +49,10 @@ class Q2:
     """
 
     name = "q2"
+    recipe: Literal["paper", "authors", "bundled"] = "paper"
+    reading: Literal["neighbours", "response"] = "response"
+    """The text in which questions are made: a span's sentence with its neighbours, or all."""
+    scores_all = reads_question = False
 
     def __init__(
         self,
@@ -61,20 +64,18 @@ class Q2:
         coreference: CoreferenceResolver | None = None,
         settings: Q2Settings | None = None,
         preset: str = "custom",
-        short_answers: Stated | None = None,
     ) -> None:
         check_stages(("spans", spans, "find"), ("questions", questions, "generate"),
                      ("reader", reader, "read"), ("entailment", entailment, "judge"),
                      ("personal", personal, "personal"))
         self.spans, self.questions, self.reader = spans, questions, reader
         self.entailment, self.personal, self.coreference = entailment, personal, coreference
-        self.settings = settings or Q2Settings()
+        self.settings = settings or Q2Settings(recipe=self.recipe)
+        if self.settings.recipe != self.recipe:
+            raise InputError(f"{type(self).__name__} has the recipe {self.recipe!r}, not "
+                             f"{self.settings.recipe!r}; Q2.from_preset makes the right class")
         if self.settings.coreference and coreference is None:
             raise InputError("coreference=True needs a coreference resolver")
-        self.scores_all = self.settings.recipe == "authors"
-        self.short_answers = short_answers if self.settings.context == "check" else None
-        self.reads_question = self.short_answers is not None
-        self._by_value = self.settings.values == "value"
         self.signature = self._signature(preset)
 
     @classmethod
@@ -107,20 +108,22 @@ class Q2:
             MissingExtra: the preset needs a package that is not installed.
             ModelError: a model cannot be loaded.
         """
+        from q2_metric.metrics.authors import AuthorsQ2
+        from q2_metric.metrics.bundled_q2 import BundledQ2
         from q2_metric.models import presets, stages
-        from q2_metric.models.english.answers import EnglishAnswers
 
         models = presets.preset(preset)
         chosen, config = settings_and_runtime(
             Q2Settings, keywords, models.settings("q2", nli_model))
+        recipe = {"paper": Q2, "authors": AuthorsQ2, "bundled": BundledQ2}[chosen.recipe]
         theirs = chosen.recipe == "authors"
         stages.check(models, {"question_model": question_model, "reader_model": reader_model,
                               "nli_model": nli_model})
-        return cls(
+        return recipe(
             spans=stages.load_spans(models, question_model, authors=theirs),
             questions=stages.load_questions(
                 models, question_model, config, decoding=chosen.decoding, seed=chosen.seed,
-                reading=chosen.reading, authors=theirs),
+                reading=recipe.reading, authors=theirs),
             reader=stages.load_reader(models, reader_model, config, authors=theirs),
             entailment=stages.load_nli(
                 models, nli_model, config, labels=check_labels(chosen.nli_labels)),
@@ -129,7 +132,6 @@ class Q2:
             if chosen.coreference else None,
             settings=chosen,
             preset=models.name,
-            short_answers=EnglishAnswers().stated if chosen.context == "check" else None,
         )
 
     def _signature(self, preset: str) -> str:
@@ -151,8 +153,7 @@ class Q2:
             "fallback": "nli" if chosen.fallback else "off",
             "unanswerable": "drop" if chosen.drop_unanswerable else "keep",
             "coref": self.coreference.name if self.coreference and chosen.coreference else "off",
-            **{name: getattr(chosen, name) for name, paper in FURTHER.items()
-               if getattr(chosen, name) != paper},
+            **({} if chosen.recipe == "paper" else {"recipe": chosen.recipe}),
         })
 
     @claims_only
@@ -163,65 +164,89 @@ class Q2:
         score has ``fallback=True``. With the setting ``fallback=False``, its value is ``None``.
         Each model runs once over all examples.
         """
-        resolved = self._resolve(examples)
-        # Answers yes or no whose question no rule could turn into a statement.
-        silent = {example for example in resolved if self.short_answers and is_verdict(example)}
-        unique = [example for example in dict.fromkeys(resolved) if example not in silent]
-        questions, dropped = self._valid_questions(unique)
+        read = self.prepare(examples)
+        unique = [example for example in dict.fromkeys(read) if not self.is_silent(example)]
+        spans = [span for some in self.spans.find(unique) for span in some]
+        questions, dropped = self.valid_questions(spans)
+        evidence: dict[Example, list[Comparison]] = {example: [] for example in unique}
+        for comparison in self.review(unique, self.comparisons(questions)):
+            evidence[comparison.question.span.example].append(comparison)
         left_out: dict[Example, list[Dropped]] = {}
         for rejected in dropped:
             left_out.setdefault(rejected.question.span.example, []).append(rejected)
-        comparisons = self._compare(questions)
-        if self.settings.context == "check":
-            personal = self.personal if self.settings.personal == "remove" else None
-            comparisons = in_context(unique, comparisons, self.entailment, personal, self._near)
-        evidence: dict[Example, list[Comparison]] = {example: [] for example in unique}
-        for comparison in comparisons:
-            evidence[comparison.question.span.example].append(comparison)
         asked_nothing = [example for example in unique if not evidence[example]]
-        verdicts: dict[Example, Verdict] = {}
-        if self.settings.fallback and asked_nothing:
-            judged = self.entailment.judge([self._whole(e) for e in asked_nothing])
-            verdicts = dict(zip(asked_nothing, judged, strict=True))
+        verdicts = self._verdicts(asked_nothing) if self.settings.fallback else {}
         return [
-            Score(original, None, reason="no_claim") if example in silent else replace(
+            Score(original, None, reason="no_claim") if example not in evidence else replace(
                 self._total(original, evidence[example], verdicts.get(example)),
                 dropped=tuple(left_out.get(example, ())),
             )
-            for original, example in zip(examples, resolved, strict=True)
+            for original, example in zip(examples, read, strict=True)
         ]
 
-    def _resolve(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples as Q² reads them: depending on the settings, without markup, with statements
-        instead of short answers, and with the response's pronouns resolved."""
-        if self.settings.markup == "skip":
-            examples = list(map(without_marks, examples))
-        if self.short_answers:
-            stated = self.short_answers(examples)
-            examples = [replace(example, response=said) if said else example
-                        for example, said in zip(examples, stated, strict=True)]
+    # The steps that a recipe can replace.
+
+    def prepare(self, examples: Sequence[Example]) -> list[Example]:
+        """The examples as Q² reads them: with the pronouns of the response resolved, if the setting
+        ``coreference`` is on (v1, appendix A)."""
         if not self.settings.coreference or self.coreference is None:
             return list(examples)
         texts = self.coreference.resolve([(*e.history, e.response) for e in examples])
         return [replace(e, response=text) for e, text in zip(examples, texts, strict=True)]
 
-    def _whole(self, example: Example) -> tuple[str, str]:
-        """The (premise, hypothesis) pair with which NLI judges the whole response."""
-        if self.settings.recipe == "authors":
-            return example.knowledge.lower(), example.response.lower()
-        if self._by_value:
-            return as_judged(example.knowledge, example.response, self._near)
+    def is_silent(self, example: Example) -> bool:
+        """Whether a prepared example claims nothing."""
+        return False
+
+    def read_for(self, spans: Sequence[Span]) -> list[str]:
+        """For each span, the text in which its question is answered to validate it."""
+        return [span.example.response for span in spans]
+
+    def can_be_asked(self, span: Span) -> bool:
+        return bool(normalise(span.text))
+
+    def agrees(self, answer: Answer, span: Span) -> bool:
+        """Whether the answer from the response is the span, so that the question is valid."""
+        return agrees(answer, span)
+
+    def knowledge_for(self, question: Question) -> Excerpt:
+        """The part of the knowledge in which an answer is sought."""
+        return Excerpt(question.span.example.knowledge)
+
+    def to_judge(self, question: Question, answer: Answer | None) -> tuple[str, str] | None:
+        """The (premise, hypothesis) pair by which NLI compares the two answers to a question;
+        ``None`` if they can be compared without NLI."""
+        return to_judge(question, answer)
+
+    def compare(
+        self, question: Question, answer: Answer | None, verdict: Verdict | None,
+    ) -> Comparison:
+        """Compares the span with the knowledge's answer (section 2.3)."""
+        return compare(question, answer, verdict)
+
+    def review(
+        self, examples: Sequence[Example], comparisons: list[Comparison],
+    ) -> list[Comparison]:
+        """The comparisons, after a second look."""
+        return comparisons
+
+    def whole(self, example: Example) -> tuple[str, str]:
+        """The (premise, hypothesis) pair with which NLI judges the whole response (section 4.2)."""
         return example.knowledge, example.response
 
-    def _valid_questions(
-        self, examples: Sequence[Example]
-    ) -> tuple[list[Question], list[Dropped]]:
-        """The valid questions, and one rejected question for each span without a valid question.
+    def fallback_value(self, verdict: Verdict) -> float:
+        """The score of a response without questions, from NLI's verdict on it (section 4.2)."""
+        return FALLBACK_SCORE[verdict.label]
+
+    # The paper's computation.
+
+    def valid_questions(self, spans: Sequence[Span]) -> tuple[list[Question], list[Dropped]]:
+        """The valid questions, and one rejected question for each span without a valid question
+        (sections 2.1 and 2.2).
 
         A question is valid if it is not about the speakers, and if the response answers it with the
         span that it asks about. If all questions of a span are rejected, the first is returned.
         """
-        spans = [span for some in self.spans.find(examples) for span in some]
         candidates = self.questions.generate(spans)
         dropped: dict[int, Dropped] = {}
         if self.settings.personal == "remove":
@@ -246,28 +271,20 @@ class Q2:
 
         If one valid question for each span is enough, the reader first answers the best candidate
         of all spans. Then it answers the second-best candidates of the spans without a valid
-        question, and so on.
-
-        Args:
-            spans: the spans.
-            candidates: the candidate questions of each span, best first.
-            dropped: rejected questions by the index of their span. The first invalid candidate of a
-                span is added, if the span has no rejected question yet.
+        question, and so on. The first invalid candidate of a span is added to ``dropped``, unless
+        the span has a rejected question already.
         """
-        settings = self.settings
-        whole, theirs = settings.reading == "response", settings.recipe == "authors"
-        texts = [span.example.response for span in (spans if whole else in_passages(spans))]
+        texts = self.read_for(spans)
         valid: list[list[str]] = [[] for _ in spans]
         for rank in range(max(map(len, candidates), default=0)):
             turn = [
                 i for i, ranked in enumerate(candidates)
-                if rank < len(ranked) and (theirs or normalise(spans[i].text))
-                and not (valid[i] and settings.questions_per_span == "first_valid")
+                if rank < len(ranked) and self.can_be_asked(spans[i])
+                and not (valid[i] and self.settings.questions_per_span == "first_valid")
             ]
             answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
             for i, answer in zip(turn, answers, strict=True):
-                if answer and (authors.agrees(answer, spans[i]) if theirs else
-                               agrees(answer, spans[i], settings.round_trip == "list")):
+                if answer and self.agrees(answer, spans[i]):
                     valid[i].append(candidates[i][rank])
                 else:
                     asked = Question(spans[i], candidates[i][rank])
@@ -282,9 +299,8 @@ class Q2:
         return [answers[pair] for pair in pairs]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer | None]:
-        """The knowledge's answer to each question. If the knowledge is long, the reader gets only
-        the passages that share most words with the question and its sentence of the response."""
-        near = [self._near(q.span.example.knowledge, f"{q.text} {claim_of(q)}") for q in questions]
+        """The knowledge's answer to each question."""
+        near = list(map(self.knowledge_for, questions))
         read = self._read([(q.text, part.text) for q, part in zip(questions, near, strict=True)])
         return [
             answer if answer is None or answer.start is None
@@ -292,37 +308,29 @@ class Q2:
             for answer, part in zip(read, near, strict=True)
         ]
 
-    def _near(self, knowledge: str, about: str) -> Excerpt:
-        """The part of the knowledge that models read for ``about`` (a question or a claim)."""
-        settings = self.settings
-        return excerpt(knowledge, about, settings.top_passages, settings.markup == "skip")
-
-    def _compare(self, questions: Sequence[Question]) -> list[Comparison]:
+    def comparisons(self, questions: Sequence[Question]) -> list[Comparison]:
         """Answers each question from the knowledge, and compares this answer with the question's
         span (section 2.3)."""
         answers = self._answers(questions)
-        theirs, by_value = self.settings.recipe == "authors", self._by_value
-        asked = [None if not self.settings.nli else authors.to_judge(q, a) if theirs
-                 else to_judge(q, a, by_value) for q, a in zip(questions, answers, strict=True)]
+        asked = [self.to_judge(question, answer) if self.settings.nli else None
+                 for question, answer in zip(questions, answers, strict=True)]
         pairs = list(dict.fromkeys(pair for pair in asked if pair is not None))
         verdicts = dict(zip(pairs, self.entailment.judge(pairs), strict=True)) if pairs else {}
-        comparisons = []
-        for question, answer, pair in zip(questions, answers, asked, strict=True):
-            verdict = verdicts[pair] if pair else None
-            comparisons.append(authors.compare(question, answer, verdict) if theirs else compare(
-                question, answer, verdict, by_value))
-        return comparisons
+        return [self.compare(question, answer, verdicts[pair] if pair else None)
+                for question, answer, pair in zip(questions, answers, asked, strict=True)]
+
+    def _verdicts(self, examples: Sequence[Example]) -> dict[Example, Verdict]:
+        """NLI's verdict on each whole response."""
+        judged = self.entailment.judge(list(map(self.whole, examples))) if examples else []
+        return dict(zip(examples, judged, strict=True))
 
     def _total(
         self, example: Example, evidence: list[Comparison], verdict: Verdict | None
     ) -> Score:
-        """The score of a response: the mean of its questions' scores (section 2.4).
-
-        If ``evidence`` contains no question, the score comes from ``verdict``, NLI's verdict on the
-        whole response.
-        """
+        """The score of a response: the mean of its questions' scores (section 2.4), or, without
+        questions, the value of NLI's ``verdict`` on the whole response."""
         if not evidence:
-            value = self._fallback(verdict) if verdict else None
+            value = self.fallback_value(verdict) if verdict else None
             return Score(example, value, (), verdict is not None, value, verdict)
         counted = evidence
         if self.settings.drop_unanswerable:
@@ -333,12 +341,6 @@ class Q2:
             evidence=tuple(counted),
             no_nli=sum(c.f1 for c in counted) / len(counted),
         )
-
-    def _fallback(self, verdict: Verdict) -> float:
-        """The score of a response without questions, from NLI's verdict on it (section 4.2)."""
-        if self.settings.fallback_score == "expected":
-            return verdict.entailment + 0.5 * verdict.neutral
-        return FALLBACK_SCORE[verdict.label]
 
 
 def without_nli(signed: str) -> str:

@@ -1,7 +1,4 @@
-"""Puts rows of similar length into batches. The batch size is halved when memory runs out.
-
-The module depends on no device or library, because callers pass the function that runs a batch.
-"""
+"""Puts rows of similar length into batches. The batch size is halved when memory runs out."""
 
 from __future__ import annotations
 
@@ -20,15 +17,12 @@ class Budget:
     """The maximum size of a batch, as a number of rows or of padded tokens.
 
     Args:
-        tokens: maximum padded tokens of a batch, as :meth:`cost` counts them. Ignored if ``rows``
-            is given.
-        rows: maximum rows of a batch, at least 1; ``None`` limits the batch by tokens.
+        tokens: maximum padded tokens, as :meth:`cost` counts them. Ignored if ``rows`` is given.
         copies: number of rows that the model makes of each row (beams).
         extra: number of tokens that the model generates for each copy.
         most: upper limit of ``tokens`` when the budget grows; ``None`` for no growth.
-        step: row lengths are rounded up to a multiple of ``step``, and only rows of equal rounded
-            length share a batch. So a row's padding does not depend on the other rows. ``None``
-            allows any lengths in a batch.
+        step: only rows whose lengths are equal after rounding up to a multiple of ``step`` share a
+            batch, so that a row's padding does not depend on the others.
 
     Raises:
         InputError: ``rows`` is below 1.
@@ -46,17 +40,11 @@ class Budget:
             raise InputError(f"batch_size must be at least 1, not {self.rows}")
 
     def cost(self, rows: int, width: int) -> int:
-        """The padded tokens of a batch of ``rows`` rows, padded to ``width`` tokens each.
-
-        The model's copies of each row and its generated tokens are counted too.
-        """
+        """The tokens of ``rows`` rows of ``width`` tokens, with copies and generated tokens."""
         return rows * self.copies * (width + self.extra)
 
     def take(self, lengths: Iterable[int]) -> int:
-        """The number of rows in the next batch, at least one.
-
-        Args:
-            lengths: tokens of each waiting row. The batch takes rows from the front.
+        """The number of rows from the front that form the next batch, at least one.
 
         >>> Budget(tokens=24).take([12, 7, 7])
         2
@@ -73,19 +61,11 @@ class Budget:
         return size
 
     def grow(self, tokens: int) -> None:
-        """Sets the maximum padded tokens of a batch to ``tokens``, or to ``most`` if that is lower.
-
-        If ``most`` is ``None``, the maximum can only decrease: a higher ``tokens`` has no effect.
-        """
+        """Sets ``tokens``, to at most ``most``. Without ``most``, it can only decrease."""
         self.tokens = max(1, min(tokens, self.tokens if self.most is None else self.most))
 
     def halve(self, rows: int, width: int) -> None:
-        """Halves the budget after a batch ran out of memory.
-
-        Args:
-            rows: number of rows in that batch.
-            width: number of tokens to which its rows were padded.
-        """
+        """Halves the budget after a batch ran out of memory."""
         if self.rows is not None:
             self.rows = rows // 2
         else:
@@ -104,17 +84,13 @@ def in_batches(
 ) -> list[T]:
     """Runs all rows in batches of similar length, and returns the results in the order of the rows.
 
-    A batch that does not fit into memory is halved and retried. Later batches of this ``budget``
-    are not larger than the halved batch.
+    A batch that does not fit into memory is halved and retried, and later ones are no larger.
 
     Args:
         lengths: number of tokens of each row.
         run: takes the indices of a batch's rows in ``lengths``, and returns their results.
-        budget: the limit of a batch; it shrinks if memory runs out.
-        longest_first: if true, start with the longest rows, so that a batch that is too large fails
-            at once. If false, start with the shortest rows.
-        too_large: takes the number of tokens of a single row that does not fit into memory, and
-            returns the error message.
+        longest_first: if true, a batch that is too large fails at once.
+        too_large: the error message for a single row of this many tokens.
         ran_out: called after memory ran out, when nothing refers to the batch any more.
         at_once: number of batches that run at the same time, each in a thread.
 
@@ -140,14 +116,7 @@ def in_batches(
 def _parts(
     order: Sequence[int], lengths: Sequence[int], budget: Budget
 ) -> Iterator[Sequence[int]]:
-    """Yields the row indices of each batch.
-
-    The budget is read again for each batch, because it can change between batches.
-
-    Args:
-        order: indices of all rows, in the order in which they run.
-        lengths: tokens of each row.
-    """
+    """The budget is read again for each batch, because it can change between batches."""
     at = 0
     while at < len(order):
         size = budget.take(lengths[order[place]] for place in range(at, len(order)))
@@ -158,10 +127,7 @@ def _parts(
 def _run(
     parts: Iterable[Sequence[int]], run: Callable[[Sequence[int]], Sequence[T]], at_once: int
 ) -> Iterator[tuple[Sequence[int], Sequence[T] | None]]:
-    """Runs the batches. Yields each batch's row indices and results, in order.
-
-    The results are ``None`` if memory ran out.
-    """
+    """Yields each batch's indices and results, which are ``None`` if memory ran out."""
 
     def tried(part: Sequence[int]) -> tuple[Sequence[int], Sequence[T] | None]:
         try:

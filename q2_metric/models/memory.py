@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Keeps values by key. When the cache is full, the least recently used values are removed.
+    """When the cache is full, the least recently used values are removed.
 
     Args:
         most: maximum number of values.
@@ -39,12 +39,10 @@ class LruCache(Generic[K, V]):
             self._empty()
 
     def __reduce__(self) -> tuple[type[LruCache[K, V]], tuple[int, int]]:
-        """Pickles the cache without its values. A copy, for example in another process, is empty.
-        """
+        """Pickles the cache without its values."""
         return type(self), (self.most, self.characters)
 
     def get(self, key: K) -> V | None:
-        """The value with this key; ``None`` if the cache does not contain it."""
         with self._lock:
             entry = self._values.get(key)
             if entry is None:
@@ -53,7 +51,7 @@ class LruCache(Generic[K, V]):
             return entry[0]
 
     def put(self, key: K, value: V, characters: int) -> None:
-        """Stores a value. ``characters`` is the length of the text it was computed from."""
+        """``characters`` is the length of the text that the value was computed from."""
         with self._lock:
             self._held += characters - self._values.get(key, (None, 0))[1]
             self._values[key] = value, characters

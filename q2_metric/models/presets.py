@@ -1,7 +1,4 @@
-"""The presets: named sets of models and settings for Q², SCALE and groundedness.
-
-Each stage can be replaced by a Hub name or a local folder (:mod:`q2_metric.models.stages`).
-"""
+"""The presets: named sets of models and settings for Q², SCALE and groundedness."""
 
 from __future__ import annotations
 
@@ -22,17 +19,14 @@ class Stage:
     """One stage of a preset: a model and how it is used.
 
     Args:
-        kind: the kind of model. "syntactic" and "bundled" come with the package. "seq2seq",
-            "reader", "nli" (sequence classification) and "yes-no" (encoder-decoder) are torch
-            models.
+        kind: "syntactic" and "bundled" come with the package. "seq2seq", "reader", "nli" (sequence
+            classification) and "yes-no" (encoder-decoder) are torch models.
         model: Hub name or local folder; "" for the package's own models.
         template: the input format of "seq2seq" or the prompt of "yes-no"; "" for the default.
-        networks: for "bundled", the names of the package's neural networks. Several networks form
-            one model.
-        labels: for "nli", the classes in the order of the outputs, if the config does not name
-            them.
+        networks: the package's neural networks, which form one model.
+        labels: for "nli", the classes of the outputs, if the config does not name them.
         millions: number of weights in millions; 0 for the package's own models.
-        pickled: whether the model's weights were published only as a pickle (in 2026).
+        pickled: whether the weights were published only as a pickle (in 2026).
     """
 
     kind: Kind
@@ -44,11 +38,7 @@ class Stage:
     pickled: bool = False
 
     def gigabytes(self, bytes_each: int = 4) -> float:
-        """The size of the stage's weights in gigabytes.
-
-        ``bytes_each`` is the number of bytes for each weight: 4 for float32, in which the weights
-        are published.
-        """
+        """The size of the weights, by default in float32, in which they are published."""
         return self.millions * bytes_each / 1000
 
 
@@ -57,18 +47,9 @@ class Preset:
     """A named set of models and settings for Q², SCALE and groundedness.
 
     Args:
-        name: the preset's key in :data:`PRESETS`.
-        description: one line that describes the preset to users.
-        questions: Q²'s model that writes questions.
-        reader: Q²'s model that answers questions.
-        nli: Q²'s model that compares answers.
-        scale: SCALE's backbone.
-        scale_settings: settings of SCALE that differ from the paper's.
-        q2_settings: settings of Q² that differ from the paper's.
-        recipe: true if these settings also apply after a model of the preset is replaced. By
-            default, they apply only to the preset's own models.
-        head: the file of the groundedness head that was fitted on these models; ``None`` if there
-            is none.
+        scale_settings, q2_settings: settings that differ from the paper's.
+        recipe: true if these settings also apply after a model of the preset is replaced.
+        head: the file of the groundedness head that was fitted on these models, if any.
         needs_network: whether models are downloaded at first use.
         extra: the extra of q2-metric that the preset needs; "" if it needs none.
     """
@@ -87,54 +68,40 @@ class Preset:
     head: Path | None = None
 
     def settings(self, metric: Literal["q2", "scale"], replaced: str | None) -> Mapping[str, Any]:
-        """The settings of a metric that differ from the paper's.
-
-        ``replaced`` is the model that replaces the preset's own model; ``None`` if nothing is
-        replaced. If a model is replaced, the result is empty unless ``recipe`` is true.
-        """
+        """What differs from the paper's settings, after ``replaced`` replaced a model."""
         own = self.q2_settings if metric == "q2" else self.scale_settings
         return own if self.recipe or not replaced else {}
 
     def gigabytes(self, bytes_each: int = 4) -> float:
-        """The size of the weights of all Hub models of the preset, in gigabytes.
-
-        ``bytes_each`` is the number of bytes for each weight.
-        """
+        """The size of the weights of all Hub models of the preset."""
         return sum(stage.gigabytes(bytes_each) for stage in self.on_the_hub())
 
     def on_the_hub(self) -> list[Stage]:
-        """The stages of the preset whose models are on the Hub, in the order in which they run."""
+        """The stages whose models are on the Hub, in the order in which they run."""
         stages = (self.questions, self.reader, self.nli, self.scale)
         return [stage for stage in stages if stage.model]
 
     def model(self, keyword: str) -> str:
-        """The preset's model that a keyword such as "nli_model" would replace; "" for the package's
-        own model."""
+        """The model that a keyword such as "nli_model" would replace; "" for the package's own."""
         stage: Stage | None = getattr(self, STAGES.get(keyword, ""), None)
         return stage.model if stage else ""
 
 
 STAGES = {"question_model": "questions", "reader_model": "reader", "nli_model": "nli",
           "scale_model": "scale"}
-"""For each keyword that replaces a model, the stage whose model it replaces."""
+"""The stage whose model each keyword replaces."""
 
 _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
 _READER = Stage("bundled", networks=("reader",))
 _BOTH = Stage("bundled", networks=("entailment", "wide"))
 SMALL = Stage("bundled", networks=("entailment",))
-"""The package's small entailment network."""
-_SCALE = {"chunk_size": 200, "unit": "claim", "support": "consistent", "chat": "skip",
-          "top_chunks": 3, "branches": 64, "markup": "skip",
-          "values": "value"}
-"""SCALE's settings for the package's models, which read a chunk of 200 tokens and a sentence in one
-window. If two networks judge, they judge only the chunk that the smaller network chooses."""
+_SCALE = {"recipe": "bundled", "chunk_size": 200, "support": "consistent", "top_chunks": 3}
+"""For the package's models, which read a chunk of 200 tokens and a sentence in one window."""
 _BUNDLED = Preset(
     name="bundled",
     description="the package's own models: offline, no torch",
     questions=Stage("syntactic"), reader=_READER, nli=SMALL, scale=_BOTH,
-    scale_settings={**_SCALE, "judged_chunks": 1},
-    q2_settings={"fallback_score": "expected", "round_trip": "list", "markup": "skip",
-                 "values": "value", "context": "check", "top_passages": 6},
+    scale_settings=_SCALE, q2_settings={"recipe": "bundled"},
     head=_WEIGHTS / "groundedness.json",
     needs_network=False,
     extra="",
@@ -146,8 +113,8 @@ LABELS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((f"tals/albert-{size}-vitaminc{kind}"
                      for size in ("base", "xlarge") for kind in ("", "-mnli")), _ECN),
 }
-"""The order of the classes of published NLI models whose configs do not name the classes (from
-SummaC's table, summac/model_summac.py)."""
+"""Classes of published NLI models whose configs do not name them (from SummaC's table,
+summac/model_summac.py)."""
 _SNLI = Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
               labels=LABELS["boychaboy/SNLI_roberta-large"])
 _PAPER = Preset(
@@ -165,16 +132,16 @@ PRESETS: dict[str, Preset] = {
         replace(
             _BUNDLED, name="bundled-small",
             description="only the smaller of the package's networks: faster, less memory",
-            scale=SMALL, scale_settings=_SCALE, head=_WEIGHTS / "groundedness-small.json",
+            scale=SMALL, head=_WEIGHTS / "groundedness-small.json",
         ),
         _PAPER,
         replace(
             _PAPER, name="paper-exact",
             description="the same models, run as the authors' own programs run them",
             scale=replace(_PAPER.scale, template="scale-score"), recipe=True,
-            q2_settings={"recipe": "authors", "reading": "response"},
-            scale_settings={"prompt": "scale-score", "chunking": "prompt", "chunk_size": 1000,
-                            "unit": "response", "chat": "score"},
+            q2_settings={"recipe": "authors"},
+            scale_settings={"recipe": "authors", "prompt": "scale-score", "chunking": "prompt",
+                            "chunk_size": 1000},
         ),
         Preset(
             name="paper-small",
@@ -197,27 +164,20 @@ PRESETS: dict[str, Preset] = {
         ),
     )
 }
-"""The presets by name."""
 DEFAULT = "bundled"
 
 
 def published() -> frozenset[str]:
-    """The names of all Hub models in the presets."""
     return frozenset(stage.model for one in PRESETS.values() for stage in one.on_the_hub())
 
 
 def published_stage(model: str) -> Stage | None:
-    """The stage of a preset that uses this Hub model; ``None`` if no preset uses it."""
     stages = (stage for one in PRESETS.values() for stage in one.on_the_hub())
     return next((stage for stage in stages if stage.model == model), None)
 
 
 def preset(name: str | Preset = DEFAULT) -> Preset:
-    """The preset with this name. A :class:`Preset` is returned unchanged.
-
-    Raises:
-        InputError: no preset has this name; the message lists them.
-    """
+    """The preset with this name; InputError, which lists the names, if there is none."""
     if isinstance(name, Preset):
         return name
     if not isinstance(name, str):

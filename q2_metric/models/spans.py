@@ -10,10 +10,9 @@ if TYPE_CHECKING:
 
 
 class Best(NamedTuple):
-    """The best span: the tokens ``first`` to ``last``, both included.
+    """The tokens ``first`` to ``last``, both included.
 
-    ``score`` is the sum of the span's start logit and end logit. ``rival`` is the score of the best
-    other span (-inf if there is no other).
+    ``rival`` is the score of the best other span (-inf if there is no other).
     """
 
     first: int
@@ -25,19 +24,14 @@ class Best(NamedTuple):
 def best_span(
     start: NDArray[Any], end: NDArray[Any], longest: int, allowed: Sequence[bool] | None = None
 ) -> Best:
-    """The answer span of tokens ``first`` to ``last`` with the highest score.
+    """The span with the highest ``start[first] + end[last]``, in the number type of the logits.
 
-    The score is ``start[first] + end[last]``, computed in the number type of the logits. If several
-    spans have the highest score, the shortest is chosen, and of equally short ones the earliest. If
-    no span is possible, the score is -inf.
+    Of equal spans, the shortest is chosen, then the earliest; without a span, the score is -inf.
 
     Args:
-        start: for each token, the logit that the answer starts with it, (tokens,). There must be
-            at least one token.
-        end: for each token, the logit that the answer ends with it, (tokens,).
+        start, end: the logits of each token, (tokens,); at least one token.
         longest: maximum tokens of a span.
-        allowed: (tokens,). It is true for the tokens at which a span may begin or end; ``None``
-            allows all tokens.
+        allowed: whether a span may begin or end at a token, (tokens,).
 
     >>> import numpy as np
     >>> best_span(np.array([9.0, 0, 2]), np.array([0.0, 5, 1]), 30, [False, True, True])

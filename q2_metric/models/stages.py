@@ -1,6 +1,7 @@
-"""Loads the stages of a preset.
+"""Loads the stages of a preset. Stages of a process share the same weights.
 
-A process loads the same weights (class, model, device, dtype, …) only once. Stages share them.
+Raises InputError for an unknown preset or setting, MissingExtra if a package is not installed, and
+ModelError if a model cannot be loaded.
 """
 
 from __future__ import annotations
@@ -47,14 +48,7 @@ _LOG = logging.getLogger(__name__)
 def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
     """Checks that the models of several stages can be used, before any weights are downloaded.
 
-    Args:
-        chosen: the preset, or its name.
-        replaced: maps the keyword of a stage, such as "nli_model" (a key of ``presets.STAGES``), to
-            the model that replaces the preset's; ``None`` keeps the preset's model.
-
-    Raises:
-        MissingExtra: torch or transformers is needed and not installed.
-        ModelError: a model does not exist, or its only weights are a pickle that may not be read.
+    ``replaced`` maps a key of ``presets.STAGES`` to the model that replaces the preset's.
     """
     models = [_name(model) or preset(chosen).model(keyword) for keyword, model in replaced.items()]
     if any(models):
@@ -68,16 +62,8 @@ def load_spans(
 ) -> SpanFinder:
     """Loads the finder of the spans that Q² asks about: entities and noun chunks (spaCy).
 
-    It also finds comparatives ("taller") if the package's own rules write the questions.
-
-    Args:
-        chosen: the preset, or its name.
-        question_model: the model that replaces the preset's question model, if any.
-        authors: if true, find the spans that the program of Q²'s authors finds.
-
-    Raises:
-        InputError: see :func:`preset`.
-        ModelError: spaCy's English model is not installed.
+    If the package's own rules write the questions, it also finds comparatives ("taller"). If
+    ``authors`` is true, it finds the spans that the program of Q²'s authors finds.
     """
     from q2_metric.models.english.authors import AuthorsSpans
     from q2_metric.models.english.parser import SpacySpans
@@ -91,10 +77,7 @@ def load_spans(
 def load_personal(*, authors: bool = False) -> PersonalFilter:
     """Loads the filter that recognises questions about the speakers, such as "What do I like?".
 
-    If ``authors`` is true, the rule of the Q² authors' program is used, otherwise the package's.
-
-    Raises:
-        ModelError: spaCy's English model is not installed.
+    If ``authors`` is true, it is the rule of the Q² authors' program.
     """
     from q2_metric.models.english.authors import AuthorsPersonal
     from q2_metric.models.english.parser import SpacyPersonal
@@ -103,15 +86,10 @@ def load_personal(*, authors: bool = False) -> PersonalFilter:
 
 
 def load_coreference(model: str | None = None) -> CoreferenceResolver:
-    """Loads the coreference resolver, which is the same for every preset (coreferee).
+    """Loads the coreference resolver (coreferee), which is the same for every preset.
 
-    Args:
-        model: name or folder of a spaCy pipeline that coreferee supports, such as "en_core_web_lg";
-            ``None`` means the package's own small pipeline.
-
-    Raises:
-        MissingExtra: coreferee is not installed.
-        ModelError: coreferee's English model is not installed, or does not fit this pipeline.
+    ``model`` is a spaCy pipeline that coreferee supports, such as "en_core_web_lg"; ``None`` means
+    the package's own small one.
     """
     from q2_metric.models.english.coreference import CorefereeResolver
 
@@ -135,16 +113,11 @@ def load_questions(
     """Loads the question generator of a preset.
 
     Args:
-        chosen: the preset, or its name.
         model: Hub name or folder of an encoder-decoder model that replaces the preset's.
-        config: where and how the model runs.
-        template: input format of the model (a key of ``hub.templates.TEMPLATES``). The default is
-            the preset's template. If ``model`` is given, the tokenizer decides.
+        template: a key of ``hub.templates.TEMPLATES``. The default is the preset's template. If
+            ``model`` is given, the tokenizer decides.
         decoding, seed, reading: see ``Seq2SeqQuestions``; the package's own rules ignore them.
         authors: if true, decode questions as the program of Q²'s authors does.
-
-    Raises:
-        InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
     """
     stage = _replaced(preset(chosen).questions, model, "seq2seq")
     if stage.kind == "syntactic":
@@ -176,16 +149,11 @@ def load_reader(
     """Loads the reader of a preset.
 
     Args:
-        chosen: the preset, or its name.
-        config: where and how the model runs.
         model: Hub name or folder of an extractive question answering model.
         threshold: for torch models, an answer is returned if its score exceeds the score of "no
             answer" by more than this, in logits. The bundled reader ignores it.
         runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
         authors: if true, read as the program of Q²'s authors does (torch models only).
-
-    Raises:
-        InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
     """
     stage = _replaced(preset(chosen).reader, model, "reader")
     if stage.kind == "bundled":
@@ -209,14 +177,7 @@ def load_nli(
     config: RuntimeConfig = DEFAULT_RUNTIME,
     **options: Any,
 ) -> Entailment:
-    """Loads the NLI model of a preset, which judges whether one text entails another.
-
-    The arguments are those of :func:`load_backbone`.
-
-    Raises:
-        InputError: as for :func:`load_backbone`; also for ``labels`` of a bundled model.
-        MissingExtra, ModelError: as for :func:`load_backbone`.
-    """
+    """Loads the NLI model of a preset. The arguments are those of :func:`load_backbone`."""
     stage = preset(chosen).nli
     if options.get("labels") and stage.kind == "bundled" and model is None:
         raise InputError("nli_labels is for Hub models; the bundled models know their classes")
@@ -232,25 +193,25 @@ def load_backbone(
     """Loads a preset's SCALE backbone: the model that judges if a chunk supports a sentence.
 
     Args:
-        chosen: the preset, or its name.
-        config: where and how the model runs.
-        model: Hub name or folder. The model's config says whether it is a sequence classifier or an
-            encoder-decoder model. An encoder-decoder model is asked a Yes/No question.
+        model: Hub name or folder of a sequence classifier, or of an encoder-decoder model, which is
+            asked a Yes/No question.
         options: ``labels``: class names in the order of a classifier's logits, if its config has
             none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS`` or a ``Prompt``);
             the default is the preset's for the preset's model, "minicheck" for other MiniCheck
             models, and otherwise "scale". ``runtime``: as for :func:`load_reader`.
-
-    Raises:
-        InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
     """
     return _entailment(preset(chosen).scale, model, config, **options)
 
 
-def load_chooser(config: RuntimeConfig = DEFAULT_RUNTIME) -> Entailment:
-    """Loads the package's small entailment network (a neural network), which chooses the chunks
-    that SCALE judges."""
-    return _entailment(SMALL, None, config)
+def load_chooser(
+    models: Preset, scale_model: str | None = None, config: RuntimeConfig = DEFAULT_RUNTIME,
+) -> Entailment | None:
+    """Loads the small network that chooses the chunks which SCALE's larger network judges.
+
+    ``None`` if the preset has no larger network, or if ``scale_model`` replaces it.
+    """
+    two = len(models.scale.networks) > 1 and _name(scale_model) in (None, models.scale.model)
+    return _entailment(SMALL, None, config) if two else None
 
 
 def _entailment(
@@ -293,17 +254,11 @@ def _entailment(
 
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
-    """``stage`` unchanged, or a stage of kind ``kind`` if ``model`` names another model."""
     name = _name(model)
     return stage if name in (None, stage.model) else Stage(kind, name or "")
 
 
 def _name(model: object) -> str | None:
-    """Converts a model's name or path to a string. ``None`` stays ``None``.
-
-    Raises:
-        InputError: ``model`` is neither a string, a path nor ``None``.
-    """
     if model is None or isinstance(model, str):
         return model
     if isinstance(model, Path):
@@ -324,8 +279,7 @@ def _weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> Loaded
 
 
 LARGE = 8.0
-"""Size in gigabytes. Before a preset's model of this size or more is loaded in float32, a warning
-says how much memory the model needs."""
+"""Gigabytes from which on a warning says how much memory a preset's model needs in float32."""
 
 
 def _say_size(model: str, dtype: str) -> None:

@@ -13,10 +13,7 @@ OVERLAP = 0.25
 def best_verdicts(items: Sequence[int], verdicts: Sequence[Verdict], count: int) -> list[Verdict]:
     """For each premise, the verdict of the window with the highest P(entailment).
 
-    Args:
-        items: for each window, the index of the premise that it was cut from.
-        verdicts: the verdict on each window.
-        count: number of premises. A premise without a window has no verdict in the result.
+    ``items`` are the windows' premises. A premise without a window has no verdict in the result.
     """
     best: list[Verdict | None] = [None] * count
     for item, verdict in zip(items, verdicts, strict=True):

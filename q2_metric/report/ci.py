@@ -1,8 +1,4 @@
-"""Writes the result of ``q2 gate`` for CI systems: JUnit XML, Markdown and annotations for GitHub,
-and JSON.
-
-Users' texts are escaped as each format requires.
-"""
+"""Writes the result of ``q2 gate`` for CI systems, with users' texts escaped as each requires."""
 
 from __future__ import annotations
 
@@ -18,16 +14,12 @@ from q2_metric.report.gate import Case, Gate
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SHOWN = 20
-"""Maximum number of failed responses in the Markdown summary and in the annotations. The JUnit file
-and the JSON contain all."""
+"""Most failed responses in the summary and in the annotations. JUnit and JSON contain all."""
 
 
 def junit(gate: Gate) -> bytes:
-    """The result of a gate as JUnit XML, which CI systems read.
-
-    Each row is a test case. A case that the gate does not refuse, and that did not pass, counts as
-    a skipped test.
-    """
+    """The result of a gate as JUnit XML, with a test case for each row. A case that the gate does
+    not refuse, and that did not pass, is a skipped test."""
     refused = gate.refused()
     errors = [case for case in refused if case.outcome == "error"]
     skipped = [case for case in gate.cases if case.outcome != "passed" and case not in refused]
@@ -54,12 +46,10 @@ def junit(gate: Gate) -> bytes:
 
 
 def is_junit(path: str | Path) -> bool:
-    """Whether a file is a JUnit file that :func:`junit` made."""
     return has_mark(path, b'<testsuites><testsuite name="q2 gate ')
 
 
 def _xml(text: str) -> str:
-    """The text with U+FFFD in place of each character that XML cannot hold."""
     return _NOT_XML.sub("�", text)
 
 
@@ -82,7 +72,7 @@ def _line(case: Case) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escapes a text for a cell of a Markdown table, so that Markdown prints it unchanged."""
+    """Escapes a text so that Markdown prints it unchanged in a cell of a table."""
     escaped = html.escape(" ".join(text.split()))
     return re.sub(r"([\\`*_{}\[\]()#+!|~-])", r"\\\1", escaped)
 
@@ -102,17 +92,12 @@ def workflow_commands(gate: Gate) -> list[str]:
 
 
 def _command(text: str, *, value: bool = False) -> str:
-    """Escapes a text for a workflow command of GitHub.
-
-    If ``value`` is true, the text is a property of the command, such as its title. Properties need
-    more escapes.
-    """
+    """Escapes a text for a workflow command. Its properties (``value``) need more escapes."""
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if value else text
 
 
 def as_json(gate: Gate) -> dict[str, Any]:
-    """The result of a gate, with all responses, as a JSON object."""
     return {
         "passed": gate.passed, "headline": gate.headline, "file": gate.name,
         "metric": gate.metric, "threshold": gate.threshold, "allowed": dict(gate.allowed),

@@ -1,8 +1,4 @@
-"""Compares the scores of two systems: matches their rows, and computes the paired differences.
-
-The page and the gate both use these functions, so they draw the same conclusions from the same
-files.
-"""
+"""Compares the scores of two systems by paired differences, for the page and for the gate."""
 
 from __future__ import annotations
 
@@ -18,23 +14,19 @@ from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.scoring.outcome import merged, of_row
 
 How = Literal["id", "number", "knowledge", "order"]
-"""By what the rows of two systems were matched: by id; by ids that are only row numbers ("number");
-by knowledge, question and history ("knowledge"); or by their order."""
+"""How rows were matched; "number": by ids that are only row numbers, "knowledge": by IDENTITY."""
 
 SAME = 0.0005
-"""Scores that differ by less than this count as equal, because scores are shown with three digits.
-"""
+"""Scores that differ by less count as equal: they are shown with three digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """How the scores of a metric differ between two systems, over pairs of matched rows.
+    """How the scores of a metric differ between two systems, over matched rows.
 
-    - ``n``: number of pairs in which both rows count in the means. Other pairs are left out.
-    - ``value``: mean difference, second system minus first.
-    - ``interval``: 95 % bootstrap percentile interval of the mean difference.
-    - ``better``, ``worse``, ``same``: number of pairs in which the second score is higher, lower,
-      or differs by less than :data:`SAME`.
+    ``n`` is the number of pairs in which both rows count in the means. ``value`` is the mean
+    difference, second minus first, with its 95 % bootstrap percentile interval. ``better``,
+    ``worse`` and ``same`` count the pairs, by :data:`SAME`.
     """
 
     metric: str
@@ -52,18 +44,14 @@ class PairedDifference:
 
 
 IDENTITY = ("knowledge", "question", "history")
-"""The parts of a row that identify it. Only the response may differ between two systems."""
+"""What identifies a row. Only the response may differ between two systems."""
 
 
 @dataclass(slots=True)
 class SystemValues:
-    """What is needed to match and compare the rows of a system, in the order of the rows.
-
-    - ``no_claim``: how responses without a claim are averaged. It determines ``scores``.
-    - ``ids``: the id of each row.
-    - ``contexts``: for each row, hashes of its :data:`IDENTITY`; ``None`` if the texts are unknown.
-    - ``scores``: by metric, the number of each row that counts in the mean, NaN if none does.
-    """
+    """What is needed to match and compare the rows of a system, in their order. ``contexts`` are
+    hashes of each row's :data:`IDENTITY`; ``None`` if its texts are unknown. ``scores`` has, by
+    metric, each row's number that counts in the mean, or NaN."""
 
     no_claim: NoClaim = NO_CLAIM
     ids: list[str] = field(default_factory=list)
@@ -71,7 +59,6 @@ class SystemValues:
     scores: dict[str, array[float]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], metrics: Iterable[str]) -> None:
-        """Adds an output row with its scores by these metrics."""
         self.ids.append(row["id"])
         parts = (row.get("knowledge"), row.get("question"), tuple(row.get("history") or ()))
         self.contexts.append(None if parts[0] is None else tuple(map(hash, parts)))
@@ -83,13 +70,8 @@ class SystemValues:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The rows of two systems that belong together.
-
-    - ``how``: by what they were matched.
-    - ``pairs``: (index of a row of the first system, index of a row of the second), sorted.
-    - ``changed``: the pairs that are matched by id although their texts differ, each with the parts
-      of :data:`IDENTITY` that differ.
-    """
+    """The rows of two systems that belong together, as pairs of indexes. ``changed`` are the pairs
+    that are matched by id although these parts of :data:`IDENTITY` differ."""
 
     how: How
     pairs: list[tuple[int, int]]
@@ -97,17 +79,14 @@ class Matched:
 
 
 def match(first: SystemValues, second: SystemValues) -> Matched | None:
-    """Matches the rows of two systems that answer the same dialogue turn.
+    """Matches the rows of two systems that answer the same dialogue turn; ``None`` if none can be.
 
     The first of these methods that works is used:
 
     1. by id, if the ids of each system are unique and both systems share some. Ids that are only
-       row numbers are used only if most rows with the same id also have the same knowledge,
-       question and history;
-    2. by knowledge, question and history. Rows with equal texts are matched in order;
+       row numbers are used only if most rows with the same id also have the same :data:`IDENTITY`;
+    2. by :data:`IDENTITY`. Rows with equal texts are matched in order;
     3. by order, if all texts are unknown and both systems have the same number of rows.
-
-    ``None`` if no row can be matched.
     """
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):
         places = {id_: place for place, id_ in enumerate(first.ids)}
@@ -126,8 +105,7 @@ def match(first: SystemValues, second: SystemValues) -> Matched | None:
 
 
 def _counts(column: SystemValues) -> bool:
-    """Whether the ids of a system are only the row numbers 1, 2, …, as in the scores of a file that
-    has no ids."""
+    """Whether the ids are only the row numbers 1, 2, …, as for a file that has no ids."""
     return all(id_ == str(number) for number, id_ in enumerate(column.ids, start=1))
 
 
@@ -159,10 +137,7 @@ def _by_context(first: SystemValues, second: SystemValues) -> list[tuple[int, in
 def differences(
     first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]]
 ) -> list[PairedDifference]:
-    """The paired difference of each metric that both systems have.
-
-    ``pairs`` are the matched rows: (index in the first system, index in the second).
-    """
+    """The paired difference of each metric that both systems have."""
     paired = []
     for metric in first.scores:
         if metric not in second.scores:

@@ -1,12 +1,9 @@
 """Classifies the findings behind a score, and says how often people agree with each kind.
 
-A finding is the result of one question of Q² or of one claim of SCALE. Its kind is a name such as
-"contradiction, 0.60 to 0.80". For each kind, ``reliability.json`` contains a number: among the
-responses with a finding of this kind, the share that people judged supported. These shares were
-measured on human-labelled sets with the bundled models (``python -m tools.training.reliability``).
-The marks on the report page (✓, ✗, ?) depend on these shares. For other models or settings, no
-shares were measured. In this case, the marks depend only on the finding itself, and the page says
-so.
+A finding is the result of one question of Q² or of one claim of SCALE. The shares in
+``reliability.json`` were measured with the bundled models (``python -m
+tools.training.reliability``). For others, the marks (✓, ✗, ?) depend only on the finding itself,
+and the page says so.
 """
 
 from __future__ import annotations
@@ -25,8 +22,7 @@ from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.metrics.signature import of_metric, parse
 
 State = Literal["supported", "differs", "open"]
-"""What a finding suggests: the response is supported, the response is not supported ("differs"), or
-neither ("open")."""
+"""What a finding suggests about the response; "differs": it is not supported."""
 
 SIGNS: Mapping[State, str] = {"supported": "✓", "differs": "✗", "open": "?"}
 MEANINGS: Mapping[State, str] = {
@@ -36,25 +32,22 @@ MEANINGS: Mapping[State, str] = {
 }
 FILE = "reliability.json"
 EDGES = (0.6, 0.8)
-"""The NLI model's probability of its label is divided into bands at these values."""
+"""Bands of the NLI model's probability of its label."""
 
 SENTENCE_EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)
-"""The support of a claim, or the score of a whole response, is divided into bands at these values.
-"""
+"""Bands of the support of a claim, or of the score of a whole response."""
 
 NO_SUPPORT = 0.5
-"""A sentence of the knowledge is shown as support only if it supports the claim with at least this
-score."""
+"""A sentence of the knowledge is shown as support from this score on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Among the responses with a certain kind of finding, the share that people judged supported.
+    """Among the responses with a kind of finding, the share that people judged supported.
 
-    ``low`` and ``high`` are the ends of the share's 95 % interval, and ``n`` is the number of
-    responses. A response with k findings counts as 1/k for each. All data sets have the same
-    weight. Within a set, the supported and the unsupported responses have the same total weight, so
-    a share of 0.5 does not tell whether a response is supported.
+    ``low`` and ``high`` are its 95 % interval. A response with k findings counts as 1/k for each.
+    All data sets have the same weight, and so have supported and unsupported responses within a
+    set: 0.5 does not tell whether a response is supported.
     """
 
     share: float
@@ -64,32 +57,22 @@ class Share:
 
     @property
     def state(self) -> State:
-        """What the finding suggests about the response; "open" if the interval contains 0.5."""
+        """The state is "open" if the interval contains 0.5."""
         return "supported" if self.low > 0.5 else "differs" if self.high < 0.5 else "open"
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How often people agree with each kind of finding, measured with certain models and settings.
-
-    Attributes:
-        signatures: for each measured metric, a line that records its models and settings.
-        findings: by kind of finding, the share of the responses with such a finding that people
-            judged supported.
-        ranked: by score column, how often a supported response has a higher score than an
-            unsupported response.
-    """
+    """How often people agree with findings, measured with the models and settings of
+    ``signatures``. ``signatures`` are by metric, ``findings`` by kind. ``ranked`` says, by score
+    column, how often a supported response has a higher score than an unsupported one."""
 
     signatures: Mapping[str, str] = field(default_factory=dict)
     findings: Mapping[str, Share] = field(default_factory=dict)
     ranked: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, signature: str) -> bool:
-        """Whether :attr:`findings` were measured with the models and settings that this signature
-        (the line that records them) names.
-
-        The version of the package may differ.
-        """
+        """Whether a signature names what was measured; the version may differ."""
         try:
             metric, settings = parse(of_metric(signature))
             _, measured = parse(self.signatures[metric])
@@ -99,11 +82,7 @@ class Reliability:
         return {**settings, "version": ""} == {**measured, "version": ""}
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
-        """The kinds of evidence whose reliability was measured with the same models and settings.
-
-        The kinds are "questions" (Q²), "sentences" (SCALE) and "parts" (groundedness).
-        ``signatures`` are the lines that record the models and settings of the metrics in use.
-        """
+        """The kinds of evidence ("questions", "sentences", "parts") that these signatures cover."""
         kinds = {entry(signature.partition("|")[0]).details
                  for signature in signatures if self.of(signature)}
         return {details for details in kinds if details is not None}
@@ -111,8 +90,7 @@ class Reliability:
 
 @cache
 def shipped() -> Reliability:
-    """Reads the reliability of findings that was measured with the models of the preset "bundled".
-    """
+    """The reliability that was measured with the preset "bundled"."""
     content = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
     return Reliability(
         content["signatures"],
@@ -121,14 +99,8 @@ def shipped() -> Reliability:
     )
 
 
-# --- kinds ------------------------------------------------------------------------------
-
-
 def of_question(question: Mapping[str, Any]) -> str:
-    """The kind of finding for the result of a question.
-
-    Args:
-        question: an item of the field ``questions`` of an output row.
+    """The kind of finding for an item of the field ``questions`` of an output row.
 
     >>> of_question({"how": "nli", "verdict": "contradiction", "verdict_p": 0.7})
     'contradiction, 0.60 to 0.80'
@@ -144,13 +116,12 @@ def of_question(question: Mapping[str, Any]) -> str:
 
 
 def of_sentence(sentence: Mapping[str, Any]) -> str:
-    """The kind of finding for a claim: the band of its support, as in "sentence, 0.20 to 0.50"."""
+    """The band of a claim's support, as in "sentence, 0.20 to 0.50"."""
     return _banded("sentence", sentence["support"], SENTENCE_EDGES)
 
 
 def of_fallback(row: Mapping[str, Any]) -> str:
-    """The kind of finding for a response about which Q² asked no question: the band of its score,
-    such as "fallback, 0.20 to 0.50"."""
+    """The band of the score of a response without questions, as in "fallback, 0.20 to 0.50"."""
     return _banded("fallback", whole(row), SENTENCE_EDGES)
 
 
@@ -163,10 +134,7 @@ def whole(row: Mapping[str, Any]) -> float | None:
 
 
 def state_of(kind: str) -> State:
-    """What a finding suggests about the response, judged only by the name of its kind.
-
-    This is used if the reliability of findings was not measured with the models in use.
-    """
+    """What a kind of finding suggests, if its reliability was not measured with these models."""
     name, _, band = kind.partition(", ")
     if name in ("equal", "entailment"):
         return "supported"

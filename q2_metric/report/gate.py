@@ -22,8 +22,7 @@ Outcome = Literal[
 - "error": it could not be scored.
 - "skipped": it claims nothing or has no knowledge, and had no score in the baseline either.
 - "unscored": it has no score, but had one in the baseline.
-- "changed": it passes, but its knowledge, question or history is not that of the baseline's row
-  with the same id.
+- "changed": it passes, but its texts are not those of the baseline's row with the same id.
 - "missing": only the baseline has it.
 """
 
@@ -33,7 +32,6 @@ FAILING: Mapping[str, tuple[Outcome, ...]] = {
     "allow_unscored": ("unscored",),
     "allow_changed": ("changed",),
 }
-"""By option of ``q2 gate``, the outcomes of which it allows some."""
 
 _WORDS: Mapping[Outcome, str] = {
     "missing": "only in the baseline",
@@ -44,17 +42,7 @@ _WORDS: Mapping[Outcome, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A row and the gate's decision on it.
-
-    Attributes:
-        id: id of the row.
-        response: text of the response; "" if the file has no texts.
-        score: score of the response in [0, 1]; ``None`` if it has none.
-        before: score of the same row in the baseline; ``None`` if it has none.
-        outcome: the decision.
-        why: the reason for the decision, in one line.
-        findings: one line for each claim that is not supported. Empty if the file has no claims.
-    """
+    """A row and the gate's decision on it. ``findings`` has a line for each unsupported claim."""
 
     id: str
     response: str
@@ -69,19 +57,9 @@ class Case:
 class Gate:
     """The gate's decision on a file of scores.
 
-    Attributes:
-        name: name of the file.
-        metric: the metric whose scores are checked.
-        threshold: a response with a lower score fails.
-        cases: the decision on each row: first the rows of the file, in their order, then the rows
-            that only the baseline has.
-        allowed: by key of :data:`FAILING`, how many cases with these outcomes still pass; ``None``
-            for any number. A missing key means 0.
-        change: how the scores differ from those of the baseline, over matched rows; ``None``
-            without a baseline.
-        matched: number of rows that were matched with a row of the baseline.
-        verdict: how many responses have an unsupported claim. The gate does not judge by claims.
-        remarks: further lines to print, about what could not be checked.
+    ``cases`` ends with those that only the baseline has. ``allowed`` says, by key of
+    :data:`FAILING`, how many cases still pass (``None``: any number; a missing key: 0). ``matched``
+    is the number of rows that are in the baseline. The gate does not judge by ``verdict``.
     """
 
     name: str
@@ -110,21 +88,18 @@ class Gate:
 
     @property
     def worse(self) -> bool:
-        """Whether the mean score fell since the baseline: the 95 % interval of the mean difference
-        over matched rows is entirely below 0."""
+        """Whether the 95 % interval of the mean difference to the baseline is below 0."""
         change = self.change
         return change is not None and change.interval is not None and change.interval[1] < 0
 
     @property
     def passed(self) -> bool:
-        """Whether the gate passes. It fails if it refuses a case, if the mean score fell, or if no
-        response has a score."""
+        """Also false if no response has a score."""
         known = not self.cases or any(case.score is not None for case in self.cases)
         return known and not self.refused() and not self.worse
 
     @property
     def headline(self) -> str:
-        """How many responses fail, in one line."""
         failed, rows = len(self.of("failed", "error")), len(self.cases) - len(self.of("missing"))
         new = " newly" if self.change is not None else ""
         return (f"{failed} of {rows} responses{new} {'fails' if failed == 1 else 'fail'} "
@@ -136,7 +111,6 @@ class Gate:
 
     @property
     def mean_change(self) -> str:
-        """How the mean score changed since the baseline, in one line; "" if it is unknown."""
         change = self.change
         if change is None or change.value is None:
             return ""
@@ -146,7 +120,6 @@ class Gate:
                 f"{change.n} {'pair' if change.n == 1 else 'pairs'}")
 
     def notes(self) -> list[str]:
-        """Further lines to print: cases of other kinds, and how the mean changed."""
         lines = [self.verdict.headline] if self.verdict.headline else []
         if known := len(self.of("known")):
             lines.append(f"{known} failed in the baseline too")
@@ -171,18 +144,10 @@ def gate(
     scored: ScoreFiles, metric: str, threshold: float, baseline: ScoreFiles | None = None,
     allowed: Mapping[str, int | None] | None = None,
 ) -> Gate:
-    """Decides which responses of a file fail.
+    """Decides which responses of a file fail: those with a score below ``threshold``.
 
-    Without a baseline, each response whose score is below ``threshold`` fails. With a baseline,
-    such a response counts as "known" if its row was below ``threshold`` there too. Rows that lost
-    their score, rows that only the baseline has, and rows whose texts changed also fail.
-
-    Args:
-        scored: the scores of one file.
-        metric: the metric whose scores are checked.
-        threshold: the lowest score that passes.
-        baseline: the scores of an earlier run.
-        allowed: :attr:`Gate.allowed`.
+    With a baseline, such a response is only "known" if its row was below ``threshold`` there too,
+    and :data:`FAILING` lists what else fails.
 
     Raises:
         InputError: a file has no scores of the metric, has several systems or has a score outside
@@ -224,7 +189,6 @@ def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow]]:
 
 
 def _signature(scored: ScoreFiles, metric: str) -> str:
-    """The signature of the metric in a file; "" if it is unknown."""
     # The gate compares the scores of rows, so the files may differ in how means are computed.
     [signed] = [score.signature for score in scored.runs[0].scores if score.name == metric]
     return of_metric(signed)
@@ -240,7 +204,6 @@ def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> 
 
 
 def _unsigned(scored: ScoreFiles, metric: str) -> list[str]:
-    """A line about a file whose models are unknown, if they are."""
     return [] if _signature(scored, metric) else [
         f"{scored.runs[0].name}: no manifest is beside this file, so its models and settings are "
         "unknown, and the file may have been edited"]
@@ -257,8 +220,6 @@ def _cases(
     rows: Sequence[OutputRow], old: Sequence[OutputRow], matched: Matched, metric: str,
     threshold: float, allowed: Mapping[str, int | None],
 ) -> list[Case]:
-    """The decision on each of ``rows``, then the rows of the baseline (``old``) that are missing.
-    """
     places = {here: there for there, here in matched.pairs}
     most = allowed.get("allow_changed", 0)
     told = most is not None and len(matched.changed) > most

@@ -14,19 +14,15 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.scoring.verdict import VerdictCounts
 
 MOST = 30
-"""Maximum number of different values in a column to group by. There is a limit because the page
-stores a row's values as the bits of one number."""
+"""Most different values in a column: the page stores a row's values as the bits of one number."""
 LONGEST = 60
-"""Maximum number of characters of a value. A column with longer values contains texts rather than
-groups."""
+"""Most characters of a value. A column with longer values contains texts."""
 USUAL = ("model", "system")
-"""If the user named no column to group by (``--group-by``), the page groups by one of these."""
+"""One of these is used without ``--group-by``."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """Collects the results of the rows of one system that have the same value in a column."""
-
     aggregate: Aggregate
     rows: int = 0
     verdict: VerdictCounts = field(default_factory=VerdictCounts)
@@ -34,24 +30,19 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A column by which the page can group rows, with the results for each of its values.
-
-    ``values`` are the column's values, sorted. ``lines`` has an entry for each system and value.
-    An entry contains: index of the system, index of the value, number of rows, number of rows with
-    claims, number of rows with an unsupported claim, number of rows with a contradicted claim, and
-    the list of mean scores.
-    """
+    """A column by which the page can group rows, with the results for each of its values. ``lines``
+    are, by system and value: their indexes, numbers of rows, of rows with claims, of rows with an
+    unsupported and with a contradicted claim, and the mean scores."""
 
     column: str
     values: tuple[str, ...]
     lines: tuple[tuple[Any, ...], ...]
 
     def bits(self, row: Mapping[str, Any]) -> int:
-        """The row's values in this column, as a bit mask: bit i stands for ``self.values[i]``."""
+        """The row's values in this column: bit i stands for ``self.values[i]``."""
         return sum(1 << self.values.index(value) for value in _values(row, self.column))
 
     def as_json(self) -> dict[str, Any]:
-        """The grouping as a JSON object for the scripts of the page."""
         return {"column": self.column, "values": self.values, "lines": self.lines}
 
 
@@ -60,14 +51,9 @@ def groupings(
 ) -> list[Grouping]:
     """Finds the columns by which the page can group rows, and computes the results of the groups.
 
-    Such a column has short values. It has at least two different values, at most :data:`MOST`, and
-    fewer values than there are rows. A column that the user named with ``--group-by`` may also have
-    one value, or a different value in each row.
-
-    Args:
-        runs: the systems.
-        rows: the output rows of all systems, one system after the other.
-        names: names of the score columns whose means are computed.
+    Such a column has short values, at least two and at most :data:`MOST` different ones, and fewer
+    than there are rows. With ``--group-by``, it may have one value, or as many as there are rows.
+    ``rows`` are those of all systems, one system after the other.
     """
     asked = asked_for(runs)
     by_column: dict[str, dict[str, dict[int, _Group]]] = {}
@@ -104,10 +90,6 @@ def groupings(
 def _names_systems(
     values: Mapping[str, Mapping[int, _Group]], runs: Sequence[SystemRun]
 ) -> bool:
-    """Whether a column only repeats the names of the systems.
-
-    This is so if each value is the name of a system, and only the rows of this system have it.
-    """
     names = {runs[place].name: place for place in range(len(runs))}
     return len(runs) > 1 and all(list(there) == [names.get(value)]
                                  for value, there in values.items())
@@ -128,12 +110,11 @@ def _grouping(
 
 
 def asked_for(runs: Sequence[SystemRun]) -> list[str]:
-    """The columns that the user named with ``--group-by`` when the runs were scored."""
     return list(dict.fromkeys(name for run in runs for name in run.group_by))
 
 
 def chosen(groups: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
-    """The column by which the page groups rows when it is opened; "" if it does not group them."""
+    """The column by which the page groups rows when it is opened; "" for none."""
     wanted = (*asked_for(runs), *USUAL)
     return next((group.column for group in groups if group.column in wanted), "")
 

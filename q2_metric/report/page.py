@@ -1,18 +1,7 @@
 """Writes the report page: a single HTML file that needs no other file and no internet access.
 
-The file contains the systems' scores and then the rows, as JSON. These scripts show them:
-
-- ``marks.js`` marks claims and passages in texts;
-- ``explain.js`` shows a response with the evidence of its scores;
-- ``browse.js`` lists, filters and sorts the responses;
-- ``agree.js`` shows how the scores agree with human labels;
-- ``label.js`` stores labels that the reader gives on the page, and saves rows to a file;
-- ``groups.js`` compares groups of rows, such as the models;
-- ``runs.js`` shows how the scores change over checkpoints or dates.
-
-Rows are stored in a temporary file (:class:`~q2_metric.report.spool.Spool`) and written one by one,
-so the memory does not grow with the number of rows. Only the ids and scores that a comparison of
-systems needs are all in memory.
+It contains the scores and rows as JSON, which the scripts in this folder show. Rows wait in a
+temporary file and are written one by one, so the memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -52,30 +41,20 @@ MATCHED_BY: Mapping[How, str] = {
     "knowledge": "knowledge, question and history",
     "order": "row number, because the texts are unknown",
 }
-"""What the page says about how the rows of two systems were matched."""
 
 _NONE = "–"
 
 _MOST_VERDICTS = 4
-"""At the top, the page says how many responses have an unsupported claim, for at most this many
-systems. The others are folded away."""
+"""The verdicts of more systems are folded away."""
 
 _CHUNK = 64
-"""Number of pieces of the rendered template that are written at a time."""
+"""Pieces of the template that are written at a time."""
 
 
 @contextmanager
 def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool]:
-    """A context for collecting rows. When it ends without an error, the report page is written.
-
-    Args:
-        path: path of the page.
-        results: the result of each scored file. The list is read when the context ends, so the
-            caller can add results until then.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Collects rows, and writes the report page when the context ends without an error. ``results``
+    is read only then. Raises InputError if the file cannot be written."""
     with spool() as rows:
         yield rows
         runs = [SystemRun(result.file, result.rows, result.failed, result.systems,
@@ -84,38 +63,24 @@ def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool
 
 
 def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> None:
-    """Writes the report page. An existing page is replaced only when the new page is complete.
-
-    Args:
-        path: path of the page.
-        runs: the systems. Each is compared with the first.
-        rows: the output rows of all systems, one system after the other. They are iterated several
-            times.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Writes the report page; an existing page is replaced only when the new one is complete.
+    ``rows`` are those of all systems, one system after the other; they are iterated several times.
+    Raises InputError if the file cannot be written."""
     with replacing(Path(path)) as unfinished, \
             open(unfinished, "w", encoding="utf-8") as file:
         file.writelines(_rendered(runs, rows))
 
 
 def is_page(path: str | Path) -> bool:
-    """Whether a file is a report page that :func:`write_page` wrote."""
     return has_mark(path, _MADE_BY)
 
 
 _MADE_BY = b'<meta name="generator" content="q2-metric">'
-"""A line that every report page contains. It tells report pages from other files."""
+"""Tells report pages from other files."""
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
-    """The HTML of a page that shows a single response. Another page can show it in a frame.
-
-    Args:
-        row: the output row of the response, with its texts.
-        signatures: lines to show below the response. Each records a metric's models and settings.
-    """
+    """The HTML of a page that shows a single response and, below it, signatures."""
     shown = [name for name in columns() if name in row]
     measured = shipped().covers(signatures)
     facts = {"alone": True, **_named(shown), **_measured(shown, [measured])}
@@ -129,7 +94,6 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
 
 
 def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
-    """Yields the HTML of the report page in pieces. Each row is read only when it is needed."""
     steps = series([run.name for run in runs], [run.date for run in runs])
     comparisons = compare_runs(runs, rows, neighbours=steps is not None)
     with_first = [comparison for comparison in comparisons if comparison.against == 0]
@@ -173,7 +137,6 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
 
 
 def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[VerdictCounts]:
-    """Counts, for each system, how many of its responses have an unsupported claim."""
     verdicts = [VerdictCounts() for _ in runs]
     for place, row in zip(places(runs), rows, strict=True):
         verdicts[place].add(row)
@@ -181,11 +144,7 @@ def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[Verd
 
 
 def _named(shown: Sequence[str]) -> dict[str, Any]:
-    """The titles and metrics of the score columns ``shown``, as data for the page.
-
-    The result has two keys. "titles" contains the title of each column. "metrics" contains, for
-    each metric, its columns (the main column first) and its kind of evidence.
-    """
+    """Data for the page: the titles of columns; each metric's columns, main one first."""
     known = columns()
     names = [*(name for name in known if name in shown),
              *(name for name in dict.fromkeys(shown) if name not in known)]
@@ -201,14 +160,8 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
 
 
 def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
-    """How often people agree with findings, and the words that describe scores and findings, as
-    data for the page.
-
-    Args:
-        shown: names of the score columns on the page.
-        measured: for each system, the kinds of evidence for which agreement was measured with its
-            models and settings. Empty if it was not measured.
-    """
+    """Data for the page. ``measured`` has, for each system, the kinds of evidence that were
+    measured with its models."""
     table = shipped()
     return {
         "measured": [bool(covered) for covered in measured],
@@ -223,7 +176,6 @@ def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict
 
 
 def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The variables of the template that every page needs: scripts, style and data."""
     from markupsafe import Markup
 
     style, *scripts = (
@@ -273,10 +225,7 @@ def _mixed(runs: Sequence[SystemRun]) -> list[str]:
 
 
 def _reach(comparisons: Sequence[SideBySide]) -> float:
-    """The value at the right end of the axis on which differences are drawn.
-
-    It is chosen so that all intervals fit on the axis.
-    """
+    """The right end of the axis of differences: all intervals fit."""
     ends = [abs(end) for c in comparisons for d in c.differences for end in d.interval or ()]
     return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1)), 1)
 
@@ -286,7 +235,7 @@ def _number(value: float | None) -> str:
 
 
 def _signed(value: float | None) -> str:
-    """A number with three decimals and its sign, such as "+0.120" or "−0.120" (a true minus)."""
+    """With a true minus sign."""
     if value is None:
         return _NONE
     text = f"{value:+.3f}".replace("-", "−")

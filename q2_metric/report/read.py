@@ -1,5 +1,4 @@
-"""Reads files that ``q2 score --out`` wrote: the rows, the mean scores, and the signatures (lines
-that record metrics, models and settings)."""
+"""Reads files that ``q2 score --out`` wrote: the rows, the mean scores and the signatures."""
 
 from __future__ import annotations
 
@@ -40,16 +39,12 @@ _KINDS: Mapping[Form, tuple[type, str]] = {
     "objects": (list, "a list"),
     "json": (dict, "an object"),
 }
-"""By type of a field: the Python class of its values, and the name of this type in messages."""
+"""The Python class of a field's values, and its name in messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreFiles:
-    """The systems in one or several files of scores.
-
-    ``rows`` contains the output rows of each system. Iterating over the object yields the rows of
-    all systems, one system after the other.
-    """
+    """The systems in one or several files of scores. Iteration yields the rows of all, in order."""
 
     runs: tuple[SystemRun, ...]
     rows: tuple[Spool, ...]
@@ -71,13 +66,11 @@ def read_scores(
 
     Args:
         paths: files that ``q2 score --out`` wrote (.jsonl, .csv, .parquet); "-" is standard input.
-        open_files: a context that closes the temporary files with the rows when it ends.
+        open_files: closes the temporary files with the rows.
         texts: if the files lack texts, the files that were scored, in the same order.
         columns: the columns of the files in ``texts`` that the user named.
-        form: format (:data:`q2_metric.rows.formats.FORMS`) of files whose suffix does not determine
-            it.
-        systems_by: name of an input column. If given, the rows with the same value in this column
-            form a system.
+        form: format (:data:`q2_metric.rows.formats.FORMS`) of files whose suffix does not tell it.
+        systems_by: an input column. Rows with the same value in it form a system.
 
     Raises:
         InputError: a file cannot be read or is no file of scores, ``texts`` do not match the files
@@ -115,8 +108,6 @@ def read_scores(
 
 
 class _System:
-    """Collects the rows and scores of one system while a file is read."""
-
     def __init__(self, name: str, rows: Spool, no_claim: NoClaim) -> None:
         self.name = name
         self.spool = rows
@@ -149,7 +140,6 @@ class _System:
 
 
 def _system_of(row: OutputRow, column: str, where: str) -> str:
-    """The name of the row's system: its value in an input column. ``where`` is for the error."""
     other = row.get(OTHER.name) or {}
     if column not in other and row.get("error") is None:
         kept = ", ".join(map(repr, other)) or "none"
@@ -158,10 +148,7 @@ def _system_of(row: OutputRow, column: str, where: str) -> str:
 
 
 def day(path: str) -> str:
-    """The day on which a run ended, such as "2026-11-25"; "" if it is unknown.
-
-    ``path`` is the file of scores. Its manifest contains the date.
-    """
+    """The day on which the run ended, such as "2026-11-25", from the manifest; "" if unknown."""
     date = (read_manifest(beside(path)) or {}).get("date")
     try:
         return datetime.fromisoformat(str(date)).date().isoformat()
@@ -170,17 +157,12 @@ def day(path: str) -> str:
 
 
 def _group_by(path: str) -> tuple[str, ...]:
-    """The columns that the user named with ``--group-by`` when the file of scores was written."""
     columns = _setting(path, "group_by")
     return tuple(map(str, columns)) if isinstance(columns, list) else ()
 
 
 def _recorded(path: str) -> tuple[dict[str, str], bool]:
-    """What the manifest of a file of scores says: (signatures by column, whether the run is
-    complete).
-
-    The signatures are empty if they are unknown.
-    """
+    """(Signatures by column, whether the run is complete), from the manifest."""
     manifest = read_manifest(beside(path)) or {}
     signatures: Any = manifest.get("signatures")
     complete = manifest.get("complete") is not False
@@ -189,9 +171,6 @@ def _recorded(path: str) -> tuple[dict[str, str], bool]:
     except (ValueError, TypeError, AttributeError):
         known = False
     return (signatures if known else {}), complete
-
-
-# --- rows ------------------------------------------------------------------------------
 
 
 def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
@@ -223,11 +202,6 @@ def _unescaped(cell: object) -> object:
 
 
 def _no_claim(path: str) -> NoClaim:
-    """How the run averaged responses without a claim: as 0 ("zero"), or not at all ("exclude").
-
-    The value is read from the manifest of the file of scores. If it is missing there, the default
-    is returned.
-    """
     try:
         return check_no_claim(_setting(path, "no_claim"))
     except InputError:
@@ -235,11 +209,7 @@ def _no_claim(path: str) -> NoClaim:
 
 
 def _strangers(path: str) -> list[str]:
-    """Names of the metrics that wrote a file of scores, according to its manifest.
-
-    Some may be unknown here, because they were named as "package.module:Class". Names that an
-    output row uses for other fields are left out.
-    """
+    """Metrics in the manifest ("package.module:Class"), but none named like another field."""
     recorded = _setting(path, "metrics")
     if not isinstance(recorded, list):
         return []
@@ -247,20 +217,12 @@ def _strangers(path: str) -> list[str]:
 
 
 def _setting(path: str, name: str) -> object:
-    """The value of a setting with which a file of scores was written; ``None`` if it is unknown.
-
-    The manifest of the file contains the settings.
-    """
     settings: Any = (read_manifest(beside(path)) or {}).get("settings")
     return settings.get(name) if isinstance(settings, dict) else None
 
 
 def _value(value: object, field: Field, where: str) -> Any:
-    """Checks the value of a field, and converts it if it comes from a csv file, where it is text.
-
-    Raises:
-        InputError: the value has the wrong type. ``where`` names file and row in the message.
-    """
+    """Checks the value of a field, and converts the text of a csv cell."""
     wanted, words = _KINDS[field.form]
     wrong = InputError(f"{where}: the field {field.name!r} is not {words}")
     if wanted is str:
@@ -282,8 +244,7 @@ def _value(value: object, field: Field, where: str) -> Any:
 
 
 def _items(values: list[object], field: Field, where: str) -> list[Any]:
-    """Checks the items of a list, which are strings or objects. Fields that an object lacks are
-    added as ``None``."""
+    """Checks a list of strings or objects; fields that an object lacks become ``None``."""
     if field.form == "texts":
         if not all(isinstance(item, str) for item in values):
             raise InputError(f"{where}: the field {field.name!r} is not a list of strings")
@@ -295,9 +256,6 @@ def _items(values: list[object], field: Field, where: str) -> list[Any]:
         items.append(
             {inner.name: _value(item.get(inner.name), inner, here) for inner in field.fields})
     return items
-
-
-# --- texts from elsewhere --------------------------------------------------------------
 
 
 def _sources(
@@ -312,16 +270,7 @@ def _sources(
 def _add_texts(
     row: OutputRow, where: str, source: tuple[str, Example | BadRow] | None
 ) -> OutputRow:
-    """Adds texts to an output row that was written without them.
-
-    Args:
-        row: the output row.
-        where: file and row of the output row, for the error.
-        source: (file, row) of the row that was scored; ``None`` if there are no more rows.
-
-    Raises:
-        InputError: there are no more rows, or the ids differ.
-    """
+    """Adds texts to an output row that was written without them, from the row that was scored."""
     if source is None:
         raise InputError(f"{where}: --texts has no such row")
     file, scored = source

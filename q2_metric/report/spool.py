@@ -13,8 +13,6 @@ from q2_metric.rows.fields import OutputRow
 
 
 class Spool:
-    """Output rows in a temporary file. Rows can be appended, and iterated in order."""
-
     def __init__(self, file: IO[str]) -> None:
         self._file = file
 
@@ -32,12 +30,8 @@ class Spool:
 
 @contextmanager
 def spool() -> Iterator[Spool]:
-    """Opens a spool in a temporary file. The file is removed when the context ends.
-
-    Raises:
-        WriteError: the folder for temporary files is full or cannot be written. Also raised later,
-            when rows are written.
-    """
+    """Opens a spool, which is removed when the context ends. Raises WriteError, also at later
+    writes, if the folder for temporary files is full or cannot be written."""
     with ExitStack() as stack:
         with _errors():
             file = stack.enter_context(tempfile.TemporaryFile("w+", encoding="ascii"))
@@ -46,7 +40,7 @@ def spool() -> Iterator[Spool]:
 
 
 def _discard(file: IO[str]) -> None:
-    """Closes the file. Errors are ignored, because an error while writing was already reported."""
+    """Ignores errors: one while writing was already reported."""
     with suppress(OSError):
         file.close()
 

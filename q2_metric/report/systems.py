@@ -17,22 +17,16 @@ from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
 Point = list[float | None]
-"""A point of a curve: [mean, low end of its interval, high end]. Missing numbers are ``None``."""
+"""[mean, low end of its interval, high end]."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemRun:
     """A system on the report page: the rows of a scored file, or those with a value in a column.
 
-    Attributes:
-        name: name of the file, or the value in the column.
-        rows: number of rows.
-        failed: number of rows that could not be scored.
-        scores: mean score and further totals of each metric. An unknown signature is "".
-        without_texts: number of scored rows whose texts are unknown.
-        complete: false if the run that computed the scores had not ended.
-        group_by: columns that the user named with ``--group-by`` in this run.
-        date: the day on which the run ended, such as "2026-11-25"; "" if it is unknown.
+    ``without_texts`` counts scored rows whose texts are unknown. ``complete`` is false if the run
+    had not ended. ``group_by`` are the columns of ``--group-by``. ``date`` is the day on which the
+    run ended, such as "2026-11-25", or "".
     """
 
     name: str
@@ -46,22 +40,15 @@ class SystemRun:
 
     @property
     def no_claim(self) -> NoClaim:
-        """How responses without a claim are averaged: as 0 ("zero"), or not at all ("exclude")."""
         signed = (parse(score.signature)[1] for score in self.scores if score.signature)
         return check_no_claim(next((one.get("no_claim") for one in signed), None))
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The comparison of two systems.
-
-    - ``system``, ``against``: indexes of the two systems.
-    - ``how``: how their rows were matched.
-    - ``pairs``: the matched rows, each as (index of the row of ``against``, index of the row of
-      ``system``). The rows of all systems on the page are numbered together.
-    - ``differences``: for each metric, how the scores differ (``system`` minus ``against``).
-    - ``changed``: number of pairs that are matched by id although their texts differ.
-    """
+    """The comparison of two systems. ``pairs`` are (row of ``against``, row of ``system``),
+    numbered over all systems. ``differences`` are ``system`` minus ``against``. ``changed`` counts
+    the pairs that are matched by id although their texts differ."""
 
     system: int
     how: How
@@ -74,14 +61,9 @@ class SideBySide:
 def compare_runs(
     runs: Sequence[SystemRun], rows: Iterable[OutputRow], *, neighbours: bool = False
 ) -> list[SideBySide]:
-    """Compares the systems with the first system. A system whose rows cannot be matched is skipped.
-
-    Args:
-        runs: the systems.
-        rows: the output rows of all systems, one system after the other.
-        neighbours: if true, each system from the third on is also compared with the system before
-            it.
-    """
+    """Compares the systems with the first. A system whose rows cannot be matched is skipped.
+    ``rows`` are those of all systems, one system after the other. With ``neighbours``, each system
+    from the third on is also compared with the one before it."""
     if len(runs) < 2:
         return []
     columns = [SystemValues(run.no_claim) for run in runs]
@@ -103,8 +85,7 @@ def compare_runs(
 
 @dataclass(frozen=True, slots=True)
 class RunSeries:
-    """The position of each run on a time axis: ``steps`` are rising numbers (training steps, or
-    days since the first run), and ``labels`` are the words to show for them."""
+    """The positions of runs on a time axis: training steps, or days since the first run."""
 
     kind: Literal["checkpoint", "date"]
     steps: list[int]
@@ -112,14 +93,10 @@ class RunSeries:
 
 
 def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
-    """Recognises whether runs follow each other in time, as checkpoints or as dated runs.
+    """Recognises whether runs, sorted by :func:`in_order`, follow each other in time.
 
     At least three runs are needed. Their names differ in exactly one number, which rises, or they
-    ended on different days, in this order. ``None`` if neither is so.
-
-    Args:
-        names: file names of the runs, sorted by :func:`in_order`.
-        dates: the day on which each run ended, such as "2026-11-25"; "" if it is unknown.
+    ended on different days, in this order.
 
     >>> series(["runs/step-500.jsonl", "runs/step-1000.jsonl", "runs/step-1500.jsonl"]).steps
     [500, 1000, 1500]
@@ -139,8 +116,6 @@ def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
 
 
 def _checkpoints(names: Sequence[str]) -> list[int] | None:
-    """The step number in each name. ``None`` unless the names differ in one number only, and this
-    number rises from name to name."""
     cut = [re.split(r"(\d+)", name) for name in names]
     if len({len(parts) for parts in cut}) > 1:
         return None
@@ -152,8 +127,7 @@ def _checkpoints(names: Sequence[str]) -> list[int] | None:
 
 
 def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
-    """Sorts file names of checkpoints by number, or of dated runs by day. Other names keep their
-    order.
+    """Sorts checkpoints by number, or dated runs by day. Other names keep their order.
 
     >>> in_order(["step-1000.jsonl", "step-1500.jsonl", "step-500.jsonl"])
     ['step-500.jsonl', 'step-1000.jsonl', 'step-1500.jsonl']
@@ -170,11 +144,8 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
 def curves(
     runs: Sequence[SystemRun], verdicts: Sequence[VerdictCounts]
 ) -> list[tuple[str, list[Point]]]:
-    """The curves to draw over the systems: (name of the score column, a point for each system).
-
-    If responses have claims, the first curve has the name "". It shows the share of these responses
-    that have an unsupported claim.
-    """
+    """Curves over the systems: (name of the score column, a point for each system). If responses
+    have claims, the first curve, named "", is the share of them with an unsupported claim."""
     by_column: dict[str, list[Point]] = {}
     if any(verdict.judged for verdict in verdicts):
         by_column[""] = [

@@ -15,4 +15,3 @@ WORDS: Mapping[str, str] = {
     "no claim": "the share of responses that claim nothing",
     "n": "the number of responses that count in the mean",
 }
-"""By title of a column, what its number means."""

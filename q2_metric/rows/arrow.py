@@ -1,7 +1,4 @@
-"""Reads Arrow files, and folders that the library ``datasets`` writes with ``save_to_disk``.
-
-The library need not be installed: the file ``state.json`` in such a folder names its Arrow files.
-"""
+"""Reads Arrow files, and folders that ``datasets`` (which need not be installed) has saved."""
 
 from __future__ import annotations
 
@@ -19,16 +16,8 @@ _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 
 def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
-    """Yields the rows of a file in Arrow's file format or stream format.
-
-    Args:
-        file: the open file.
-        name: name of the file in error messages.
-
-    Raises:
-        InputError: the file has neither format, or is damaged. Raised while rows are read.
-        MissingExtra: pyarrow is not installed.
-    """
+    """Yields the rows of a file in Arrow's file format or stream format. While rows are read,
+    raises InputError if the file has neither format or is damaged."""
     pa, _ = pyarrow("Arrow files")
     ipc = import_module("pyarrow.ipc")
     try:
@@ -43,10 +32,7 @@ def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
-    """Yields the batches of an opened Arrow file, after a check of each batch.
-
-    The check is needed because the file says at which memory offsets the values are.
-    """
+    """Checks each batch: the file says at which memory offsets the values are."""
     batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if is_file else opened
     for batch in batches:
         batch.validate(full=True)
@@ -54,11 +40,8 @@ def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
 
 
 def arrow_files(folder: Path) -> list[Path]:
-    """The paths of the Arrow files of a folder that ``save_to_disk`` wrote, in order.
-
-    Raises:
-        InputError: ``save_to_disk`` did not write the folder, or the folder has several splits.
-    """
+    """The Arrow files of a folder that ``save_to_disk`` wrote, in order. Raises InputError if
+    ``save_to_disk`` did not write the folder, or the folder has several splits."""
     if (folder / _SPLITS).exists():
         splits = _names(read_json(folder / _SPLITS), "splits")
         if len(splits) == 1 and (folder / splits[0]).is_dir():

@@ -1,7 +1,4 @@
-"""Finds which column of a file holds the response, the knowledge and the other fields.
-
-The user may name a column. Otherwise the column is recognised by its name (:data:`ALIASES`).
-"""
+"""Finds which column of a file holds the response, the knowledge and the other fields."""
 
 from __future__ import annotations
 
@@ -67,19 +64,14 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "idx", "example_id", "row_id", "uid"),
     "label": ("label", "consistent", "agg_label", "gold", "human"),
 }
-"""By field, the column names that are recognised. If a file has several of them, the first in this
-list is used. Upper and lower case are the same."""
+"""By field, the recognised names of columns, in any case. The first that a file has is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The column from which each field of an example is read.
-
-    ``None`` means that the column is recognised by its name (:data:`ALIASES`). ``history=""`` means
-    that no history is read. ``knowledge=""`` means that no knowledge is read, because it is chosen
-    later. The name ``outputs.answer`` stands for the key "answer" of an object in the column
-    "outputs".
-    """
+    """The column from which each field of an example is read; ``None``: recognised by its name.
+    ``history=""`` means that no history is read, and ``knowledge=""`` that the knowledge is chosen
+    later. ``outputs.answer`` is the key "answer" of an object in the column "outputs"."""
 
     response: str | None = None
     knowledge: str | None = None
@@ -89,8 +81,7 @@ class Columns:
     question: str | None = None
 
     def option(self, field: str) -> str:
-        """The option with which the user names the column of a field, for error messages. A
-        framework with other options overrides this method."""
+        """The option that names a field's column, for error messages; frameworks override this."""
         return f"--{field} (in Python: Columns({field}=...))"
 
 
@@ -98,15 +89,11 @@ LABELS: Mapping[str, bool] = {
     **dict.fromkeys(("1", "1.0", "true", "yes", "consistent", "supported"), True),
     **dict.fromkeys(("0", "0.0", "false", "no", "inconsistent", "not_supported"), False),
 }
-"""Human labels that are understood, in lower case. True means that the response is supported."""
+"""Human labels that are understood, in lower case. True: the response is supported."""
 
 
 def as_label(value: object) -> bool | None:
-    """Reads a human label such as 1, "no" or "supported".
-
-    Returns true if it says that the response is supported, and false if it says that the response
-    is not. ``None`` if the label is unknown.
-    """
+    """Reads a human label; true if the response is supported, ``None`` if the label is unknown."""
     return LABELS.get(str(value).strip().lower())
 
 
@@ -117,17 +104,9 @@ def resolve(
     aliases: Mapping[str, Sequence[str]],
     needed: Sequence[str],
 ) -> dict[str, str | None]:
-    """Finds the column of each field among the columns of the first rows.
+    """Finds the column of each field (``None``: there is none) among those of the first rows.
 
-    Args:
-        columns: the columns that the user named.
-        records: the first rows of the file.
-        name: name of the file in error messages.
-        aliases: by field, the column names that are recognised.
-        needed: the fields that must have a column.
-
-    Returns:
-        The name of the column by field. ``None`` if no column was found for the field.
+    ``needed`` fields must have a column. ``name`` stands for the file in error messages.
 
     Raises:
         InputError: the file lacks a column that the user named, or a needed field has no column.
@@ -156,10 +135,6 @@ def resolve(
 
 
 def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
-    """A question such as "is it 'Answer'? " that suggests a column for an error message.
-
-    "" if no column in ``keys`` has a name similar to one of ``names``.
-    """
     for key in keys:
         lower = key.strip().lower()
         if any(name in re.split(r"[\W_]+", lower) for name in names) or difflib.get_close_matches(
@@ -169,17 +144,8 @@ def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
 
 
 def check_column(column: str, records: Sequence[Record], name: str, purpose: str = "") -> None:
-    """Checks that at least one of the first rows has the column.
-
-    Args:
-        column: name of the column.
-        records: the first rows of the file.
-        name: begins the error message, such as "answers.csv: ".
-        purpose: follows the column in the error message, such as " for --group-by".
-
-    Raises:
-        InputError: no row has the column.
-    """
+    """Raises InputError if none of the first rows has the column. Its message begins with ``name``
+    ("answers.csv: "); ``purpose`` (" for --group-by") follows the column in it."""
     names = list(dict.fromkeys(key for record in records for key in record.fields))
     if names and column not in names and all(
             value_of(record.fields, column) is None for record in records):
@@ -189,17 +155,12 @@ def check_column(column: str, records: Sequence[Record], name: str, purpose: str
 
 _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue", "dialog", "turns",
           "message", "chat")
-"""Names of columns that may hold whole dialogues. If a file has no column of responses, the last
-turn of the dialogue is the response."""
+"""May hold dialogues, whose last turn is the response if no column has responses."""
 
 
 def _from_chat(resolved: dict[str, str | None], columns: Columns,
                records: Sequence[Record]) -> None:
-    """Uses a column of whole chats for those fields for which no column was found.
-
-    The response and the history are then read from the chat, and so is the knowledge if the chat
-    contains results of tools. ``resolved``, the column by field, is changed in place.
-    """
+    """Uses a column of whole chats for those fields for which no column was found."""
     named = {key.strip().lower(): key for record in records for key in record.fields}
     chats = (named[name] for name in _CHATS if name in named)
     chat = next((key for key in chats
@@ -219,16 +180,9 @@ def _from_chat(resolved: dict[str, str | None], columns: Columns,
 
 def unsure(resolved: Mapping[str, str | None], columns: Columns, present: Sequence[str],
            aliases: Mapping[str, Sequence[str]]) -> str:
-    """A warning if several columns of the file could hold the knowledge; "" if only one could.
-
-    Args:
-        resolved: the column that is read for each field (:func:`resolve`).
-        columns: the columns that the user named. If the user named the column of the knowledge,
-            there is no warning.
-        present: the columns of the file.
-        aliases: by field, the column names that are recognised. If the knowledge is read from the
-            column with the first of these names, there is no warning.
-    """
+    """A warning if several columns could hold the knowledge and the user named none, else "".
+    ``resolved`` and ``aliases`` are those of :func:`resolve`. The first of the aliases is beyond
+    doubt."""
     read, others = resolved["knowledge"], []
     if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
         # Beside retrieved texts, "reference" is a gold response, and "source" is a name.
@@ -248,11 +202,8 @@ _NO_RIVALS = ("reference", "references", "source", "sources")
 
 
 def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> str:
-    """A message that says from which column each field is read, such as "read response from
-    'answer', knowledge from 'docs'; kept: 'model'".
-
-    "" if each column has the name of its field and the file has no other columns.
-    """
+    """A line such as "read response from 'answer'; kept: 'model'". It is empty if each column has
+    the name of its field and the file has no other columns."""
     words = [f"{field} from {column!r}{_form(field, column, records)}"
              for field, column in resolved.items() if column]
     others = [repr(key) for key in dict.fromkeys(key for record in records for key in record.fields)
@@ -265,11 +216,6 @@ def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> 
 
 
 def _form(field: str, column: str, records: Sequence[Record]) -> str:
-    """Words for a message that say how a field is read from its column; "" for plain texts.
-
-    For a column of chats they name the part of the chat, such as " (the turns before the
-    response)". For lists of texts as knowledge they are " (passages)".
-    """
     values = [value_of(record.fields, column) for record in records]
     if any(map(is_chat, values)):
         return {"response": " (the last turn of the assistant)",

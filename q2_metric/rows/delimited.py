@@ -14,14 +14,10 @@ _LONGEST_FIELD = 2**31 - 1
 
 
 def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
-    """Yields the rows of a table. The first line is the header, and blank lines are skipped.
+    """Yields the rows of a UTF-8 table with a header. Blank lines are skipped.
 
-    Args:
-        file: the open file, in UTF-8.
-        name: name of the file in error messages.
-        delimiter: separator of the cells: "," or a tab. If it is a comma and the header has only
-            semicolons or tabs, they are the separators. (Spreadsheets write semicolons in countries
-            where the decimal sign is a comma.)
+    If ``delimiter`` is a comma and the header has only semicolons or tabs, these separate the
+    cells: spreadsheets write semicolons in countries where the decimal sign is a comma.
 
     Raises:
         InputError: the header cannot be read or has one cell although the first row has more, the
@@ -78,7 +74,6 @@ _ONE_CELL = ("the first line must name all columns: delete a title above it, and
 
 
 def _problem(error: csv.Error, row: Sequence[str]) -> str:
-    """Why a row cannot be read. ``row`` contains its lines."""
     if str(error).startswith("new-line"):
         return f"cannot be read{lone_returns(''.join(row).encode('utf-8', 'surrogateescape'))}"
     return f"has a misplaced quotation mark ({error})"
@@ -94,13 +89,11 @@ def _separator(header: str) -> str:
 
 
 class _Lines:
-    """An iterator over the lines of a table. Lines that were wrongly read as part of a row can be
-    put back.
+    """The lines of a table, of which those that were wrongly read as part of a row can be put back.
 
     A stray quotation mark makes the csv reader take the following lines for a part of the same row.
-    After such an error, the row consists of its first line only, and the following lines are read
-    again. Each line is read again at most twice, because the wrong row ends at the next stray
-    quotation mark.
+    The row is then its first line only, and the others are read again: each at most twice, because
+    the wrong row ends at the next stray quotation mark.
     """
 
     def __init__(self, lines: Iterator[str]) -> None:
@@ -119,7 +112,7 @@ class _Lines:
         return line
 
     def peek(self) -> str:
-        """The next line, which stays the next line. "" at the end of the table."""
+        """The next line, which stays the next line; "" at the end."""
         line = next(self, "")
         if line:
             self._waiting.appendleft(line)
@@ -127,18 +120,15 @@ class _Lines:
         return line
 
     def begin_row(self) -> None:
-        """Marks the next line as the first of a row."""
         self.row = []
 
     def put_back(self) -> None:
-        """Puts back all lines that were read for this row, except the first."""
         later = self.row[1:]
         self.read -= len(later)
         self._waiting.extendleft(reversed(later))
 
 
 def _has_row(lines: Sequence[str], width: int, delimiter: str) -> bool:
-    """Whether one of the lines is a complete row with ``width`` fields."""
     for line in lines:
         try:
             if len(next(csv.reader([line], delimiter=delimiter, strict=True), [])) == width:

@@ -1,8 +1,5 @@
-"""Reads the rows of .json files.
-
-The file contains an array of rows, an object that contains such an array, or an object with one
-list for each column. It may also be jsonl.
-"""
+"""Reads the rows of .json files: an array of rows, an object with such an array or with one list
+for each column, or jsonl."""
 
 from __future__ import annotations
 
@@ -15,28 +12,19 @@ from q2_metric.rows.record import Record, lone_returns, text_lines
 from q2_metric.text.given import kind
 
 LARGEST = 2**30
-"""Maximum number of bytes of a JSON document, because it is read into memory as a whole."""
+"""In bytes: a JSON document is read into memory as a whole."""
 
 _ROWS = ("data", "rows", "examples", "records", "samples", "items", "results", "instances",
          "dataset", "test", "validation", "train")
-"""Keys under which a JSON object may contain the list of rows."""
+"""Keys under which an object may contain the rows."""
 
 
 def read_document(
     file: IO[bytes], name: str, lines: Callable[[IO[bytes], str], Iterator[Record]]
 ) -> Iterator[Record]:
-    """Yields the rows of a JSON document.
-
-    Args:
-        file: the open file, in UTF-8.
-        name: name of the file in error messages.
-        lines: reads the file as jsonl. It is called if the first line is a complete object and more
-            lines follow.
-
-    Raises:
-        InputError: the file is not JSON, contains no rows, or is too large. Raised while rows are
-            read.
-    """
+    """Yields the rows of a JSON document in UTF-8. ``lines`` reads it if it is jsonl: its first
+    line is an object and more lines follow. While rows are read, raises InputError if the file is
+    not JSON, contains no rows, or is too large."""
     given = text_lines(file, name)
     first = next((line for line in given if line.strip()), b"")
     rest = next((line for line in given if line.strip()), b"")
@@ -73,11 +61,6 @@ def _one(line: bytes) -> object:
 
 
 def _rows(value: Any, name: str) -> Iterable[Any]:
-    """The rows in the value of a JSON document.
-
-    Raises:
-        InputError: the value contains no rows.
-    """
     if isinstance(value, list):
         return value
     if not isinstance(value, dict):
@@ -99,10 +82,7 @@ def _rows(value: Any, name: str) -> Iterable[Any]:
 
 
 def _column(value: object) -> list[Any] | None:
-    """The cells of a column, in order. ``None`` if the value is not a column.
-
-    A column is a list, or an object whose keys are row numbers (as pandas' ``to_json`` writes it).
-    """
+    """The cells of a column: a list, or the object by row numbers of pandas' ``to_json``."""
     if isinstance(value, Mapping) and value and all(str(key).isdigit() for key in value):
         return list(value.values())
     return value if isinstance(value, list) else None

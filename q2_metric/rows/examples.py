@@ -1,7 +1,4 @@
-"""Converts rows as they were read from a file (records) to examples that metrics can score.
-
-A record that cannot be scored becomes a :class:`BadRow`, which says why.
-"""
+"""Converts rows as they were read from a file (records) to examples that metrics can score."""
 
 from __future__ import annotations
 
@@ -19,11 +16,8 @@ from q2_metric.types import Example, Passage
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be scored.
-
-    ``index`` is the row's index in the file, from 0. ``id`` is its id, if it has one. ``error``
-    says where the row is and why it cannot be scored.
-    """
+    """A row that cannot be scored. ``index`` counts from 0; ``error`` says where the row is and
+    why."""
 
     index: int
     id: str | None
@@ -37,16 +31,10 @@ Row = Example | BadRow
 class ExampleReader:
     """Converts rows as they were read from a file to examples, or to bad rows.
 
-    Attributes:
-        columns: the column of each field, such as "response"; ``None`` for a field without a
-            column.
-        needs: for the fields "response" and "knowledge", whether each row must contain the field.
-        blank: whether a row with a blank response or blank knowledge is valid.
-        named_label: whether the user named the column of the human label. If so, an unknown label
-            is an error. If not, the column was recognised by its name, and an unknown label is
-            ignored.
-        group_by: columns that are also copied to the example's ``other``, even if a field is read
-            from them.
+    ``columns`` has the column of each field, and ``needs`` whether each row must have a response
+    and knowledge. ``blank`` allows these to be blank. With ``named_label``, the user named the
+    column of the label, and an unknown label is an error; otherwise it is ignored. Columns in
+    ``group_by`` are also copied to ``other`` if a field is read from them.
     """
 
     columns: Mapping[str, str | None]
@@ -56,10 +44,6 @@ class ExampleReader:
     group_by: Sequence[str] = ()
 
     def row(self, index: int, record: Record) -> Row:
-        """Converts a record to an example, or to a bad row if it cannot be scored.
-
-        ``index`` is the index of the row in the file, from 0.
-        """
         id_ = _id(record.fields, self.columns["id"], index)
         if record.problem:
             return BadRow(index, id_, f"{record.where}: {record.problem}")
@@ -135,10 +119,6 @@ class ExampleReader:
         return tuple(encodable(text, _named("history", column)) for text in said if text.strip())
 
     def _other(self, fields: Mapping[str, object]) -> dict[str, Any]:
-        """The row's values in the columns from which no field is read, by name of the column.
-
-        The columns to group by are included in any case.
-        """
         read = {name for name in self.columns.values() if name}
         names = [name for name in fields if name not in read]
         values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
@@ -156,20 +136,13 @@ class ExampleReader:
 
 
 _BEFORE = ("history", "chat_history")
-"""Names of columns with the turns before the response. In other columns of chats, the response may
-be the last turn."""
+"""Columns with the turns before the response. In others, the last turn may be the response."""
 
 
 def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tuple[Passage, ...]]:
-    """Joins passages into one text, separated by line breaks.
+    """Joins passages, given as (text, id), into one text, and says where each is in it.
 
-    Args:
-        passages: (text, id) of each passage. A passage without a text still counts, so that the
-            numbers of the other passages do not change.
-
-    Returns:
-        The joined text; and for each passage its start and end in this text (character offsets),
-            and its id.
+    A passage without a text counts too, so that the others keep their numbers.
 
     >>> joined([("Rome.", "a"), (None, None), ("Oslo.", None)])[0]
     'Rome.\\nOslo.'
@@ -184,15 +157,10 @@ def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tupl
 
 
 def no_label(value: object) -> bool:
-    """Whether a cell contains no label. An empty text and the word "nan" count as no label."""
     return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
 
 
 def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) -> bool | None:
-    """The human label of a row: true if the response is supported, ``None`` without a label.
-
-    If ``needed`` is true, an unknown label raises an error; otherwise it counts as no label.
-    """
     value = value_of(fields, column) if column else None
     if no_label(value):
         return None
@@ -203,11 +171,8 @@ def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) ->
 
 
 def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
-    """The id of a row. ``None`` if the file has no column of ids.
-
-    If the file has ids and this row has none, its id becomes "(row 3)", because a plain 3 could be
-    the id of another row.
-    """
+    """``None`` if the file has no ids. A row without its id gets "(row 3)", because a plain 3 could
+    be another row's id."""
     value = value_of(fields, column) if column else None
     if missing(value) or value == "":
         return f"(row {index + 1})" if column else None
@@ -215,16 +180,6 @@ def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | N
 
 
 def _there(fields: Mapping[str, object], field: str, column: str | None) -> object:
-    """The value of a required field, such as "response", in a row; "" if the value is null.
-
-    Args:
-        fields: the row, by column.
-        field: name of the field, for the error.
-        column: the column of the field.
-
-    Raises:
-        InputError: the row has no such column.
-    """
     if column is None or (column not in fields and value_of(fields, column) is None):
         raise InputError(f"the {field} is missing: the row has no field {column!r}")
     value = value_of(fields, column)

@@ -26,8 +26,8 @@ def read_fields(
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yields each row of a file as (place, values by column), such as ("a.jsonl, line 3", {…}).
 
-    This function is for files that contain something other than responses and knowledge, such as
-    labels or scores. The suffix determines the format, unless ``form`` (:data:`FORMS`) names it.
+    It is for files of other things than responses, such as labels. The arguments are those of
+    :func:`records`.
 
     Raises:
         InputError: the file or one of its rows cannot be read.
@@ -37,11 +37,8 @@ def read_fields(
 
 
 def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yields (place, values by column) of each record, as :func:`read_fields` does for a file.
-
-    Raises:
-        InputError: a record cannot be read.
-    """
+    """Yields (place, values by column) of each record. Raises InputError if a record cannot be
+    read."""
     for record in records_read:
         if record.problem:
             raise InputError(f"{record.where}: {record.problem}")
@@ -49,23 +46,20 @@ def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str
 
 
 def shown(path: str | Path) -> str:
-    """The name of a file in messages: its path, or "standard input" for the path "-"."""
+    """The name of a file in messages."""
     return "standard input" if str(path) == STDIN else str(path)
 
 
 def tells(path: str | Path) -> bool:
-    """Whether the format of a file is known without ``--format``: by its suffix, or because the
-    path is a folder."""
+    """Whether the format is known without ``--format``: by the suffix, or as a folder."""
     return Path(path).suffix.lower() in _READERS or os.path.isdir(path)
 
 
 def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
-    """Yields the rows of a file unchanged, as records.
+    """Yields the rows of a file, of a folder that ``datasets`` saved, or of standard input ("-").
 
-    Args:
-        path: a file, a folder that ``datasets`` saved, or "-" for standard input.
-        name: name of the file in error messages.
-        form: the format (:data:`FORMS`); ``None`` if the suffix determines it.
+    ``name`` is for error messages. ``form`` (:data:`FORMS`) is needed if no suffix tells the
+    format.
 
     Raises:
         InputError: the file cannot be read, or its suffix is unknown. Raised while rows are read.
@@ -120,10 +114,7 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Builds a dict from the (key, value) pairs of a JSON object, for the JSON parser.
-
-    If a key occurs several times, its last value is used, and the key is added to ``twice``.
-    """
+    """Builds a JSON object. Of a repeated key, the last value counts."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         twice += [name for name, n in Counter(name for name, _ in pairs).items() if n > 1]
@@ -156,5 +147,4 @@ _READERS = {
 
 
 FORMS = ("jsonl", "json", "csv", "tsv", "parquet", "arrow")
-"""Names of the formats, as ``--format`` takes them."""
 

@@ -1,10 +1,8 @@
 """Reads parquet files. The memory depends on the size of the file, not on its unpacked size.
 
-A parquet file of 1 KB can say "this text of 1 MB, a million times". Text columns are therefore read
-as dictionaries, so that rows with the same text share one copy. If a dictionary is large, fewer
-rows are read at a time, depending on the longest text. A row that is longer than the longest
-allowed line of jsonl is unreadable. If a column unpacks to far more than the size of the file, an
-error is raised.
+A parquet file of 1 KB can say "this text of 1 MB, a million times". So rows with the same text
+share one copy, fewer rows are read at a time if the texts are long, and a column that unpacks to
+far more than the size of the file is an error.
 """
 
 from __future__ import annotations
@@ -17,39 +15,28 @@ from q2_metric.errors import InputError, optional
 from q2_metric.rows.record import LONGEST_LINE, Record, repeated
 
 _BATCHES = (256, 16_384)
-"""(least, most) number of rows that are read at a time. For very long rows it may be less."""
+"""(Least, most) rows that are read at a time. For very long rows it may be less."""
 
 _COPIED = 2**31
-"""Each batch of rows copies the dictionaries of its row group. All these copies together may have
-this many bytes."""
+"""In bytes: each batch of rows copies the dictionaries of its row group."""
 
 _BATCH = 2**28
-"""If the rows are long, a batch has at most this many bytes."""
+"""Most bytes of a batch of long rows."""
 
 _RATIO = 200
 """A column of a row group may unpack to at most this many times its compressed size, or to
-:data:`~q2_metric.rows.record.LONGEST_LINE` bytes, whichever is more. Real texts unpack to 10 to 50
-times their compressed size."""
+:data:`~q2_metric.rows.record.LONGEST_LINE` bytes. Real texts unpack to 10 to 50 times theirs."""
 
 _INDEX = 4
-"""Minimum number of bytes that a value in a list takes."""
+"""Least bytes of a value in a list."""
 
 _NO_TEXT = object()
 """Takes the place of a text that is not UTF-8."""
 
 
 def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
-    """Yields the rows of a parquet file.
-
-    Args:
-        file: the open file.
-        name: name of the file in error messages.
-
-    Raises:
-        InputError: the file is not parquet, is damaged, or unpacks to far more than its size.
-            Raised while rows are read.
-        MissingExtra: pyarrow is not installed.
-    """
+    """Yields the rows of a parquet file. While rows are read, raises InputError if it is not
+    parquet, is damaged, or unpacks to far more than its size."""
     pa, parquet = pyarrow()
     try:
         opened = parquet.ParquetFile(file)
@@ -65,14 +52,7 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
 def rows_of(
     pa: Any, batches: Iterable[Any], names: Sequence[str], name: str
 ) -> Iterator[Record]:
-    """Yields the rows of pyarrow batches as records.
-
-    Args:
-        pa: the module pyarrow.
-        batches: batches of rows (``pyarrow.RecordBatch``).
-        names: names of the columns.
-        name: name of the file in error messages.
-    """
+    """Yields the rows of pyarrow batches (``pyarrow.RecordBatch``) as records."""
     twice = repeated(names)
     note = twice and f"the file has the column {twice!r} twice; the last is read"
     number = 0
@@ -88,13 +68,7 @@ def rows_of(
 
 
 def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[Any]:
-    """Yields the rows of an opened parquet file in batches, row group by row group.
-
-    The number of rows in a batch is chosen so that a batch fits in memory.
-
-    Raises:
-        InputError: a column unpacks to far more than the file's size.
-    """
+    """Yields batches that fit in memory, row group by row group."""
     about = opened.metadata
     columns = [opened.schema.column(place) for place in range(about.num_columns)]
     texts = [
@@ -121,16 +95,8 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
 
 
 def _unpacked(chunk: Any, column: Any, name: str) -> int:
-    """The number of bytes that a column of a row group needs in memory if equal texts share a copy.
-
-    Args:
-        chunk: pyarrow's metadata of the column in this row group.
-        column: pyarrow's schema of the column.
-        name: name of the file, for the error.
-
-    Raises:
-        InputError: the number is far more than the column's compressed size.
-    """
+    """The bytes of a column of a row group in memory, if equal texts share a copy. Raises
+    InputError if the number is far more than the column's compressed size."""
     size: int = chunk.total_uncompressed_size
     if column.max_repetition_level:  # one row may hold all of its values
         size = max(size, _INDEX * chunk.num_values)
@@ -143,7 +109,7 @@ def _unpacked(chunk: Any, column: Any, name: str) -> int:
 
 
 def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int:
-    """The number of bytes of the longest text in a row group, over the columns ``texts``."""
+    """In bytes."""
     compute = import_module("pyarrow.compute")
     opened = parquet.ParquetFile(file, read_dictionary=texts)
     first = next(opened.iter_batches(batch_size=1, row_groups=[group]))
@@ -193,7 +159,6 @@ def _plain(array: Any) -> list[Any]:
 
 
 def _problem(row: tuple[Any, ...]) -> str | None:
-    """Why a row cannot be read: a text is not UTF-8, or the row is too long. ``None`` if it can."""
     size, waiting = 0, list(row)
     while waiting:
         value = waiting.pop()
@@ -211,14 +176,8 @@ def _problem(row: tuple[Any, ...]) -> str | None:
 
 
 def pyarrow(feature: str = "parquet") -> tuple[Any, Any]:
-    """Imports pyarrow. Returns the modules ``pyarrow`` and ``pyarrow.parquet``.
-
-    Args:
-        feature: what needs pyarrow, for the error.
-
-    Raises:
-        MissingExtra: pyarrow is not installed.
-    """
+    """The modules ``pyarrow`` and ``pyarrow.parquet``. ``feature`` needs them, for the error.
+    Raises MissingExtra if pyarrow is not installed."""
     modules = ("pyarrow", "pyarrow.parquet")
     pa, parquet = (optional(module, feature, "pyarrow", "parquet") for module in modules)
     return pa, parquet

@@ -1,7 +1,4 @@
-"""Puts results into plain sentences, such as "Says 1991; the knowledge says 1994.".
-
-Fixed rules build each sentence, without a model.
-"""
+"""Puts results into plain sentences, by fixed rules, without a model."""
 
 from __future__ import annotations
 
@@ -14,11 +11,10 @@ _AFTER = {
     "entailment": ", which agrees",
     "neutral": ", which leaves it open",
 }
-"""By NLI label, the end of a sentence such as "Says 1991; the knowledge says the 1990s, which
-agrees."."""
+"""Follows "Says 1991; the knowledge says the 1990s"."""
 _WHOLE = {"entailment": "supports it", "neutral": "leaves it open",
           "contradiction": "contradicts it"}
-"""By NLI label, the end of a sentence such as "Says it sank; the knowledge contradicts it."."""
+"""Follows "Says it sank; the knowledge"."""
 
 
 REASONS: Mapping[Reason, str] = {
@@ -27,7 +23,6 @@ REASONS: Mapping[Reason, str] = {
     "no_knowledge": "there is no knowledge to compare with",
     "fault": "the metric failed on this response",
 }
-"""The sentence to show for each reason why a response has no score."""
 
 
 PARTS = {
@@ -39,16 +34,14 @@ PARTS = {
     "questions": "agreement of the answers to Q²'s questions",
     "rules": "limit set by rules on numbers",
 }
-"""The title to show for each input of the groundedness score, by the input's name."""
+"""By input of the groundedness score."""
 
 _SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
-"""(least change of the score's logit, words for a change of at least this size)."""
+"""(Least change of the score's logit, words for it)."""
 
 
 def contribution_words(contribution: float | None) -> str:
-    """Says in words whether an input raises or lowers a groundedness score, and how much.
-
-    ``contribution`` is the change of the score's logit. ``None`` counts as 0.
+    """Says how much an input changed the logit of a groundedness score. ``None`` counts as 0.
 
     >>> contribution_words(-0.9)
     'lowers the score a lot'
@@ -59,13 +52,9 @@ def contribution_words(contribution: float | None) -> str:
 
 
 def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
-    """One sentence that compares the response's answer to a question with the knowledge's answer.
+    """One sentence that compares the answers from response (``said``) and knowledge (``known``).
 
-    Args:
-        said: the answer from the response.
-        known: the answer from the knowledge; ``None`` if the knowledge does not answer.
-        how: how the answers were compared (:data:`q2_metric.types.How`).
-        verdict: the label of the NLI model; ``None`` if the model was not used.
+    ``how`` is a :data:`q2_metric.types.How`. ``verdict`` is ``None`` if no NLI model was used.
 
     >>> plain("1991", "1994", "nli", "contradiction")
     'Says 1991; the knowledge says 1994.'

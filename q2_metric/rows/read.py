@@ -1,7 +1,4 @@
-"""Reads the rows of a file as examples to score, one at a time.
-
-If a row cannot be scored, a :class:`BadRow` takes its place.
-"""
+"""Reads the rows of a file as examples to score, one at a time."""
 
 from __future__ import annotations
 
@@ -26,8 +23,7 @@ from q2_metric.rows.record import Record, value_of
 from q2_metric.rows.shapes import looks_folded
 
 PEEKED = 100
-"""Number of rows at the start of the file in which columns are looked for. One row is not enough,
-because a jsonl row may lack some columns."""
+"""Rows at the start in which columns are looked for: one jsonl row may lack some."""
 
 
 def read_rows(
@@ -46,25 +42,20 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yields the rows of a file in order: an example for each row, or a :class:`BadRow`.
 
-    The suffix determines the format. All text is UTF-8. Words such as "nan" and "null" are text.
-    :mod:`q2_metric.rows.shapes` describes the values that a cell may have. Several passages are
-    joined by line breaks. If no column holds responses, they are taken from a column of chats.
+    All text is UTF-8; words such as "nan" and "null" are text. :mod:`q2_metric.rows.shapes`
+    describes the values that a cell may have.
 
     Args:
-        path: the file to read; "-" is jsonl on standard input.
+        path: the file to read; "-" is standard input.
         columns: the columns that the user named; ``None`` if all are recognised by their names.
         aliases: by field, the column names that are recognised.
-        need_response: if true, each row must contain a response. Otherwise a missing one is "".
+        need_response: if false, a missing response is "".
         blank: whether a row with a blank or missing (null) response or knowledge is valid.
-        on_columns: is called once before the first row, with the column that is read for each
-            field. It is not called for a file without rows.
-        on_note: is called with each warning: duplicate columns, several columns that could hold the
-            knowledge, unknown labels.
+        on_columns: is called before the first row, with the column that is read for each field.
+        on_note: is called with each warning about the columns.
         on_read: is called once with a line that says which column is read for each field.
-        group_by: columns that are also copied to the example's ``other``, even if a field is read
-            from them.
-        form: the format (:data:`q2_metric.rows.formats.FORMS`), if the suffix does not determine
-            it.
+        group_by: columns that are copied to ``other`` even if a field is read from them.
+        form: the format (:data:`q2_metric.rows.formats.FORMS`), if the suffix does not tell it.
         given: the records of the file, if they were already read.
 
     Raises:
@@ -97,8 +88,7 @@ def _tell(
     aliases: Mapping[str, Sequence[str]], on_note: Callable[[str], None] | None,
     on_read: Callable[[str], None] | None,
 ) -> None:
-    """Calls ``on_note`` with each warning about the columns, and ``on_read`` with a line that says
-    which columns are read. Removes the label's column from ``resolved`` if it holds no labels."""
+    """Removes the label's column from ``resolved`` if it holds no labels."""
     for doubt in _settled(resolved, columns, first, aliases):
         if on_note is not None:
             on_note(f"{name}: {doubt}")
@@ -110,11 +100,7 @@ def _settled(
     resolved: dict[str, str | None], columns: Columns, first: Sequence[Record],
     aliases: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    """Yields warnings about the columns ``resolved``, which are read for each field.
-
-    Sets the label's column to ``None`` if the column was recognised by its name only and contains
-    no labels.
-    """
+    """Yields warnings. Removes the label's column from ``resolved`` if it holds no labels."""
     names = list(dict.fromkeys(key for record in first for key in record.fields))
     if doubt := unsure(resolved, columns, names, aliases):
         yield doubt
@@ -131,12 +117,7 @@ def _settled(
 
 
 def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]:
-    """Checks whether a column that was recognised by its name contains human labels.
-
-    Returns:
-        Whether it contains labels, and a warning. The warning is "" unless some of the values are
-            labels and others are not.
-    """
+    """Whether a column that was not named holds labels, and a warning if it holds others too."""
     values = [value for record in records if column is not None
               and not no_label(value := value_of(record.fields, column))]
     strange = [value for value in values if as_label(value) is None]

@@ -11,19 +11,13 @@ from typing import IO
 from q2_metric.errors import InputError
 
 LONGEST_LINE = 64 * 2**20
-"""Maximum number of bytes in a line. Without it, a stream without line ends would fill the memory.
-"""
+"""In bytes. Without it, a stream without line ends would fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row as it was read from its file.
-
-    - ``where``: the place of the row, for messages, such as "a.jsonl, line 3".
-    - ``fields``: the row's values, by column.
-    - ``problem``: why the row cannot be read; ``None`` if it can.
-    - ``note``: a warning about a row that can be read; ``None`` without one.
-    """
+    """A row as it was read from its file. ``where`` is its place, such as "a.jsonl, line 3".
+    ``problem`` says why it cannot be read. ``note`` is a warning about a row that can be read."""
 
     where: str
     fields: Mapping[str, object]
@@ -33,8 +27,6 @@ class Record:
 
 def value_of(fields: Mapping[str, object], column: str) -> object:
     """The value of a column in a row; ``None`` if the row lacks the column.
-
-    The column ``outputs.answer`` is the key "answer" of the object in the column "outputs".
 
     >>> value_of({"outputs": {"answer": "Rome"}}, "outputs.answer")
     'Rome'
@@ -48,16 +40,9 @@ def value_of(fields: Mapping[str, object], column: str) -> object:
 
 
 def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """Yields the lines of a UTF-8 file, with their line ends but without a byte order mark.
-
-    Args:
-        file: the open file.
-        name: name of the file in error messages.
-
-    Raises:
-        InputError: the file is UTF-16 or UTF-32, or a line is longer than :data:`LONGEST_LINE`.
-            Raised while lines are read.
-    """
+    """Yields the lines of a UTF-8 file, with their line ends but without a byte order mark. While
+    lines are read, raises InputError if the file is UTF-16 or UTF-32, or a line is longer than
+    :data:`LONGEST_LINE`."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
@@ -71,7 +56,7 @@ def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def lone_returns(text: bytes | bytearray) -> str:
-    """Words to add to an error message about a text, if carriage returns end its lines; else ""."""
+    """Words to add to an error message if carriage returns end the lines of the text; else ""."""
     if _RETURN.search(text.strip()) is None:
         return ""
     return "; lines end with CR alone: save the file with the line end LF or CR LF"
@@ -81,7 +66,6 @@ _RETURN = re.compile(rb"\r(?!\n)")
 
 
 def repeated(names: Sequence[str]) -> str | None:
-    """The first name that occurs more than once; ``None`` without one."""
     return next((name for name, times in Counter(names).items() if times > 1), None)
 
 
@@ -97,4 +81,4 @@ def _refuse_other_encodings(first_line: bytes, name: str) -> None:
 
 
 _ZEROS = 0.05
-"""If at least this share of the first line's bytes is zero, the file is not UTF-8."""
+"""With at least this share of zero bytes in its first line, a file is not UTF-8."""

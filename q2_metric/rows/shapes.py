@@ -21,18 +21,12 @@ from q2_metric.errors import InputError
 from q2_metric.files import parse_json
 from q2_metric.text.given import absent, kind, missing
 
-# --- cells of tables ---------------------------------------------------------------------
-
 _NESTED = 100
-"""A text with this many opening brackets in a row is not parsed as a Python list, because Python's
-parser limits nesting."""
+"""More opening brackets in a row are not parsed: Python's parser limits nesting."""
 
 
 def unfolded(value: object) -> object:
-    """Parses a text that contains a list or an object, as JSON or as a Python literal.
-
-    Returns:
-        The list or the object. A value that is not such a text is returned unchanged.
+    """The list or object in a text of JSON or Python. Other values are returned unchanged.
 
     >>> unfolded("['a', None]"), unfolded('["a"]'), unfolded("[1] a note")
     (['a', None], ['a'], '[1] a note')
@@ -49,7 +43,7 @@ def unfolded(value: object) -> object:
 
 
 def looks_folded(value: object) -> bool:
-    """Whether a text looks like a list, although :func:`unfolded` cannot parse it as a list.
+    """Whether a text looks like a list, although :func:`unfolded` cannot parse it.
 
     >>> looks_folded("[Document(page_content='a')]"), looks_folded("[laughs] Yes [laughs]")
     (True, False)
@@ -77,40 +71,27 @@ def _parsed(text: str) -> object:
 
 
 def _strings(text: str) -> list[str]:
-    """The values of all string literals in Python source code, in order."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
 
 
-# --- passages ----------------------------------------------------------------------------
-
 _TEXTS = ("page_content", "text", "content", "passage", "chunk", "document", "snippet", "body")
-"""Keys under which a document may contain its text."""
+"""Keys of a document's text."""
 
 _IDS = ("id", "id_", "node_id", "doc_id", "document_id", "chunk_id", "passage_id", "_id", "docid",
         "source", "file_name", "url", "title", "name")
-"""Keys under which a document, or its metadata, may contain the document's id."""
+"""Keys of a document's id, also in its metadata."""
 
 _INSIDE = ("node", "kwargs", "__data__", "text_resource", "document")
-"""Keys under which an outer object contains the actual document, as LlamaIndex, LangChain
-(``dumpd``) and search engines write it."""
+"""Keys of the document in an object of LlamaIndex, LangChain (``dumpd``) or a search engine."""
 
 _ABOUT = ("metadata", "meta", "extra_info")
 
 
 def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]]:
-    """The passages in a cell, each as (text, id).
-
-    A missing passage has the text ``None``. It stays in the list, so that later passages keep their
-    numbers. The id is ``None`` if the passage has none.
-
-    Args:
-        value: the cell: a text, a document, or a list of these.
-        where: name of the field, for the error.
-
-    Raises:
-        InputError: the value has another form.
-    """
+    """The passages in a cell (a text, a document, or a list of these), each as (text, id). A
+    missing passage has the text ``None``, so that later passages keep their numbers. Raises
+    InputError, whose message names the field ``where``, if the value has another form."""
     value = unfolded(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]  # vector stores return a list for each query
@@ -151,8 +132,6 @@ def _id_of(item: Mapping[str, Any]) -> str | None:
     return next((found for one in reversed(inside) if (found := _id_of(one)) is not None), None)
 
 
-# --- chats -------------------------------------------------------------------------------
-
 Role = Literal["user", "assistant", "system", "tool", ""]
 
 _ROLES: Mapping[str, Role] = {
@@ -165,30 +144,22 @@ _ROLES: Mapping[str, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class DialogueTurn:
-    """A turn of a dialogue: who speaks and what is said. ``role`` is "" if the speaker is unknown.
-    """
+    """A turn of a dialogue. ``role`` is "" if the speaker is unknown."""
 
     role: Role
     text: str
 
 
 def is_chat(value: object) -> bool:
-    """Whether a cell contains a chat: a list of messages, each with the role of its speaker."""
+    """Whether a cell is a list of messages, each with the role of its speaker."""
     value = unfolded(value)
     return (isinstance(value, list) and bool(value)
             and all(isinstance(item, Mapping) and _role(item) for item in value))
 
 
 def turns_of(value: object, where: str) -> list[DialogueTurn]:
-    """The turns of the dialogue in a cell.
-
-    Args:
-        value: the cell: a text with one turn on each line, or a list of texts and messages.
-        where: name of the field, for the error.
-
-    Raises:
-        InputError: the value has another form.
-    """
+    """The turns in a cell: a text with one turn on each line, or a list of texts and messages.
+    Raises InputError if the value has another form. ``where`` names the field in the message."""
     value = unfolded(value)
     if missing(value):
         return []
@@ -213,7 +184,7 @@ def _role(item: Mapping[str, Any]) -> Role:
 
 
 def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of a message. If LangChain serialised the message, they are in an inner object."""
+    """In a message that LangChain serialised, the fields are in an inner object."""
     for key in ("kwargs", "data"):
         if isinstance(inside := item.get(key), Mapping):
             return {"type": item.get("type"), **inside}
@@ -221,8 +192,7 @@ def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
-    """Converts a message to turns: one for each tool result that it contains, then one for its own
-    text. ``where`` is the name of the field, for the error."""
+    """Converts a message to turns: one for each tool result in it, then one for its own text."""
     opened = _opened(item)
     content = next((opened[key] for key in ("content", "value", "text", "parts")
                     if opened.get(key) is not None), None)
@@ -243,24 +213,20 @@ def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
 
 
 def response_at(turns: Sequence[DialogueTurn]) -> int | None:
-    """The index of the last turn of the assistant that is not blank; ``None`` if there is none."""
+    """The index of the assistant's last turn that is not blank."""
     places = (place for place, turn in enumerate(turns)
               if turn.role == "assistant" and turn.text.strip())
     return max(places, default=None)
 
 
-# --- other columns -----------------------------------------------------------------------
-
 _LONGEST = 10_000
-"""Values of other columns are dropped if they, or their JSON, have more characters than this. Such
-values are mostly vectors and pictures."""
+"""Longer values of other columns, in characters or as JSON, are dropped: vectors and pictures."""
 
 
 def kept(value: object) -> Any:
     """Converts a value of a column from which no field is read to a JSON value.
 
-    Times and similar values become text, and so do NaN and Infinity. ``None`` if the value is
-    missing, is bytes, or is too long.
+    Times, NaN and Infinity become text. ``None`` if the value is missing, is bytes, or is too long.
 
     >>> kept([1, float("inf")]), kept("Rome")
     ([1, 'Infinity'], 'Rome')

@@ -1,7 +1,7 @@
 """Escapes texts in csv cells, so that no spreadsheet runs them as formulas, and reads them back.
 
-If a text begins like a formula, an apostrophe is written before it. The same is done if apostrophes
-are in front of the formula. So removing one apostrophe always restores the text.
+An apostrophe is written before a formula, also before apostrophes and a formula, so that removing
+one always restores the text.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ _RUN = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # some spreadsheets accept th
 def to_cell(text: str) -> str:
     """The content of the csv cell for a text.
 
-    If a spreadsheet might run the text as a formula, an apostrophe is put in front.
-
     >>> to_cell("=1+1"), to_cell("'=1+1"), to_cell("1+1")
     ("'=1+1", "''=1+1", '1+1')
     """
@@ -23,7 +21,7 @@ def to_cell(text: str) -> str:
 
 
 def from_cell(cell: str) -> str:
-    """The text for which :func:`to_cell` returned this content of a cell.
+    """The text for which :func:`to_cell` returned this content.
 
     >>> from_cell("'=1+1"), from_cell("'tis")
     ('=1+1', "'tis")

@@ -15,20 +15,12 @@ from q2_metric.rows.parquet import pyarrow
 from q2_metric.rows.spreadsheet import to_cell
 
 _ROW_GROUP = 4096
-"""Minimum number of rows that are written to a parquet file at a time."""
+"""Least rows that are written to a parquet file at a time."""
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
-    """Checks that an output can be written to a path. Nothing is written yet.
-
-    Args:
-        path: path of the output.
-        inputs: paths of the input files, which must not be overwritten.
-
-    Raises:
-        InputError: the suffix is unknown, the folder does not exist, or the path is an input.
-        MissingExtra: a parquet file needs pyarrow.
-    """
+    """Checks that an output can be written to a path. Raises InputError if the suffix is unknown,
+    the folder does not exist or the path is an input, and MissingExtra if parquet needs pyarrow."""
     check_place(path, SUFFIXES)
     check_written([path], inputs)
     if Path(path).suffix.lower() == ".parquet":
@@ -38,18 +30,9 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
 def write_rows(
     suffix: str, path: Path, layout: Layout, rows: Iterable[OutputRow], raw_csv: bool = False
 ) -> None:
-    """Writes rows to a file, in UTF-8 and without NaN.
-
-    In csv, lists and objects are JSON, and texts are escaped so that no spreadsheet runs them
-    (:mod:`q2_metric.rows.spreadsheet`).
-
-    Args:
-        suffix: the format, one of :data:`SUFFIXES`.
-        path: path of the file, with any suffix.
-        layout: layout of the rows.
-        rows: the rows, each with the same fields in the same order.
-        raw_csv: whether texts in csv are written unchanged.
-    """
+    """Writes rows, each with the same fields in the same order, in UTF-8 and without NaN. In csv,
+    lists and objects are JSON, and texts are escaped (:mod:`q2_metric.rows.spreadsheet`) unless
+    ``raw_csv``."""
     if suffix == ".parquet":
         _write_parquet(path, layout, rows)
         return
@@ -62,7 +45,6 @@ def write_rows(
 
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
-"""Suffixes of the formats that can be written."""
 
 
 def _write_csv(
@@ -90,7 +72,6 @@ def _json(value: object) -> str:
 
 
 def json_line(row: OutputRow) -> str:
-    """Converts an output row to a line of jsonl, with the line end."""
     return _json(row) + "\n"
 
 
@@ -111,8 +92,7 @@ def _write_parquet(path: Path, layout: Layout, rows: Iterable[OutputRow]) -> Non
 
 
 def _encodable(value: Any) -> Any:
-    """A copy of a JSON value in which lone surrogates (which UTF-8 cannot hold) are escaped, as in
-    jsonl and csv."""
+    """Escapes lone surrogates, which UTF-8 cannot hold, as in jsonl and csv."""
     if isinstance(value, str):
         return value.encode("utf-8", errors="backslashreplace").decode("utf-8")
     if isinstance(value, list):

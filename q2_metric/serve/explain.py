@@ -16,16 +16,11 @@ from q2_metric.text.given import is_blank
 from q2_metric.types import Metric
 
 LONGEST_ANSWER, LONGEST_SOURCES = 20_000, 200_000
-"""Maximum number of characters of an answer (or question) and of its sources. ``q2 score`` takes
-longer texts."""
+"""In characters, of an answer (or question) and of its sources."""
 
 
 class Explainer:
-    """Scores one answer at a time. Several threads may use the same explainer.
-
-    Args:
-        metrics: the loaded metrics that score the answers.
-    """
+    """Scores one answer at a time. Several threads may use the same explainer."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics
@@ -33,18 +28,8 @@ class Explainer:
         self._lock = threading.Lock()
 
     def row(self, answer: str, sources: str, question: str = "") -> dict[str, Any]:
-        """Scores an answer. Returns an output row as ``q2 score --out`` writes it, with the texts
-        and the evidence.
-
-        Args:
-            answer: the text to score.
-            sources: the text that should support the answer. It is split into passages
-                (:func:`passages`).
-            question: the question that the answer responds to; "" if it is unknown.
-
-        Raises:
-            InputError: a text is blank, too long or not valid Unicode.
-        """
+        """An answer's output row as ``q2 score --out`` writes it, with the texts and the evidence.
+        Raises InputError if a text is too long, not Unicode or, except the question, blank."""
         _check("answer", answer, LONGEST_ANSWER)
         _check("sources", sources, LONGEST_SOURCES)
         _check("question", question, LONGEST_ANSWER, blank=True)
@@ -54,16 +39,14 @@ class Explainer:
         return output_row(0, example, scores, Layout(list(scores), texts=True))
 
     def page(self, row: dict[str, Any]) -> str:
-        """An HTML page that shows an output row of :meth:`row` in the same way as ``q2 report``."""
+        """The HTML page of an output row, as ``q2 report`` shows it."""
         return explanation(row, self.signatures)
 
 
 def passages(sources: str) -> str | list[str]:
-    """Splits pasted sources into passages.
+    """Splits pasted sources into passages: at blank lines, or at each line that is not of a table.
 
-    If the text has blank lines, each paragraph is a passage. Otherwise each line is a passage, but
-    the lines of a table form one passage. If the passages are already numbered ("[2] …"), the text
-    is returned unchanged.
+    Sources whose passages are already numbered ("[2] …") are returned unchanged.
 
     >>> passages("One.\\nStill one.\\n\\nTwo."), passages("One.\\n| a | b |\\n| 1 | 2 |")
     (['One.\\nStill one.', 'Two.'], ['One.', '| a | b |\\n| 1 | 2 |'])

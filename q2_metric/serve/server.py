@@ -1,17 +1,8 @@
 """The HTTP server of ``q2 serve``.
 
-========================  ==============================================================
-request                   reply
-========================  ==============================================================
-``GET /``                 the page with the form
-``GET /explanation``      the hint that stands beside the empty form
-``POST /explanation``     the scores and the evidence of the answer in the form
-========================  ==============================================================
-
-A page of another website could make the user's browser send requests to this server. Two headers of
-a request are therefore checked. ``Host`` must be an IP address, ``localhost`` or the name with
-which the server was started; this check stops DNS rebinding. ``Origin``, if present, must be the
-address of this server.
+A page of another website could make the user's browser send requests to it. So ``Host`` must be an
+IP address, ``localhost`` or the name of the server, which stops DNS rebinding, and ``Origin``, if
+present, must be the address of this server.
 """
 
 from __future__ import annotations
@@ -36,11 +27,10 @@ from q2_metric.serve import pages
 from q2_metric.serve.explain import Explainer
 
 MOST_BYTES = 2_000_000
-"""Maximum number of bytes of a request. In the encoding of a form, nearly every character takes at
-most nine bytes."""
+"""Of a request. In the encoding of a form, nearly every character takes at most nine bytes."""
 
 MOST_SECONDS = 30.0
-"""Maximum number of seconds from the beginning of a connection to the end of its request."""
+"""From the beginning of a connection to the end of its request."""
 
 _READ_AT_ONCE = 65_536
 _LENGTH = re.compile(r"[ \t]*(\d+)[ \t]*", re.A)
@@ -51,19 +41,9 @@ _HINT = "Enter an answer and its sources. The result appears here."
 
 
 class Server(ThreadingHTTPServer):
-    """The HTTP server. It listens as soon as it is created. It replies to requests only while
-    :meth:`serve_forever` runs.
-
-    Args:
-        host: name or address of the network interface to listen on.
-        port: port number; 0 for any free port.
-
-    Attributes:
-        explainer: scores the answers. The caller sets it before :meth:`serve_forever`.
-
-    Raises:
-        InputError: the server cannot listen on this interface and port.
-    """
+    """Listens as soon as it is created; replies only while :meth:`serve_forever` runs, before which
+    the caller sets ``explainer``. ``port`` 0 is any free port. Raises InputError if the server
+    cannot listen on this interface and port."""
 
     daemon_threads = True
     explainer: Explainer
@@ -79,27 +59,21 @@ class Server(ThreadingHTTPServer):
                              "choose another with --port or --host") from error
 
     def server_bind(self) -> None:
-        """Binds the socket. Unlike the base class, it does not look up the host name, because that
-        could use the network."""
+        """Unlike the base class, does not look up the host name, which could use the network."""
         TCPServer.server_bind(self)
 
     @property
     def url(self) -> str:
-        """The address to open in a browser."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.server_address[1]}/"
 
     @property
     def is_local(self) -> bool:
-        """Whether the server listens only on the loopback interface, so that other machines cannot
-        reach it."""
+        """Whether other machines cannot reach the server."""
         return ipaddress.ip_address(str(self.server_address[0])).is_loopback
 
     def knows(self, host: str) -> bool:
-        """Whether the value of a ``Host`` header names this server.
-
-        A false result means that the request may come from another website.
-        """
+        """Whether a ``Host`` header names this server; if not, another website may be behind it."""
         parts = _HOST.fullmatch(host)
         if parts is None or int(parts["port"] or 80) != self.server_address[1]:
             return False
@@ -107,11 +81,8 @@ class Server(ThreadingHTTPServer):
         return name in ("localhost", self.host.lower()) or _is_address(name)
 
     def shutdown_request(self, request: Any) -> None:
-        """Closes a connection after its reply.
-
-        If data of the client was not read, closing the socket would discard the reply. So the rest
-        is read first, within limits.
-        """
+        """Closes a connection, after reading the rest of the request within limits: closing the
+        socket before would discard the reply."""
         rest = _Timely(request, _LINGERS)
         with suppress(OSError):
             request.shutdown(socket.SHUT_WR)
@@ -121,13 +92,13 @@ class Server(ThreadingHTTPServer):
         self.close_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignores the errors that occur if a browser disconnects or sends nothing."""
+        """Ignores browsers that disconnect or send nothing."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
 
 _LINGERS = 10.0
-"""Maximum number of seconds in which the rest of a request is read."""
+"""Seconds in which the rest of a request is read."""
 
 
 def _is_address(name: str) -> bool:
@@ -139,16 +110,13 @@ def _is_address(name: str) -> bool:
 
 
 class _Refused(Exception):
-    """An error that refuses a request, with the HTTP status and a sentence for the user."""
-
     def __init__(self, status: HTTPStatus, words: str) -> None:
         super().__init__(words)
         self.status = status
 
 
 class _Timely(io.RawIOBase):
-    """Reads from a socket until some seconds have passed, also if a client sends a byte now and
-    then."""
+    """Reads from a socket for some seconds only, also if a client sends a byte now and then."""
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self._connection, self._until = connection, time.monotonic() + seconds
@@ -248,7 +216,6 @@ class _Handler(BaseHTTPRequestHandler):
         return body
 
     def _length(self) -> int:
-        """The number of bytes of the request's body."""
         lengths = self.headers.get_all("Content-Length", [])
         if not lengths or "Transfer-Encoding" in self.headers:
             raise _Refused(HTTPStatus.LENGTH_REQUIRED, "The request must say how long it is, in "
@@ -283,4 +250,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(page)
 
     def log_request(self, *_: Any) -> None:
-        """Does nothing, so that requests are not logged."""
+        """Requests are not logged."""

@@ -18,7 +18,7 @@ from q2_metric.errors import InputError
 from q2_metric.types import Example, Metric, Score
 
 THRESHOLD = 0.5
-"""The default threshold. It suits groundedness, whose scores are calibrated probabilities."""
+"""Suits groundedness, whose scores are calibrated probabilities."""
 
 
 def assert_grounded(
@@ -30,24 +30,15 @@ def assert_grounded(
     metric: str = "groundedness",
     **settings: Any,
 ) -> None:
-    """Raises an AssertionError unless the sources support the answer.
+    """Raises an AssertionError unless the sources (a text, or passages) support the answer.
 
-    The models are loaded at the first call, and stay loaded until the process ends.
-
-    Args:
-        answer: the text to check.
-        sources: the text, or the passages, that should support the answer.
-        question: the question that the answer responds to, if it is known.
-        threshold: the lowest score that passes, in [0, 1].
-        metric: name of the metric whose score is checked: "groundedness", "scale", "q2", ….
-        settings: keywords of the metric: ``preset``, ``dtype``, ``device``, ….
+    The message contains each unsupported claim, its place in the answer, and the nearest passage.
+    The models stay loaded until the process ends. ``threshold`` is the lowest score that passes, in
+    [0, 1]. ``settings`` are keywords of the metric: ``preset``, ``dtype``, ``device``, ….
 
     Raises:
-        AssertionError: the score is below the threshold, or there is no score because the answer is
-            blank or claims nothing. The message contains each unsupported claim, its place in the
-            answer, and the nearest passage of the sources.
-        InputError: a text is not a string, the sources are blank, or the threshold is not a number
-            in [0, 1].
+        AssertionError: the score is below the threshold, or the answer is blank or claims nothing.
+        InputError: a text is not a string, the sources are blank, or the threshold is wrong.
         MissingExtra, ModelError: a model cannot be loaded.
     """
     __tracebackhide__ = True  # pytest then shows the line of the caller
@@ -66,10 +57,7 @@ def assert_grounded(
 
 @lru_cache(maxsize=4)
 def _loaded(metric: str, settings: tuple[tuple[str, Any], ...]) -> Sequence[Metric]:
-    """Loads the metric, and SCALE, whose claims are needed to explain a failure.
-
-    ``settings`` are pairs of a keyword and its value.
-    """
+    """Also loads SCALE, whose claims explain a failure."""
     return scoring.load(dict.fromkeys(["scale", metric]), dict(settings))
 
 

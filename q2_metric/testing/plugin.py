@@ -14,14 +14,13 @@ MARKER = "groundedness"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the marker, so that pytest does not warn that it is unknown."""
     config.addinivalue_line(
         "markers", f"{MARKER}(threshold=0.5, metric='groundedness', **settings): checks that "
         "sources support an answer; deselect with -m 'not groundedness'")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Adds the marker to each test that uses the fixture, so that ``-m`` can deselect the test."""
+    """Marks each test that uses the fixture, so that ``-m`` can deselect it."""
     for item in items:
         if "grounded" in getattr(item, "fixturenames", ()):
             item.add_marker(MARKER)
@@ -29,10 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def grounded(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """A fixture: the function :func:`q2_metric.testing.assert_grounded`.
-
-    Keywords of the test's marker, such as ``threshold``, are passed on to the function.
-    """
+    """:func:`q2_metric.testing.assert_grounded`, with the keywords of the test's marker."""
     from q2_metric.testing import assert_grounded
 
     keywords: dict[str, object] = {}

@@ -351,7 +351,7 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
         "-s chunking=prompt -s prompt=scale-score "
         "-s questions_per_span=all -s personal=keep -s nli=false -s fallback=false "
         "-s drop_unanswerable=true -s coreference=true -s chunk-size=1000 -s overlap=0 "
-        "-s aggregate=min --set branches=3 -s question_model=a -s reader_model=b -s nli_model=c "
+        "--set branches=3 -s question_model=a -s reader_model=b -s nli_model=c "
         "-s scale_model=d -s bertscore_model=e -s coreference_model=f"
     )
     assert run("score", path, *settings.split()).exit_code == 0
@@ -377,7 +377,6 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
         "overlap": 0.0,
         "chunking": "prompt",
         "prompt": "scale-score",
-        "aggregate": "min",
         "branches": 3,
     }
 

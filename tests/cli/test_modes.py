@@ -123,17 +123,16 @@ main(["score", "rows.jsonl", "--metrics", "knowledge_f1", "--out", "out.jsonl"])
 """
 
 
-@pytest.mark.parametrize("number", [7, 15])
+@pytest.mark.parametrize("number", [1, 3])
 def test_a_run_that_was_killed(folder: Path, number: int) -> None:
-    """Once while a block is written, once while the output is."""
+    """Once while the manifest is written, once while the output is."""
     done = subprocess.run([sys.executable, "-c", KILLED, str(number)], check=False,
                           capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == -signal.SIGKILL, done.stderr
     left = check(folder)
-    assert {"manifest.json", ".q2-metric-parts", "0.jsonl"} <= left
+    assert "out.jsonl.unfinished" in left
     assert any(name.endswith(".tmp") for name in left)
-    assert (folder / "out.jsonl.parts").stat().st_mode & 0o777 == 0o700
 
 
 def test_the_cache_in_the_midst_of_writing(folder: Path) -> None:

@@ -73,7 +73,7 @@ def test_an_input_is_not_overwritten(folder: Path, words: str) -> None:
 @pytest.mark.parametrize("words", [
     "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --report a.jsonl",
     "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --report ./a.jsonl.manifest.json",
-    "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --report a.jsonl.parts",
+    "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --report a.jsonl.unfinished",
     "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --cache a.jsonl",
     "score lab.jsonl --metrics knowledge_f1 --cache c --report c",
     "score lab.jsonl --metrics knowledge_f1 --cache c --report c-journal",

@@ -18,14 +18,15 @@ from fakes import FakeMetric
 from limits import fill, small_disk
 
 from q2_metric import metrics
+from q2_metric._version import __version__
 from q2_metric.cli.main import main
 from q2_metric.engine import blocks, identity, job, manifest
-from q2_metric.engine import parts as parts_module
+from q2_metric.engine import unfinished as module
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.manifest import difference
-from q2_metric.engine.parts import MARK, PartFiles, encoded, open_parts, parts_folder
 from q2_metric.engine.result import FileResult
 from q2_metric.engine.run import JobRun
+from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
 from q2_metric.errors import InputError, WriteError
 from q2_metric.files import fingerprint
 from q2_metric.rows.columns import Columns
@@ -77,6 +78,24 @@ class Runner:
         return [json.loads(line)["knowledge_f1"] for line in self.out.read_text().splitlines()]
 
 
+def blocks_of(out: Path) -> list[tuple[bytes, bytes]]:
+    """The finished blocks of an output, each with the line before it."""
+    _, *lines = unfinished_path(out).read_bytes().splitlines(keepends=True)
+    starts = [i for i, line in enumerate(lines) if not line.startswith(b"{")]
+    return [(lines[i], b"".join(lines[i + 1 : end]))
+            for i, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+def rewrite(out: Path, *, first: bytes | None = None,
+            blocks: Sequence[tuple[bytes, bytes]] | None = None) -> None:
+    """Edits the first line or the blocks of an unfinished output."""
+    path = unfinished_path(out)
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = blocks_of(out) if blocks is None else blocks
+    path.write_bytes((lines[0] if first is None else first)
+                     + b"".join(line for block in kept for line in block))
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
     return Runner(tmp_path, monkeypatch)
@@ -87,11 +106,11 @@ def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     stopped = run("--overwrite", stop_at="r7")
     assert stopped.exit_code == 130
     assert stopped.stderr == (
-        f"q2: error: stopped; {run.out}.parts keeps what is finished: the same command without "
-        "--overwrite resumes from there\n"
+        f"q2: error: stopped; {run.out}.unfinished keeps what is finished: the same command "
+        "without --overwrite resumes from there\n"
     )
     assert run.out.read_text() == "earlier"  # until the new output is complete
-    assert len(list((run.folder / "out.jsonl.parts").glob("*/*.jsonl"))) == 2
+    assert len(blocks_of(run.out)) == 2
     result = run("--json")
     assert run.fakes["knowledge_f1"].batches == [3, 1]
     assert "resuming: " in result.stderr
@@ -208,9 +227,9 @@ def test_what_is_beside_an_output_must_be_our_manifest(
     assert run.values() == list(VALUES.values())
 
 
-def test_an_empty_folder_of_parts_frees_no_file(run: Runner) -> None:
+def test_an_empty_unfinished_output_frees_no_file(run: Runner) -> None:
     run.out.write_text("my thesis")
-    (run.folder / "out.jsonl.parts").mkdir()
+    unfinished_path(run.out).touch()
     refused = run()
     assert (refused.exit_code, run.out.read_text()) == (2, "my thesis")
     assert f"{run.out}: already exists and is not an output of q2 score" in refused.stderr
@@ -230,7 +249,7 @@ def test_an_output_that_changes_while_it_is_scored_stays(
     assert (refused.exit_code, run.out.read_text()) == (2, "written meanwhile")
     assert refused.stderr == (
         f"q2: error: {run.out}: changed during the run, so it is not replaced; move it away and "
-        f"run the same command again ({run.out}.parts keeps the scores)\n")
+        f"run the same command again ({run.out}.unfinished keeps the scores)\n")
     run.out.rename(run.folder / "moved")
     assert run().exit_code == 0
     assert run.fakes["knowledge_f1"].batches == []
@@ -285,8 +304,7 @@ def test_another_input_or_setting_is_refused(
     words: str,
 ) -> None:
     run(stop_at="r7", names="scale")
-    record = run.folder / "out.jsonl.parts" / "manifest.json"
-    fields = json.loads(record.read_text())
+    record = unfinished_path(run.out).read_bytes().splitlines()[0]
     if change == "row":
         run.write_rows([*VALUES][:-1])
     elif change == "signature":
@@ -294,12 +312,13 @@ def test_another_input_or_setting_is_refused(
     elif change == "block":
         monkeypatch.setattr(job, "BLOCK", 4)
     elif change == "version":
-        record.write_text(json.dumps({**fields, "version": "0.0.1"}))
+        version = json.dumps(__version__).encode()
+        rewrite(run.out, first=record.replace(version, b'"0.0.1"') + b"\n")
     elif change == "code":
-        fields["identities"]["scale"]["code"] = "other"
-        record.write_text(json.dumps(fields))
+        code = identity.code().encode()
+        rewrite(run.out, first=record.replace(code, b"other") + b"\n")
     elif change == "damage":
-        record.write_text("{}")
+        rewrite(run.out, first=record[:record.index(b"{")] + b"{}\n")
     result = run(*arguments, names="scale")
     assert result.exit_code == 2
     assert words in result.stderr
@@ -463,129 +482,95 @@ def test_standard_input_cannot_go_on(run: Runner) -> None:
     assert run.fakes["knowledge_f1"].batches == [1, 2, 3, 3, 1]  # never "complete already"
 
 
-def _swap(parts: PartFiles) -> None:
-    first, second = parts.path(0, 0), parts.path(0, 1)
-    texts = first.read_bytes(), second.read_bytes()
-    first.write_bytes(texts[1])
-    second.write_bytes(texts[0])
+Blocks = list[tuple[bytes, bytes]]
 
 
-def _edited(old: str, new: str) -> Callable[[PartFiles], None]:
-    def edit(parts: PartFiles) -> None:
-        text = parts.path(0, 1).read_text()
-        assert old in text
-        parts.path(0, 1).write_text(text.replace(old, new))
+def _edited(old: str, new: str) -> Callable[[Blocks], Blocks]:
+    def edit(blocks: Blocks) -> Blocks:
+        [first, (line, rows)] = blocks
+        assert old.encode() in rows
+        return [first, (line, rows.replace(old.encode(), new.encode()))]
 
     return edit
 
 
 @pytest.mark.parametrize(("damage", "batches"), [
-    (lambda parts: parts.path(0, 1).unlink(), [3, 3, 1]),
-    *((lambda parts, text=text: parts.path(0, 1).write_text(text), [3, 3, 1])
-      for text in ("", "{", '{"knowledge_f1": 1}\n', "1\n1\n1\n", "{}\n{}\n{}\n")),
+    (lambda blocks: blocks[:1], [3, 3, 1]),
+    *((lambda blocks, text=text: [blocks[0], (b"", text)], [3, 3, 1])
+      for text in (b"", b"{", b'{"knowledge_f1": 1}\n', b"1\n1\n1\n", b"{}\n{}\n{}\n",
+                   b"0" * 64 + b" 3\n{}\n", b"0" * 64 + b" 999999999999999\n{}\n", b"\n\n")),
+    (lambda blocks: [blocks[0], (blocks[1][0], blocks[1][1][:-1])], [3, 3, 1]),
+    (lambda blocks: [*blocks, (b"0" * 30, b"")], [3, 1]),
+    (lambda blocks: [*blocks, blocks[1]], [3, 1]),
     (_edited('"knowledge_f1": 0.4', '"knowledge_f1": "abc"'), [3, 3, 1]),
     (_edited('"knowledge_f1": 0.4', '"knowledge_f1": 9.9'), [3, 3, 1]),
     (_edited('"knowledge_f1": 0.4', '"knowledge_f1": -5'), [3, 3, 1]),
     (_edited('"knowledge_f1": 0.4', '"knowledge_f1": 0.5'), [3, 3, 1]),
-    (_swap, [1, 2, 3, 3, 1]),
+    (lambda blocks: blocks[::-1], [1, 2, 3, 3, 1]),
 ])
-def test_a_damaged_part_is_scored_again(
-    run: Runner, damage: Callable[[PartFiles], None], batches: list[int]
+def test_a_damaged_block_is_scored_again(
+    run: Runner, damage: Callable[[Blocks], Blocks], batches: list[int]
 ) -> None:
     run(stop_at="r7")
-    damage(PartFiles(run.folder / "out.jsonl.parts"))
+    rewrite(run.out, blocks=damage(blocks_of(run.out)))
     assert run().exit_code == 0
     assert run.fakes["knowledge_f1"].batches == batches
     assert run.values() == list(VALUES.values())
 
 
-def test_a_part_of_another_run_is_scored_again(run: Runner) -> None:
-    """Of the same size and name, with scores of other responses."""
+def test_a_block_of_another_run_is_scored_again(run: Runner) -> None:
+    """Of the same size and place, with scores of other responses."""
     run(stop_at="r7")
     given = run.rows.read_text()
     run.write_rows([f"x{i}" for i in range(ROWS)])
     run.fakes["knowledge_f1"].values = {**VALUES, **{f"x{i}": 1.0 for i in range(ROWS)}}
     run(stop_at="x7", out="other.jsonl")
     run.rows.write_text(given)
-    mine, other = (PartFiles(run.folder / f"{name}.jsonl.parts") for name in ("out", "other"))
-    mine.path(0, 1).write_bytes(other.path(0, 1).read_bytes())
+    mine, other = blocks_of(run.out), blocks_of(run.folder / "other.jsonl")
+    rewrite(run.out, blocks=[mine[0], other[1]])
     assert run().exit_code == 0
     assert run.values() == list(VALUES.values())
 
 
-@pytest.mark.parametrize(("damage", "words"), [
-    (b'{"version": "0.', "is not JSON"),
-    (None, "there is no such file"),
-    (b"[" * 100_000, "nested too deeply"),
-    (b"\xff", "is not UTF-8"),
-    ("folder", "cannot be read: Is a directory"),
-    (b"1", "its manifest cannot be understood"),
-    (b"[]", "its manifest cannot be understood"),
-    (b"null", "its manifest cannot be understood"),
-])
-def test_blocks_whose_manifest_is_damaged_are_kept(
-    run: Runner, damage: bytes | str | None, words: str
-) -> None:
+@pytest.mark.parametrize("damage", [
+    b'{"version": "0.', b"", b"[" * 100_000, b"\xff", b"1", b"[]", b"null"])
+def test_blocks_whose_first_line_is_damaged_are_kept(run: Runner, damage: bytes) -> None:
     run(stop_at="r7")
-    parts = PartFiles(run.folder / "out.jsonl.parts")
-    whole = parts.manifest.read_bytes()
-    parts.manifest.unlink()
-    if damage == "folder":
-        parts.manifest.mkdir()
-    elif isinstance(damage, bytes):
-        parts.manifest.write_bytes(damage)
+    path = unfinished_path(run.out)
+    whole = path.read_bytes()
+    rewrite(run.out, first=whole[:whole.index(b"{")] + damage + b"\n")
+    damaged = path.read_bytes()
     for _ in range(2):
         refused = run()
         assert refused.exit_code == 2
-        assert words in refused.stderr
+        assert "its manifest cannot be understood" in refused.stderr
         assert "start over with --overwrite" in refused.stderr
-        assert parts.done() == {(0, 0), (0, 1)}
-    if damage == "folder":
-        parts.manifest.rmdir()
-    parts.manifest.write_bytes(whole)
+        assert path.read_bytes() == damaged
+    path.write_bytes(whole)
     assert run().exit_code == 0
     assert run.fakes["knowledge_f1"].batches == [3, 1]
 
 
-def test_a_folder_of_parts_that_is_a_link_is_not_followed(run: Runner) -> None:
-    run(stop_at="r7")
-    parts, elsewhere = run.folder / "out.jsonl.parts", run.folder / "elsewhere"
-    elsewhere.mkdir()
-    for name in ("0.jsonl", ".q2-00.tmp"):
-        (elsewhere / name).write_text("mine")
-    (parts / "7-0").symlink_to(elsewhere)
-    assert PartFiles(parts).done() == {(0, 0), (0, 1)}
-    assert run("--overwrite").exit_code == 0
-    assert [path.read_text() for path in elsewhere.iterdir()] == ["mine", "mine"]
+def test_blocks_that_are_damaged_during_the_run(
+    run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run stops; the next one scores them again."""
+    real = Stopping.score
 
+    def score(fake: Stopping, examples: Sequence[Example], **keywords: bool) -> list[Score]:
+        if examples[0].response == "r9":
+            rewrite(run.out, blocks=_edited("0.4", "0.5")(blocks_of(run.out)[:2]))
+        return real(fake, examples, **keywords)
 
-def test_a_part_behind_a_link_is_neither_read_nor_written(run: Runner) -> None:
-    run(stop_at="r7")
-    parts, elsewhere = run.folder / "out.jsonl.parts", run.folder / "elsewhere"
-    (parts / "0-0").rename(elsewhere)
-    (parts / "0-0").symlink_to(elsewhere)
-    before = {path.name: path.read_bytes() for path in elsewhere.iterdir()}
-    refused = run()
-    assert refused.exit_code == 3
-    assert "0.jsonl: cannot be written: the file or its folder is a link" in refused.stderr
-    assert {path.name: path.read_bytes() for path in elsewhere.iterdir()} == before
-
-
-def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Path) -> None:
-    """Where actors score, the driver cannot; it takes the part away for them."""
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"response": "r", "knowledge": "k"}\n')
-    parts = PartFiles(tmp_path)
-    parts.write(0, 0, b"{")
-    given = job.Job((str(rows),), Columns(), ("knowledge_f1",))
-    driver = JobRun(given)
-    driver._loaded = None
-    with pytest.raises(InputError, match="was damaged; the same command scores its rows again"):
-        driver._score_file(0, parts, frozenset(), None)
-    assert parts.done() == set()
-    gone = parts.damaged(0, 3)
-    assert str(gone) == (
-        f"{parts.path(0, 3)}: was damaged; the same command scores its rows again")
+    with monkeypatch.context() as patch:
+        patch.setattr(Stopping, "score", score)
+        stopped = run()
+    assert (stopped.exit_code, run.out.exists()) == (2, False)
+    assert stopped.stderr.endswith(
+        f"{run.out}.unfinished: was damaged; the same command scores its rows again\n")
+    assert run().exit_code == 0
+    assert run.fakes["knowledge_f1"].batches == [3, 3, 1]
+    assert run.values() == list(VALUES.values())
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -630,17 +615,22 @@ def test_several_files(run: Runner) -> None:
 
 def test_a_full_disk(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is written at that moment, what was there stays and the run goes on later."""
-    real, calls = os.fsync, 0
-    at: list[int] = []
+    calls, at = 0, list[int]()
 
-    def full(descriptor: int) -> None:
-        nonlocal calls
-        calls += 1
-        if calls in at:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        real(descriptor)
+    def full(real: Callable[..., Any]) -> Callable[..., Any]:
+        def write(descriptor: int, *data: bytes) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls in at:
+                for part in data:
+                    real(descriptor, part[: len(part) // 2])
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(descriptor, *data)
 
-    monkeypatch.setattr(os, "fsync", full)
+        return write
+
+    for name in ("fsync", "write"):
+        monkeypatch.setattr(os, name, full(getattr(os, name)))
     assert run().exit_code == 0
     whole, writes = run.out.read_bytes(), calls
     assert writes > 8
@@ -659,27 +649,20 @@ def test_a_full_disk(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
         ]
 
 
-def test_a_part_on_a_full_disk(tmp_path: Path) -> None:
-    with small_disk(tmp_path, 65_536) as disk:
-        parts = PartFiles(disk)
-        parts.write(0, 0, encoded([{"id": "1"}]))
+def test_a_block_on_a_full_disk(tmp_path: Path) -> None:
+    with small_disk(tmp_path, 65_536) as disk, open_unfinished(disk / "out.jsonl") as unfinished:
+        unfinished.begin(disk / "out.jsonl", NOW)
+        unfinished.append(b'{"id": "1"}\n')
         filler = fill(disk)
+        large = b'{"id": "2"}\n' * 1000
         with pytest.raises(WriteError, match="cannot be written: No space left on device"):
-            parts.write(0, 1, encoded([{"id": "2"}]))
-        assert parts.done() == {(0, 0)}
-        assert parts.read(0, 0, 1) == [{"id": "1"}]
+            unfinished.append(large)
         filler.unlink()
-        parts.write(0, 1, encoded([{"id": "2"}]))
-        assert parts.read(0, 1, 1) == [{"id": "2"}]
+        unfinished.append(large)
+        assert [*unfinished.blocks()] == [b'{"id": "1"}\n', large]
 
 
-def test_parts_of_many_blocks(tmp_path: Path) -> None:
-    parts = PartFiles(tmp_path)
-    for file, block in [(0, 0), (0, 999), (0, 1000), (12, 123_456)]:
-        parts.write(file, block, encoded([{"id": "x", "error": "\udc80"}]))
-    assert parts.done() == {(0, 0), (0, 999), (0, 1000), (12, 123_456)}
-    assert parts.read(12, 123_456, 1) == [{"id": "x", "error": "\udc80"}]
-    assert parts.read(12, 123_456, 2) is None
+NOW = manifest.manifest([], {}, {}, {})
 
 
 def test_nothing_is_complete_without_its_output(run: Runner) -> None:
@@ -693,56 +676,35 @@ def test_nothing_is_complete_without_its_output(run: Runner) -> None:
 # --- files of others -----------------------------------------------------------------------
 
 
-def test_a_folder_of_others_stays_as_it_is(run: Runner) -> None:
-    folder = run.folder / "out.jsonl.parts"
-    (folder / "0-0").mkdir(parents=True)
-    (folder / "0-0" / "0.jsonl").write_text("mine")
-    (folder / "notes.txt").write_text("mine")
+def test_a_file_of_others_stays_as_it_is(run: Runner) -> None:
+    path = unfinished_path(run.out)
+    path.write_text("mine")
     for arguments in ((), ("--overwrite",)):
         result = run(*arguments)
         assert result.exit_code == 2
-        assert "out.jsonl.parts: this folder was not made by q2 score" in result.stderr
-    assert {path.read_text() for path in folder.rglob("*") if path.is_file()} == {"mine"}
+        assert "out.jsonl.unfinished: was not written by q2 score, so it is not" in result.stderr
+    assert path.read_text() == "mine"
     assert not run.out.exists()
 
 
-@pytest.mark.parametrize("mark", [True, False])
-def test_a_link_to_a_folder_is_not_followed(run: Runner, mark: bool) -> None:
-    elsewhere = run.folder / "elsewhere"
-    elsewhere.mkdir()
-    if mark:
-        (elsewhere / MARK).touch()
-        (elsewhere / "manifest.json").write_text("mine")
-    (run.folder / "out.jsonl.parts").symlink_to(elsewhere)
-    assert "was not made by q2 score" in run().stderr
-    assert len([*elsewhere.iterdir()]) == 2 * mark
-
-
-def test_a_mark_that_is_a_link_is_not_followed(run: Runner) -> None:
-    folder = run.folder / "out.jsonl.parts"
+def test_a_folder_in_the_place_of_the_unfinished_output(run: Runner) -> None:
+    folder = unfinished_path(run.out)
     folder.mkdir()
-    (folder / MARK).symlink_to(run.rows)
-    assert run().exit_code == 3
-    assert run.rows.exists()
+    result = run()
+    assert (result.exit_code, [*folder.iterdir()]) == (3, [])
+    assert "out.jsonl.unfinished: cannot be written: Is a directory" in result.stderr
 
 
-def test_files_of_others_among_the_parts_stay(run: Runner) -> None:
-    run(stop_at="r7")
-    folder = run.folder / "out.jsonl.parts"
-    for name in ("notes.txt", "0-0/notes.txt", "0-0/a.jsonl"):
-        (folder / name).write_text("mine")
-    (folder / "a-b").mkdir()
-    (folder / "a-b" / "1.jsonl").write_text("mine")
-    assert run().exit_code == 0
-    assert run.fakes["knowledge_f1"].batches == [3, 1]
-    assert run.values() == list(VALUES.values())
-    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == [
-        "0-0/a.jsonl", "0-0/notes.txt", "a-b/1.jsonl", "notes.txt",
-    ]
-    assert "is complete already" in run().stderr
+def test_a_link_is_not_followed(run: Runner) -> None:
+    elsewhere = run.folder / "elsewhere"
+    elsewhere.touch()
+    unfinished_path(run.out).symlink_to(elsewhere)
+    result = run()
+    assert (result.exit_code, elsewhere.read_text()) == (3, "")
+    assert "out.jsonl.unfinished: cannot be written: Too many levels" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["out.jsonl.tmp", "out.jsonl.parts.old"])
+@pytest.mark.parametrize("name", ["out.jsonl.tmp", "out.jsonl.unfinished.tmp"])
 def test_names_that_helpers_had_are_free(run: Runner, name: str) -> None:
     path = run.folder / name
     path.symlink_to(run.folder / "target")
@@ -751,13 +713,11 @@ def test_names_that_helpers_had_are_free(run: Runner, name: str) -> None:
     assert path.read_text() == "precious"
 
 
-def test_an_input_among_the_parts_is_refused(run: Runner) -> None:
-    folder = run.folder / "out.jsonl.parts"
-    folder.mkdir()
-    run.rows = run.rows.rename(folder / "rows.jsonl")
-    result = run("--overwrite")
+def test_an_input_in_the_place_of_the_unfinished_output_is_refused(run: Runner) -> None:
+    run.rows = run.rows.rename(unfinished_path(run.out))
+    result = run("--format", "jsonl", "--overwrite")
     assert result.exit_code == 2
-    assert "is in the folder in which --out keeps finished blocks" in result.stderr
+    assert "is an input, so it cannot be written" in result.stderr
     assert run.rows.exists()
 
 
@@ -788,81 +748,60 @@ class Killed(BaseException):
     """Ends a run where a kill would."""
 
 
-@pytest.mark.parametrize("step", range(1, 9))
-def test_killed_in_the_last_clean_up(
-    run: Runner, monkeypatch: pytest.MonkeyPatch, step: int
-) -> None:
-    """Whatever is left of the parts, the next run says so of the output and sweeps it away."""
-    real, steps = {"unlink": os.unlink, "rmdir": os.rmdir}, 0
+def test_killed_in_the_last_clean_up(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is scored again, and the next run sweeps away what was left."""
+    def dying(_unfinished: Unfinished) -> None:
+        raise Killed
 
-    def dying(name: str) -> Callable[..., None]:
-        def remove(*arguments: Any, **keywords: Any) -> None:
-            nonlocal steps
-            steps += 1
-            if steps >= step:
-                raise Killed
-            real[name](*arguments, **keywords)
-
-        return remove
-
-    def begin_to_remove(parts: PartFiles) -> None:
-        for name in real:
-            monkeypatch.setattr(os, name, dying(name))
-        really_remove(parts)
-
-    really_remove = PartFiles.remove
-    monkeypatch.setattr(PartFiles, "remove", begin_to_remove)
-    with pytest.raises(Killed):
-        run()
-    monkeypatch.setattr(PartFiles, "remove", really_remove)
-    for name, function in real.items():
-        monkeypatch.setattr(os, name, function)
-    assert (run.folder / "out.jsonl.parts").exists()
-    again = run()
+    with monkeypatch.context() as patch:
+        patch.setattr(Unfinished, "remove", dying)
+        with pytest.raises(Killed):
+            run()
+    assert unfinished_path(run.out).exists()
+    assert run().exit_code == 0
     assert run.fakes["knowledge_f1"].batches == []
-    assert "is complete already" in again.stderr
     assert run.values() == list(VALUES.values())
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl",
     ]
+    assert "is complete already" in run().stderr
 
 
-def test_a_lock_on_a_folder_that_was_removed_is_no_lock(tmp_path: Path) -> None:
-    """Who waits for a mark that is removed meanwhile takes the new one."""
-    out, real, came = tmp_path / "out.jsonl", parts_module._lock, 0
+def test_a_lock_on_a_file_that_was_removed_is_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits for a file that is removed meanwhile takes the new one."""
+    out, real, came = tmp_path / "out.jsonl", module._lock, 0
 
     def lock(descriptor: int, path: str | Path) -> None:
         nonlocal came
         came += 1
         if came == 1:  # between opening and locking, the other process ends
-            PartFiles(parts_folder(out)).remove()
+            unfinished_path(out).unlink()
         real(descriptor, path)
 
-    parts_module._lock = lock
-    try:
-        with open_parts(out), pytest.raises(InputError, match="another process is writing it"), \
-                open_parts(out):
-            pass
-    finally:
-        parts_module._lock = real
+    monkeypatch.setattr(module, "_lock", lock)
+    with open_unfinished(out), pytest.raises(InputError, match="another process is writing it"), \
+            open_unfinished(out):
+        pass
     assert came == 3
-    assert not parts_folder(out).exists()
+    assert not unfinished_path(out).exists()
 
 
 def test_who_comes_when_another_has_just_finished(
     run: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between looking for an output and taking its parts another process may complete it."""
+    """Between looking for an output and locking it another process may complete it."""
     first = [True]
 
     def finished_meanwhile(out: str) -> Any:
         if first.pop() if first else False:
             JobRun(given).run(out)
-        return open_parts(out)
+        return open_unfinished(out)
 
     given = job.Job((str(run.rows),), Columns(), ("knowledge_f1",))
     late = JobRun(given)
-    monkeypatch.setattr("q2_metric.engine.run.open_parts", finished_meanwhile)
+    monkeypatch.setattr("q2_metric.engine.run.open_unfinished", finished_meanwhile)
     [found] = late.run(str(run.out))
     assert run.fakes["knowledge_f1"].batches == [1, 2, 3, 3, 1], "only by one of them"
     assert (found.rows, found.systems[0].n) == (ROWS, ROWS)
@@ -870,11 +809,11 @@ def test_who_comes_when_another_has_just_finished(
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl"]
 
 
-def test_a_mark_that_others_take_away_again_and_again(
+def test_a_file_that_others_take_away_again_and_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts_module, "_is_at", lambda _mark, _path: False)
-    with pytest.raises(InputError) as caught, open_parts(tmp_path / "out.jsonl"):
+    monkeypatch.setattr(module, "_is_at", lambda _descriptor, _path: False)
+    with pytest.raises(InputError) as caught, open_unfinished(tmp_path / "out.jsonl"):
         pass
     assert str(caught.value) == f"{tmp_path / 'out.jsonl'}: other processes are writing it"
 
@@ -891,11 +830,12 @@ def test_file_systems_without_locks(
 
     monkeypatch.setattr("fcntl.flock", flock)
     if code in WITHOUT:
-        with open_parts(tmp_path / "out.jsonl") as parts:
-            assert parts.folder.is_dir()
+        with open_unfinished(tmp_path / "out.jsonl") as unfinished:
+            assert unfinished.path.is_file()
     else:
         words = "cannot be locked: Input" if code == errno.EIO else "another process"
-        with pytest.raises(InputError, match=words), open_parts(tmp_path / "out.jsonl"):
+        with pytest.raises(InputError, match=words), \
+                open_unfinished(tmp_path / "out.jsonl"):
             pass
 
 
@@ -932,7 +872,7 @@ def test_four_processes_at_one_output(run: Runner) -> None:
         _, said = one.communicate()
         assert one.returncode == 0, said
     assert run.out.read_bytes() == whole
-    assert not parts_folder(run.out).exists()
+    assert not unfinished_path(run.out).exists()
 
 
 @pytest.mark.parametrize("option", [("--actors", "2"), ("--address", "auto"),

@@ -17,9 +17,9 @@ import pytest
 from engine_jobs import CountingJob
 
 from q2_metric.engine import connection
-from q2_metric.engine.cluster import check_gpus, fill, missing, prepared
+from q2_metric.engine.cluster import check_gpus, prepared, scored
 from q2_metric.engine.connection import Cluster
-from q2_metric.engine.parts import PartFiles
+from q2_metric.engine.unfinished import unfinished_path
 from q2_metric.errors import ModelError
 from q2_metric.rows.columns import Columns
 
@@ -38,7 +38,6 @@ def rows_file(path: Path, rows: int) -> str:
 def job(folder: Path, **settings: object) -> CountingJob:
     notes = folder / "notes"
     notes.mkdir()
-    (folder / "parts").mkdir()
     file = rows_file(folder / "rows.jsonl", ROWS)
     return CountingJob(
         files=(file,), columns=Columns(), metrics=("knowledge_f1",), block=BLOCK, notes=notes,
@@ -46,21 +45,7 @@ def job(folder: Path, **settings: object) -> CountingJob:
     )
 
 
-def scores(given: CountingJob, parts: PartFiles) -> list[float]:
-    found = []
-    for n in range(ROWS // BLOCK):
-        rows = parts.read(0, n, BLOCK)
-        assert rows is not None, f"block {n} is missing"
-        found += [row["knowledge_f1"] for row in rows]
-    return found
-
-
 RIGHT = [i / 1000 for i in range(ROWS)]
-
-
-def test_only_what_is_missing_is_sent(tmp_path: Path) -> None:
-    found = list(missing(job(tmp_path), {(0, n) for n in range(10) if n != 7}))
-    assert [(file, n, first, len(block)) for file, n, first, block in found] == [(0, 7, 28, 4)]
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +152,13 @@ print_to_stdstream(error, ignore_prefix=False)
     assert (done.stdout, done.stderr) == ("", "")
 
 
+def found(given: CountingJob, cluster: Cluster, done: int = 0) -> list[float]:
+    """The scores of the rows, in the order in which they come back."""
+    return [row["knowledge_f1"] for rows, _ in scored(given, cluster, done) for row in rows]
+
+
 def test_an_actor_is_killed_and_its_block_scored_again(tmp_path: Path, cluster: Cluster) -> None:
     given = job(tmp_path, seconds=0.1)
-    parts, finished = PartFiles(tmp_path / "parts"), []
     killed: list[int] = []
 
     over = threading.Event()
@@ -184,24 +173,26 @@ def test_an_actor_is_killed_and_its_block_scored_again(tmp_path: Path, cluster: 
 
     killer = threading.Thread(target=kill_one)
     killer.start()
-    fill(given, parts, cluster, finished.append)
+    assert found(given, cluster) == RIGHT
     over.set()
     killer.join()
     assert killed
-    assert scores(given, parts) == RIGHT
-    assert sum(finished) == ROWS
     loads = {path.name for path in given.notes.glob("load-*")}
     assert 2 <= len(loads) <= 3, "one load for each of two actors, one for a new one"
-    fill(given, parts, cluster, finished.append)  # nothing is missing
-    assert sum(finished) == ROWS
+    assert found(given, cluster, done=7) == RIGHT[7 * BLOCK:], "only what is missing is scored"
 
 
 def test_a_block_that_kills_its_actors(tmp_path: Path, cluster: Cluster) -> None:
     given = job(tmp_path, deadly="number 21", deaths=99)
-    parts = PartFiles(tmp_path / "parts")
     with pytest.raises(ModelError, match="rows 21 to 24: 3 processes died"):
-        fill(given, parts, cluster, lambda _rows: None)
-    assert (0, 5) not in parts.done()
+        found(given, cluster)
+
+
+def blocks_in(out: Path) -> int:
+    """How many blocks a run has finished; about, as it goes on."""
+    with contextlib.suppress(FileNotFoundError):
+        return sum(line[:1] != b"{" for line in unfinished_path(out).read_bytes().splitlines()[1:])
+    return 0
 
 
 def test_here_or_on_ray_the_output_is_the_same(tmp_path: Path) -> None:
@@ -229,7 +220,7 @@ def test_here_or_on_ray_the_output_is_the_same(tmp_path: Path) -> None:
         [*q2, "--out", str(tmp_path / "there.jsonl"), "--engine", "ray", "--actors", "2"],
         stderr=subprocess.PIPE,
     )
-    while len(list(tmp_path.glob("there.jsonl.parts/*/*.jsonl"))) < 3:
+    while blocks_in(tmp_path / "there.jsonl") < 3:
         assert driver.poll() is None, driver.stderr and driver.stderr.read()
         time.sleep(0.005)
     driver.kill()

@@ -14,11 +14,9 @@ from typing import Any
 
 import pytest
 from engine_jobs import CountingJob
-from test_ray import BLOCK, RIGHT, ROWS, rows_file, scores
+from test_ray import BLOCK, RIGHT, ROWS, blocks_in, found, rows_file
 
-from q2_metric.engine.cluster import fill
 from q2_metric.engine.connection import Cluster, connect
-from q2_metric.engine.parts import PartFiles
 from q2_metric.rows.columns import Columns
 
 
@@ -47,7 +45,6 @@ def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
     """Its blocks are scored on the other node."""
     notes = tmp_path / "notes"
     notes.mkdir()
-    (tmp_path / "parts").mkdir()
     given = CountingJob(
         files=(rows_file(tmp_path / "rows.jsonl", ROWS),), columns=Columns(),
         metrics=("knowledge_f1",),
@@ -64,19 +61,16 @@ def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
                 killed.set()
                 return
 
-    parts, finished = PartFiles(tmp_path / "parts"), list[int]()
     there = Cluster(address=nodes.address, actors=2)
     connect(there)
     killer = threading.Thread(target=kill_one)
     killer.start()
     try:
-        fill(given, parts, there, finished.append)
+        assert found(given, there) == RIGHT
     finally:
         over.set()
         killer.join()
     assert killed.is_set()
-    assert scores(given, parts) == RIGHT
-    assert sum(finished) == ROWS
 
 
 def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
@@ -97,7 +91,7 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
         [sys.executable, "-c", code, *command, "--engine", "ray", "--address", address],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )
-    while len(list(tmp_path.glob("out.jsonl.parts/*/*.jsonl"))) < 3:
+    while blocks_in(out) < 3:
         assert driver.poll() is None, driver.communicate()
         time.sleep(0.005)
     for node in [*nodes.worker_nodes, nodes.head_node]:
@@ -106,7 +100,7 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
     assert (driver.returncode, said) == (3, "")
     assert complained == (
         f"q2: error: Ray's cluster at {address} has died: no answer for "
-        f"6 s; {out}.parts keeps what is finished: the same command resumes from there\n"
+        f"6 s; {out}.unfinished keeps what is finished: the same command resumes from there\n"
     )
     assert not out.exists()
     here = subprocess.run(

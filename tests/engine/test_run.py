@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from q2_metric import metrics
 from q2_metric.engine import cluster as on_ray
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import difference, manifest
-from q2_metric.engine.parts import PartFiles, encoded
 from q2_metric.engine.result import FileResult, total
 from q2_metric.engine.run import JobRun, Listener
 from q2_metric.errors import BadRowError, InputError
@@ -72,7 +71,7 @@ def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
                               "scale|version:test"),),
         columns={**dict.fromkeys(asdict(Columns())), "response": "response",
                  "knowledge": "knowledge"},
-        blocks=[3, 3, 3, 1], verdict=found.verdict)
+        verdict=found.verdict)
     assert found.verdict.headline == "5 of 8 responses with claims have an unsupported claim"
     assert found.seconds > 0
     assert found.rows_per_second == pytest.approx(8 / found.seconds)
@@ -102,7 +101,7 @@ def test_a_run_that_goes_on_says_what_was_there(
     [found] = JobRun(job, listener=listener).run(str(out))
     assert (found.rows, found.failed, found.resumed, found.resumed_failed) == (10, 2, 6, 1)
     assert found.rows_per_second == pytest.approx((10 - 2 - (6 - 1)) / found.seconds)
-    assert told["note"] == [f"resuming: {out}.parts has 2 finished blocks"]
+    assert told["note"] == [f"resuming: {out}.unfinished has 2 finished blocks"]
     assert told["rows"] == [3, 3, 2, 1, 1]
     assert found.systems[0].value == pytest.approx(sum(SCORED) / 8)
     kept = json.loads(Path(f"{out}.manifest.json").read_text())
@@ -111,7 +110,7 @@ def test_a_run_that_goes_on_says_what_was_there(
         "columns": found.columns}]
     again, told = heard()
     [complete] = JobRun(job, listener=again).run(str(out))
-    assert complete == replace(found, seconds=0.0, resumed=0, resumed_failed=0, blocks=[])
+    assert complete == replace(found, seconds=0.0, resumed=0, resumed_failed=0)
     assert told["note"] == [f"{out} is complete already (10 rows); --overwrite scores them again"]
     assert complete.rows_per_second == 0
 
@@ -211,20 +210,15 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
     ) -> tuple[dict[str, str], dict[str, Any]]:
         return job.load().signatures, job.identities()
 
-    def fill(job: Job, parts: PartFiles, _cluster: on_ray.Cluster,
-             progress: Callable[[int], None]) -> Counter[int]:
-        loaded, done = job.load(), parts.done()
-        for number, file in enumerate(job.files):
-            first = 0
-            for n, block in enumerate(job.blocks(file)):
-                if (number, n) not in done:
-                    parts.write(number, n, encoded(job.score(loaded, file, first, block)))
-                    progress(len(block))
-                first += len(block)
-        return Counter({number: 10 + number for number in range(len(job.files))})
+    def scored(
+        job: Job, _cluster: on_ray.Cluster, done: int
+    ) -> Iterator[tuple[list[OutputRow], int]]:
+        loaded = job.load()
+        for file, first, block in islice(on_ray.all_blocks(job), done, None):
+            yield job.score(loaded, file, first, block), 5
 
     monkeypatch.setattr(on_ray, "prepared", prepared)
-    monkeypatch.setattr(on_ray, "fill", fill)
+    monkeypatch.setattr(on_ray, "scored", scored)
     return on_ray.Cluster()
 
 
@@ -240,10 +234,9 @@ def test_a_run_on_a_cluster(
         found = JobRun(job, ray, listener=listener).run(out)
         assert [replace(one, seconds=0.0, looked_up=0) for one in found] == [
             replace(one, seconds=0.0, looked_up=0) for one in here]
-        assert [one.looked_up for one in found] == [10, 11]
-        assert found[0].seconds == pytest.approx(2 * found[1].seconds), "by their rows"
-        assert found[0].seconds > 0
-        assert told["files"] == [[*job.files], [], []], "one bar for all"
+        assert [one.looked_up for one in found] == [4 * 5, 2 * 5]
+        assert min(one.seconds for one in found) > 0
+        assert told["files"] == [[file] for file in job.files]
         assert told["rows"][:6] == [3, 3, 3, 1, 3, 2]
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [one["scale"] for one in written[:10] if one["error"] is None] == SCORED
@@ -300,7 +293,7 @@ def test_the_bar_moves_before_a_block_is_done(tmp_path: Path, fake: FakeMetric) 
     listener, told = heard()
     [found] = JobRun(Job((str(path),), Columns(), ("scale",)), listener=listener).run()
     assert told["rows"] == [1, 2, 4, 8, 9, 6], "six rows cannot be scored"
-    assert (found.rows, found.blocks) == (30, [30])
+    assert found.rows == 30
     out = tmp_path / "out.jsonl"
     JobRun(Job((str(path),), Columns(), ("scale",))).run(str(out))
     assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [

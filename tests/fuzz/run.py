@@ -1,4 +1,4 @@
-"""Fuzzes readers, calibrations, parts and the cache, each for its share of the time.
+"""Fuzzes readers, calibrations, unfinished outputs and the cache, each for its share of the time.
 
     python tests/fuzz/run.py [--seconds 600] [--seed 0]
 
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    # In memory where there is such a folder: parts and the cache wait for the disk.
+    # In memory where there is such a folder: unfinished outputs and the cache wait for the disk.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="q2-fuzz-", dir=memory) as folder:
         for name in TARGETS:

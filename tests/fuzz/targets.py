@@ -11,7 +11,6 @@ import sqlite3
 import warnings
 from collections.abc import Callable
 from contextlib import closing, suppress
-from io import BytesIO
 from pathlib import Path
 from zlib import crc32
 
@@ -20,8 +19,8 @@ from hypothesis import strategies as st
 
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
-from q2_metric.engine.manifest import difference, manifest, read_manifest
-from q2_metric.engine.parts import PartFiles, begin, open_parts
+from q2_metric.engine.manifest import difference, manifest
+from q2_metric.engine.unfinished import Unfinished, open_unfinished
 from q2_metric.errors import InputError
 from q2_metric.metrics.calibration import FORMAT, Calibration
 from q2_metric.rows.fields import output_row
@@ -40,11 +39,6 @@ CALIBRATION = json.dumps({
     "signature": "knowledge_f1|version:1", "x": [0, 0.5, 1], "y": [0, 0.2, 1.0], "n": 10,
 }).encode()
 LINES = b'{"id": "1", "nli": 0.5, "error": null}\n'
-PART_ROWS = [json.loads(LINES)]
-RUN = "0123456789abcdef"
-_sealing = PartFiles(Path())
-_sealing.run = RUN
-PART = _sealing._seal(0, 0, LINES) + b"\n" + LINES
 NOW = manifest([], {"nli": "nli|version:1"}, {"nli": {"code": "1"}}, {"block": 3})
 
 
@@ -78,31 +72,37 @@ def calibrations(data: bytes, folder: Path) -> None:
             assert 0 <= found.apply(value) <= 1
 
 
-def parts(data: bytes, folder: Path) -> None:
-    """The bytes as a block's lines, as a whole part, and as the manifest of a broken-off run.
+def unfinished(data: bytes, folder: Path) -> None:
+    """The bytes as a block, in the midst of an unfinished output, and as its first line.
 
-    A part is what was written or nothing, and no finished block is lost to a damaged manifest.
+    A block is what was written or nothing, and no finished block is lost to a damaged first line.
     """
     out = folder / "out.jsonl"
-    with open_parts(out) as kept:
-        kept.run = RUN
-        kept.write(0, 0, data)
-        copied = BytesIO()
-        kept.copy([(0, 0)], copied)
-        assert copied.getvalue() == data
-        kept.path(0, 0).write_bytes(data)
-        assert kept.read(0, 0, 1) == (PART_ROWS if data == PART else None)
-        kept.path(0, 0).write_bytes(PART)
-        kept.manifest.write_bytes(data)
-        try:
-            begin(kept, out, NOW)
-        except InputError:
-            assert kept.path(0, 0).read_bytes() == PART
-        else:
-            left = read_manifest(kept.manifest)
-            assert left is not None
-            assert difference(left, NOW) is None
-            assert kept.done()
+    with open_unfinished(out) as kept:
+        kept.begin(out, NOW)
+        for lines in (LINES, data, LINES):
+            kept.append(lines)
+        written = [LINES, data, LINES]
+        assert [*kept.blocks()] == written
+        whole = kept.path.read_bytes()
+        at, cut = crc32(data) % len(whole), len(data) % 3
+        for changed in (whole[:at] + data + whole[at + cut :], whole[: whole.index(b"{")] + data
+                        + whole[whole.index(b"\n") :]):
+            kept.path.write_bytes(changed)
+            again = Unfinished(kept.path, kept._descriptor)
+            try:
+                again.begin(out, NOW)
+            except InputError:
+                assert kept.path.read_bytes() == changed
+            else:
+                first = changed.partition(b"\n")[0]
+                with suppress(ValueError):
+                    assert difference(json.loads(first[first.index(b"{") :]), NOW) is None
+                    first = b""
+                assert not first, "what cannot be read is kept"
+                found = [*again.blocks()]
+                assert found == written[: len(found)]
+                assert len(found) == 3 or changed != whole
         kept.remove()
 
 
@@ -143,7 +143,7 @@ def _scored(path: Path) -> int:
 TARGETS: dict[str, tuple[Callable[[bytes, Path], None], tuple[bytes, ...]]] = {
     "readers": (readers, (ROWS, TABLE)),
     "calibrations": (calibrations, (CALIBRATION,)),
-    "parts": (parts, (LINES, PART, json.dumps(NOW).encode())),
+    "unfinished": (unfinished, (LINES, json.dumps(NOW).encode())),
     "cached": (cached, (b"SQLite format 3\x00" + bytes(200), b"", b"9", b'"value": 1, ')),
 }
 """By name: the target, and files that are whole."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from targets import PART, TARGETS, damaged
+from targets import LINES, TARGETS, damaged
 
 from q2_metric.engine.cache import _SEAL
-from q2_metric.engine.parts import PartFiles
+from q2_metric.engine.unfinished import Unfinished
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -38,21 +39,17 @@ def unsealed(_key: str, value: object) -> str | None:
     return None
 
 
-def unsealed_lines(kept: PartFiles, file: int, block: int) -> bytes:
-    """What a part without a seal holds."""
-    return kept.path(file, block).read_bytes().partition(b"\n")[2]
-
-
-def forgetful(kept: PartFiles, *_: object) -> None:
+def forgetful(kept: Unfinished, *_: object) -> dict[str, object]:
     """A start that clears what it cannot read."""
-    kept.clear()
+    os.ftruncate(kept._descriptor, 0)
+    return {}
 
 
 @pytest.mark.parametrize(("name", "where", "fault"), [
     ("cached", "q2_metric.engine.cache._opened", unsealed),
     ("cached", "q2_metric.engine.cache.Cache.get", lambda *_: {}),
-    ("parts", "q2_metric.engine.parts.PartFiles._lines", unsealed_lines),
-    ("parts", "targets.begin", forgetful),
+    ("unfinished", "q2_metric.engine.unfinished._check_sum", lambda *_: "0" * 64),
+    ("unfinished", "q2_metric.engine.unfinished.Unfinished._begun", forgetful),
     ("calibrations", "q2_metric.metrics.calibration.Calibration.apply", lambda _, value: value),
     ("readers", "targets.output_row", lambda *_: {}["id"]),
 ])
@@ -60,7 +57,7 @@ def test_a_planted_fault_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, where: str, fault: Any
 ) -> None:
     target, whole = TARGETS[name]
-    pieces = [*whole, *(str(number).encode() for number in range(200)), PART.replace(b"5", b"6")]
+    pieces = [*whole, *(str(number).encode() for number in range(200)), LINES.replace(b"5", b"6")]
     monkeypatch.setattr(where, fault)
 
     def all_of_them() -> None:

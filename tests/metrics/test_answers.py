@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from fakes import VERDICTS
 
-from q2_metric.metrics.answers import agrees, answer_sentence, compare
+from q2_metric.metrics.answers import answer_sentence, compare
+from q2_metric.metrics.bundled_q2 import same_value
 from q2_metric.types import Answer, Comparison, Example, How, Question, Span, Verdict
 
 SPAN = Span(Example("It is very acidic.", "It is slightly acidic."), "very acidic", 6)
@@ -34,22 +35,6 @@ def test_another_answer_is_judged(verdict: Verdict | None, how: How, score: floa
         QUESTION, "very acidic", "slightly acidic", 0.5, verdict, how, pytest.approx(score), 6)
 
 
-def test_the_papers_comparison_is_the_default() -> None:
-    verdict = VERDICTS["contradiction"]
-    assert compare(QUESTION, ANSWER, verdict) == compare(QUESTION, ANSWER, verdict, "verdict")
-
-
-@pytest.mark.parametrize(("answer", "item"), [
-    ("red, green", True), ("green; red", True), ("red , or green", True), ("red or green", True),
-    ("green & red", True), ("green and red", True), ("dark red, green", False),
-    ("green, and red", True), ("redor green", False), ("Reds, green", False),
-])
-def test_an_item_of_a_list(answer: str, item: bool) -> None:
-    span = Span(Example(answer, ""), "Red", 0)
-    assert agrees(Answer(answer, 0, 0.0), span, lists=True) == item
-    assert not agrees(Answer(answer, 0, 0.0), span, lists=False)
-
-
 @pytest.mark.parametrize("answer", ["Acme", "Acme.", "Acme . ", "Acme..."])
 def test_a_sentence_for_nli_ends_once(answer: str) -> None:
     assert answer_sentence("Who?", answer) == "Who? Acme."
@@ -67,7 +52,7 @@ def test_values_are_compared_as_values(span: str, known: str, how: How, score: f
     """The texts share no word; NLI is not asked, and would not know."""
     example = Example(f"It was {span}.", f"It was {known}.")
     question = Question(Span(example, span, 7), "What was it?")
-    found = compare(question, Answer(known, 7, 1.0), None, values=True)
+    found = compare(question, Answer(known, 7, 1.0), None, same_value)
     assert (found.how, found.score, found.knowledge_answer) == (how, score, known)
     as_text = compare(question, Answer(known, 7, 1.0), VERDICTS["neutral"])
     assert as_text.how == "token_f1"

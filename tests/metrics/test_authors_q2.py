@@ -21,14 +21,12 @@ from fakes import FakeBackbone, FakeSentences
 from q2_metric import Q2, Example
 from q2_metric.data.wow import read_annotated
 from q2_metric.metrics import authors
-from q2_metric.metrics.q2 import Q2Settings
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.models.english.authors import AuthorsPersonal, AuthorsSpans
 from q2_metric.models.hub.authors import AuthorsReader
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.questions import Seq2SeqQuestions
-from q2_metric.models.presets import preset
 from q2_metric.scoring.scores import score_rows
 from q2_metric.types import Answer, Comparison, Question, Span, Verdict
 from tools.reference.q2_authors import AuthorsQ2
@@ -69,8 +67,8 @@ def metric(folder: Path, texts: Sequence[str]) -> Q2:
                              "cpu")
     judge = load_pretrained("AutoModelForSequenceClassification",
                             str(judges(folder / "judges", texts)), "cpu")
-    return Q2(AuthorsSpans(), Given(), AuthorsReader(reader), TorchNli(judge), AuthorsPersonal(),
-              settings=Q2Settings(**preset("paper-exact").q2_settings))
+    return authors.AuthorsQ2(
+        AuthorsSpans(), Given(), AuthorsReader(reader), TorchNli(judge), AuthorsPersonal())
 
 
 def digest(value: Any) -> str:
@@ -176,5 +174,5 @@ def test_a_response_that_claims_nothing_has_a_score(tmp_path: Path) -> None:
     q2 = metric(tmp_path, texts_of(EXAMPLES))
     assert q2.score([chat])[0].value is not None
     assert score_rows([q2], [chat])[0]["q2"].value is not None
-    scale = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chat="score"))
+    scale = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(recipe="authors"))
     assert score_rows([scale], [chat])[0]["scale"].value is not None

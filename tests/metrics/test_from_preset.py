@@ -18,6 +18,7 @@ from fakes import (
 
 from q2_metric.errors import InputError
 from q2_metric.metrics import load_metrics
+from q2_metric.metrics.authors import AuthorsQ2
 from q2_metric.metrics.groundedness import Groundedness
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2
@@ -57,8 +58,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
         found["coreference"] = (model,)
         return FakeResolver({})
 
-    def chooser(config: RuntimeConfig) -> FakeEntailment:
-        found["chooser"] = (config,)
+    def chooser(models: Preset, scale_model: str | None, config: RuntimeConfig) -> FakeEntailment:
+        found["chooser"] = (models.name, scale_model, config)
         return FakeEntailment()
 
     monkeypatch.setattr(stages, "check", lambda preset, replaced: None)
@@ -74,7 +75,7 @@ def test_q2_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     assert asked["reader"] == ("paper", None, plain, {"authors": False})
     assert asked["nli"] == ("paper", None, plain, {"labels": None})
     assert asked["spans"] == ("paper", None, None, {"authors": False})
-    decoding = {"decoding": "beam", "seed": 0, "reading": metric.settings.reading,
+    decoding = {"decoding": "beam", "seed": 0, "reading": "response",
                 "authors": False}
     assert asked["questions"] == ("paper", None, plain, decoding)
     assert "coreference" not in asked, "it is not even loaded"
@@ -90,7 +91,7 @@ def test_q2_with_other_models(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = Q2.from_preset(
         "paper", question_model="a/asks", reader_model="a/reads", nli_model="a/judges",
         coreference_model="a/resolves", coreference=True, decoding="sample", seed=7,
-        reading="response", device="cpu", batch_size=3)
+        device="cpu", batch_size=3)
     on = RuntimeConfig(device="cpu", batch_size=3)
     assert asked["spans"] == ("paper", "a/asks", None, {"authors": False}), "it has other spans"
     assert asked["questions"] == (
@@ -106,10 +107,9 @@ def test_the_authors_recipe_is_that_of_every_stage(asked: dict[str, tuple[Any, .
     metric = Q2.from_preset("paper-exact", nli_model="a/judges")
     for stage in ("spans", "personal", "questions", "reader"):
         assert asked[stage][-1]["authors"] is True
-    assert metric.settings.reading == "response"
+    assert asked["questions"][-1]["reading"] == "response"
     assert "|recipe:authors|" in metric.signature
-    with pytest.raises(InputError, match="recipe='authors' needs fallback_score='verdict'"):
-        Q2.from_preset("paper-exact", fallback_score="expected")
+    assert type(metric) is AuthorsQ2
 
 
 def test_settings_of_a_preset_are_those_of_its_models() -> None:
@@ -120,10 +120,10 @@ def test_settings_of_a_preset_are_those_of_its_models() -> None:
     ours = Q2.from_preset("bundled").settings
     assert BUNDLED.q2_settings
     assert {name: getattr(ours, name) for name in BUNDLED.q2_settings} == BUNDLED.q2_settings
-    assert "fallback_score" not in of_paper
+    assert "recipe" not in of_paper
     given = Q2.from_preset("bundled", seed=25).settings
     assert given.seed == 25
-    assert given.fallback_score == ours.fallback_score
+    assert given.recipe == ours.recipe == "bundled"
     scale = Scale.from_preset("bundled").settings
     assert BUNDLED.scale_settings
     assert {name: getattr(scale, name)
@@ -144,8 +144,7 @@ def test_scale_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ..
     assert "chooser" not in asked
     assert parse(Scale.from_preset().signature)[1]["preset"] == "bundled"
     assert "chooser" in asked
-    Scale.from_preset("paper", judged_chunks=2, device="cpu")
-    assert asked["chooser"] == (RuntimeConfig(device="cpu"),)
+    assert asked["chooser"] == ("bundled", None, RuntimeConfig())
 
 
 def test_nli_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ...]]) -> None:
@@ -164,10 +163,9 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     del signed["version"]
     assert (name, signed) == ("groundedness", {
         "preset": "bundled", "head": metric.head.name, "backbone": "bundled-backbone",
-        "chunk": str(settings.chunk_size), "top": str(settings.top_chunks),
-        "judged": str(settings.judged_chunks), "chooser": "fake-nli",
-        "unit": "claim", "claims": "whole", "values": "value", "support": "consistent"})
-    assert asked["chooser"] == (RuntimeConfig(device="cpu", batch_size=3),)
+        "chunk": str(settings.chunk_size), "top_chunks": str(settings.top_chunks),
+        "recipe": "bundled", "support": "consistent", "claims": "whole", "chooser": "fake-nli"})
+    assert asked["chooser"] == ("bundled", None, RuntimeConfig(device="cpu", batch_size=3))
     assert parse(Groundedness.from_preset().signature)[1]["preset"] == "bundled"
     with pytest.raises(InputError) as caught:
         Groundedness.from_preset("paper")

@@ -11,6 +11,7 @@ import pytest
 from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.groundedness import PRIOR, Groundedness, Head, evidence
 from q2_metric.metrics.registry import together
 from q2_metric.metrics.scale import Scale, ScaleSettings
@@ -218,20 +219,6 @@ def test_support_reads_the_verdict(
         assert score.value == pytest.approx(expected)
 
 
-def test_chat_is_skipped_only_beside_a_claim() -> None:
-    metric = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chat="skip"))
-    mixed, only = metric.score([
-        Example("that is cool! rome is old.", "rome is old"),
-        Example("that is cool!", "rome is old"),
-    ])
-    assert mixed.value == 1.0
-    assert len(mixed.evidence) == 1
-    assert (only.value, only.reason) == (None, "no_claim")
-    assert "chat:skip" in metric.signature
-    [kept] = Scale(FakeBackbone(), FakeSentences()).score([mixed.example])
-    assert len(kept.evidence) == 2, "every statement counts"
-
-
 class Halves:
     """Finds the halves of a response as its claims."""
 
@@ -243,21 +230,19 @@ class Halves:
 
 
 def test_claims_are_judged_in_place_of_sentences() -> None:
-    settings = ScaleSettings(unit="claim", support="consistent")
-    metric = Scale(FakeBackbone(), FakeSentences(), settings, claims=Halves())
+    settings = ScaleSettings(recipe="bundled", support="consistent")
+    metric = BundledScale(FakeBackbone(), FakeSentences(), Halves(), settings=settings)
     [score] = metric.score([Example("redcat", "red dog")], evidence=True)
     assert score.value == 0.5
     assert [(one.claim.text, one.support, one.verdict) for one in score.evidence
             if isinstance(one, Judgement)] == [
         ("red", 1.0, "supported"), ("cat", 0.0, "not found")]
-    assert "|unit:claim|claims:halves|" in metric.signature
-    with pytest.raises(InputError, match="unit='claim' needs claims"):
-        Scale(FakeBackbone(), FakeSentences(), settings)
+    assert "|recipe:bundled|" in metric.signature
+    assert "|claims:halves|" in metric.signature
 
 
 def test_of_an_attributable_response_each_sentence_is_a_claim() -> None:
-    settings = ScaleSettings(unit="claim", support="attributable")
-    metric = Scale(FakeBackbone(), FakeSentences(), settings, claims=Halves())
+    metric = BundledScale(FakeBackbone(), FakeSentences(), Halves())
     [score] = metric.score([Example("that is cool! rome is old.", "rome is old")])
     assert [one.claim.text for one in score.evidence if isinstance(one, Judgement)] == [
         "that is cool!", "rome is old."]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from fakes import (
     FakeBackbone,
+    FakeClaimFinder,
     FakeEntailment,
     FakePersonal,
     FakeQuestions,
@@ -18,6 +19,9 @@ from fakes import (
 
 from q2_metric._version import __version__
 from q2_metric.checks import Setting, settings_of
+from q2_metric.metrics.authors import AuthorsQ2
+from q2_metric.metrics.bundled_q2 import BundledQ2
+from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2, without_nli
@@ -28,9 +32,11 @@ from q2_metric.types import Verdict
 
 
 def q2(**settings: object) -> str:
-    return Q2(
+    chosen = Q2Settings(**settings)  # type: ignore[arg-type]
+    kind = {"paper": Q2, "authors": AuthorsQ2, "bundled": BundledQ2}[chosen.recipe]
+    return kind(
         FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal(),
-        FakeResolver({}), Q2Settings(**settings), "mine",  # type: ignore[arg-type]
+        FakeResolver({}), chosen, "mine",
     ).signature
 
 
@@ -42,27 +48,25 @@ PLAIN = {
 
 
 @pytest.mark.parametrize(("settings", "signed"), [
-    ({"reading": "response"}, {}),
-    ({}, {"reading": "neighbours"}),
-    ({"decoding": "greedy", "seed": 3, "reading": "response"}, {"decoding": "greedy"}),
-    ({"questions_per_span": "all", "reading": "response"}, {"questions": "all"}),
-    ({"personal": "keep", "reading": "response"}, {"personal": "keep"}),
-    ({"nli": False, "reading": "response"}, {"compare": "f1"}),
-    ({"fallback": False, "reading": "response"}, {"fallback": "off"}),
-    ({"nli": False, "fallback": False, "reading": "response"},
+    ({}, {}),
+    ({"decoding": "greedy", "seed": 3}, {"decoding": "greedy"}),
+    ({"questions_per_span": "all"}, {"questions": "all"}),
+    ({"personal": "keep"}, {"personal": "keep"}),
+    ({"nli": False}, {"compare": "f1"}),
+    ({"fallback": False}, {"fallback": "off"}),
+    ({"nli": False, "fallback": False},
      {"nli": "off", "compare": "f1", "fallback": "off"}),
-    ({"drop_unanswerable": True, "reading": "response"}, {"unanswerable": "drop"}),
-    ({"coreference": True, "reading": "response"}, {"coref": "fake-coreference"}),
-    ({"fallback_score": "expected", "round_trip": "list", "values": "value"},
-     {"fallback_score": "expected", "reading": "neighbours", "round_trip": "list",
-      "values": "value"}),
+    ({"drop_unanswerable": True}, {"unanswerable": "drop"}),
+    ({"coreference": True}, {"coref": "fake-coreference"}),
+    ({"recipe": "authors"}, {"recipe": "authors"}),
+    ({"recipe": "bundled"}, {"recipe": "bundled"}),
 ])
 def test_q2(settings: dict[str, object], signed: dict[str, str]) -> None:
     assert parse(q2(**settings)) == ("q2", {**PLAIN, **signed, "version": __version__})
 
 
 def test_q2_that_samples_signs_its_seed() -> None:
-    found = q2(decoding="sample", seed=3, reading="response")
+    found = q2(decoding="sample", seed=3)
     assert "|decoding:sample|seed:3|questions:" in found
 
 
@@ -77,32 +81,29 @@ def test_q2_whose_questions_are_not_decoded() -> None:
 
 def test_q2_without_nli_is_signed_as_what_it_is() -> None:
     assert parse(without_nli(q2())) == ("q2_no_nli", {
-        **PLAIN, "compare": "f1", "reading": "neighbours", "version": __version__})
+        **PLAIN, "compare": "f1", "version": __version__})
 
 
 def test_scale() -> None:
-    plain = f"|backbone:fake-backbone|prompt:pair|chunk:512|overlap:0.25|aggregate:mean|" \
+    plain = f"|backbone:fake-backbone|prompt:pair|chunk:512|overlap:0.25|" \
             f"version:{__version__}"
     assert Scale(FakeBackbone(), FakeSentences()).signature == f"scale|preset:custom{plain}"
-    settings = ScaleSettings(chunk_size=9, overlap=0.5, top_chunks=2, aggregate="min",
-                             support="consistent")
+    settings = ScaleSettings(chunk_size=9, overlap=0.5, top_chunks=2, support="consistent")
     asking = FakeBackbone()
     asking.prompt = "yes?"
     assert Scale(asking, FakeSentences(), settings, "mine").signature == (
-        "scale|preset:mine|backbone:fake-backbone|prompt:yes?|chunk:9|overlap:0.5|top:2|"
-        f"aggregate:min|support:consistent|version:{__version__}")
+        "scale|preset:mine|backbone:fake-backbone|prompt:yes?|chunk:9|overlap:0.5|"
+        f"top_chunks:2|support:consistent|version:{__version__}")
 
 
 def test_groundedness_and_nli() -> None:
     scale = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=9, top_chunks=2))
     assert Groundedness(scale, Head("h", 0.0, {})).signature == (
-        "groundedness|preset:custom|head:h|backbone:fake-backbone|chunk:9|top:2|"
-        "support:attributable|"
+        "groundedness|preset:custom|head:h|backbone:fake-backbone|chunk:9|top_chunks:2|"
         f"version:{__version__}")
-    chosen = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(top_chunks=2, judged_chunks=1),
-                   chooser=FakeEntailment())
+    chosen = BundledScale(FakeBackbone(), FakeSentences(), FakeClaimFinder(), FakeEntailment())
     for metric in (chosen, Groundedness(chosen, Head("h", 0.0, {}))):
-        assert "|top:2|judged:1|chooser:fake-nli|" in metric.signature
+        assert "|recipe:bundled|claims:whole|chooser:fake-nli|" in metric.signature
     assert EndToEndNli(FakeEntailment()).signature == (
         f"nli|preset:custom|nli:fake-nli|version:{__version__}")
 
@@ -150,7 +151,10 @@ def test_every_setting_of_q2_is_signed(setting: Setting) -> None:
 def test_every_setting_of_scale_is_signed(setting: Setting) -> None:
     def made(**settings: object) -> str:
         chosen = ScaleSettings(**settings)  # type: ignore[arg-type]
-        return Scale(Prompted(), FakeSentences(), chosen, chooser=FakeEntailment()).signature
+        if chosen.recipe == "bundled":
+            return BundledScale(Prompted(), FakeSentences(), FakeClaimFinder(),
+                                settings=chosen).signature
+        return Scale(Prompted(), FakeSentences(), chosen).signature
 
     same = made() == made(**{setting.name: changed(setting)})
     assert same == (setting.name in UNSIGNED)

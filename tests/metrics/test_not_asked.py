@@ -86,11 +86,3 @@ def test_marks_leave_no_blanks_in_what_is_shown(metrics: dict[str, Metric]) -> N
     assert judged.passage.startswith("The Eiffel Tower")
 
 
-def test_the_papers_presets_read_everything() -> None:
-    (scale,) = load_metrics(["scale"], markup="keep")
-    text = "The Eiffel Tower was completed in 1889 [1]."
-    marked, plain = scale.score([Example(text, KNOWLEDGE), Example(text[:-5] + ".", KNOWLEDGE)])
-    assert "markup" not in scale.signature
-    assert marked.value is not None
-    assert plain.value is not None
-    assert marked.value < plain.value - 0.1

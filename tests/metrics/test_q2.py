@@ -15,6 +15,7 @@ from fakes import (
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.answers import answer_sentence, compare
+from q2_metric.metrics.bundled_q2 import BundledQ2
 from q2_metric.metrics.q2 import Q2, without_nli
 from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.types import Answer, Comparison, Example, Label, Question, Score, Span, Verdict
@@ -28,10 +29,11 @@ def q2(
     speakers: FakePersonal | None = None,
     **settings: object,
 ) -> Q2:
-    return Q2(
+    chosen = Q2Settings(**settings)  # type: ignore[arg-type]
+    kind = BundledQ2 if chosen.recipe == "bundled" else Q2
+    return kind(
         FakeSpans(spans), FakeQuestions(questions), reader or FakeReader(),
-        judge or FakeEntailment(), speakers or FakePersonal(),
-        settings=Q2Settings(**settings),  # type: ignore[arg-type]
+        judge or FakeEntailment(), speakers or FakePersonal(), settings=chosen,
     )
 
 
@@ -278,25 +280,23 @@ def read_of(metric: Q2, example: Example) -> list[str]:
 
 def test_a_question_is_read_in_its_sentence_and_the_ones_beside_it() -> None:
     example = hills(6)
-    read = read_of(q2(), example)
+    read = read_of(q2(recipe="bundled"), example)
     assert set(read) == {
         " ".join(f"Rome has {i} hills." for i in range(first, first + 3)) for first in range(4)
     }
-    assert set(read_of(q2(reading="response"), example)) == {example.response}
+    assert set(read_of(q2(), example)) == {example.response}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_up_to_three_sentences_are_read_whole(count: int) -> None:
     example = hills(count)
-    assert set(read_of(q2(), example)) == {example.response}
-    metric = q2(reading="response")
-    assert q2().score([example]) == metric.score([example])
+    assert set(read_of(q2(recipe="bundled"), example)) == {example.response}
 
 
 def test_what_is_read_grows_with_the_response_and_not_with_its_square() -> None:
-    characters = [sum(map(len, read_of(q2(), hills(size)))) for size in (50, 200)]
+    characters = [sum(map(len, read_of(q2(recipe="bundled"), hills(size)))) for size in (50, 200)]
     assert characters[1] < 5 * characters[0]
-    squares = [sum(map(len, read_of(q2(reading="response"), hills(size)))) for size in (50, 200)]
+    squares = [sum(map(len, read_of(q2(), hills(size)))) for size in (50, 200)]
     assert squares[1] > 15 * squares[0]
 
 
@@ -332,7 +332,7 @@ def test_expected_fallback_is_between_the_classes() -> None:
     nothing = Example("so it rains.", "it rains so far")
     judge = FakeEntailment({(nothing.knowledge, nothing.response): Verdict(0.4, 0.35, 0.25)})
     [paper] = q2(judge=judge).score([nothing])
-    [expected] = q2(judge=judge, fallback_score="expected").score([nothing])
+    [expected] = q2(judge=judge, recipe="bundled").score([nothing])
     assert paper.value == 1.0
     assert expected.value == pytest.approx(0.4 + 0.35 / 2)
     assert expected.fallback
@@ -355,7 +355,7 @@ def test_a_list_may_hold_the_span(answer: str, valid: bool) -> None:
     spans = {example.response: ["plums"]}
     asked = {"plums": ["What does he like?"]}
     [exact] = q2(spans, asked, reader).score([example])
-    [listed] = q2(spans, asked, reader, round_trip="list").score([example])
+    [listed] = q2(spans, asked, reader, recipe="bundled").score([example])
     assert bool(exact.evidence) == (answer == "plums")
     assert bool(listed.evidence) == valid
 
@@ -365,12 +365,6 @@ def test_a_span_that_normalises_to_nothing_is_not_even_read() -> None:
     metric = q2({example.response: ["the"]}, {"the": ["What?"]})
     assert metric.score([example])[0].fallback
     assert metric.reader.asked == []  # type: ignore[attr-defined]
-
-
-def test_only_settings_beyond_the_papers_are_signed() -> None:
-    assert "|reading:neighbours|" in q2().signature
-    assert "reading" not in q2(reading="response").signature
-    assert "|round_trip:list|" in q2(round_trip="list").signature
 
 
 def test_what_is_not_asked_is_kept_with_the_reason() -> None:
@@ -399,9 +393,8 @@ def test_values_in_two_notations_are_one_answer() -> None:
     judge = FakeEntailment({
         ("How many people came? 25.", "How many people came? Twenty-five."): "contradiction"})
     [by_text] = q2(found, asked, reader, judge).score([example])
-    [by_value] = q2(found, asked, reader, judge, values="value").score([example])
+    [by_value] = q2(found, asked, reader, judge, recipe="bundled").score([example])
     assert (by_text.value, by_value.value) == (0.0, 1.0)
-    assert "|values:value|" in q2(values="value").signature
 
 
 PHONE = Example("Bluetooth is supported. It is heavy.", "It does not support Bluetooth.")
@@ -418,7 +411,7 @@ def test_a_claim_about_which_nothing_is_asked_counts_like_the_others() -> None:
     judge = FakeEntailment({(PHONE.knowledge, "It is heavy."): "contradiction",
                             (PHONE.knowledge, "Bluetooth is supported."): "entailment"})
     assert phone(judge).value == 1.0  # the papers' recipe does not look
-    found = phone(judge, context="check")
+    found = phone(judge, recipe="bundled")
     weight = 1 - VERDICTS["entailment"].contradiction * (1 - VERDICTS["entailment"].entailment)
     lone = VERDICTS["contradiction"].entailment + 0.5 * VERDICTS["contradiction"].neutral
     assert found.value == pytest.approx((weight + lone) / 2)
@@ -428,7 +421,7 @@ def test_a_claim_about_which_nothing_is_asked_counts_like_the_others() -> None:
 def test_a_claim_is_judged_in_the_notation_of_the_knowledge() -> None:
     example = Example("It leaves at 11:10 pm.", "It leaves at 23:10.")
     judge = FakeEntailment({(example.knowledge, example.response): "contradiction"})
-    [found] = q2({example.response: []}, judge=judge, values="value").score([example])
+    [found] = q2({example.response: []}, judge=judge, recipe="bundled").score([example])
     assert found.fallback
     assert found.verdict is not None
     assert found.verdict.label == "entailment"

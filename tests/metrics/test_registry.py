@@ -87,9 +87,9 @@ def test_names_and_keywords_are_checked() -> None:
 
 
 def test_a_setting_of_another_metric_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    load_metrics(["knowledge_f1"], aggregate="min", chunk_size=None, device="cpu")
+    load_metrics(["knowledge_f1"], branches=3, chunk_size=None, device="cpu")
     assert caplog.messages == [
-        "aggregate has no effect here: only scale uses it, and this run computes knowledge_f1"]
+        "branches has no effect here: only scale uses it, and this run computes knowledge_f1"]
 
 
 def test_settings_and_runtime_of_presets_do_not_overlap() -> None:

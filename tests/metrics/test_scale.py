@@ -8,6 +8,7 @@ import pytest
 from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError
+from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.metrics.settings import settings_and_runtime
 from q2_metric.models.presets import preset
@@ -31,15 +32,6 @@ def test_mean_over_sentences_of_the_best_chunk() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("aggregate", "expected"), [("mean", 0.75), ("min", 0.5), ("hmean", 2 / (1 + 2))]
-)
-def test_aggregates(aggregate: str, expected: float) -> None:
-    example = Example("red cat. blue dog.", "a red cat and a dog")
-    [score] = scale(aggregate=aggregate).score([example])
-    assert score.value == pytest.approx(expected)
-
-
 def test_the_whole_response_is_judged_at_once_as_it_is_written() -> None:
     written, knowledge = "red cat.\n blue dog. ", "a red cat and a dog"
     metric = scale({(knowledge, written): Verdict(0.7, 0.2, 0.1)}, unit="response")
@@ -58,11 +50,6 @@ def test_chunks_of_whole_sentences_hold_so_many_words_and_never_overlap() -> Non
                        chunk_size=5, overlap=0.0)
         assert metric.score([Example("red cat.", knowledge)])[0].value == 0.9
         assert "|chunking:sentences|" in metric.signature
-
-
-def test_hmean_of_a_zero_is_next_to_zero() -> None:
-    [score] = scale(aggregate="hmean").score([Example("red cat. xyz.", "red cat")])
-    assert score.value == pytest.approx(0.0, abs=1e-6)
 
 
 def test_evidence_is_the_sentence_that_supports() -> None:
@@ -121,8 +108,7 @@ def test_no_sentence_is_judged_where_the_verdicts_choose_none() -> None:
     """The search asks about the sentences of a supported claim alone: "a dog" is not found, and the
     knowledge about the bird has one sentence."""
     chooser = FakeBackbone()
-    settings = ScaleSettings(unit="claim", support="consistent", judged_chunks=1)
-    metric = Scale(FakeBackbone(), FakeSentences(), settings, chooser=chooser, claims=Sentences())
+    metric = chosen_by(chooser)
     two = "the cat is red. some dog barks."
     scores = metric.score([Example("red cat. big blue dog.", two), Example("a bird.", "a bird.")],
                           evidence=True)
@@ -152,7 +138,7 @@ def test_with_top_chunks_a_sentence_is_judged_by_those_that_share_its_rare_words
         ("a red cat sat here .", "The red cat sat."),
         ("one brown dog ran off today", "A dog ran off."),
     }
-    assert "top:1" in few.signature
+    assert "top_chunks:1" in few.signature
     assert "top" not in every.signature
 
 
@@ -167,13 +153,14 @@ def test_with_top_chunks_the_support_is_sought_in_the_best_chunk() -> None:
     assert metric.backbone.calls == 2, "the chunks, and their sentences"  # type: ignore[attr-defined]
 
 
-def chosen_by(chooser: FakeBackbone, **settings: object) -> Scale:
-    return Scale(FakeBackbone(), FakeSentences(), ScaleSettings(**settings), chooser=chooser)  # type: ignore[arg-type]
+def chosen_by(chooser: FakeBackbone, **settings: object) -> BundledScale:
+    chosen = ScaleSettings(recipe="bundled", support="consistent", **settings)  # type: ignore[arg-type]
+    return BundledScale(FakeBackbone(), FakeSentences(), Sentences(), chooser, chosen)
 
 
 def test_the_backbone_judges_the_chunks_that_the_chooser_finds_best() -> None:
     chooser = FakeBackbone()
-    metric = chosen_by(chooser, chunk_size=6, overlap=0.0, judged_chunks=1)
+    metric = chosen_by(chooser, chunk_size=6, overlap=0.0)
     [score] = metric.score([FAR])
     assert len(chooser.asked) == 6, "two sentences, three chunks"
     assert set(metric.backbone.asked) == {  # type: ignore[attr-defined]
@@ -181,13 +168,13 @@ def test_the_backbone_judges_the_chunks_that_the_chooser_finds_best() -> None:
         ("one brown dog ran off today", "A dog ran off."),
     }
     assert score.value == scale(chunk_size=6, overlap=0.0).score([FAR])[0].value
-    assert "|judged:1|chooser:fake-backbone|" in metric.signature
+    assert "|chooser:fake-backbone|" in metric.signature
 
 
 def test_the_score_is_the_backbones_even_where_the_chooser_is_mistaken() -> None:
     wrong = ("one brown dog ran off today", "The red cat sat.")
     chooser = FakeBackbone({wrong: Verdict(1.0, 0.0, 0.0)})
-    metric = chosen_by(chooser, chunk_size=6, overlap=0.0, judged_chunks=1)
+    metric = chosen_by(chooser, chunk_size=6, overlap=0.0)
     [score] = metric.score([FAR])
     assert [one.support for one in score.evidence] == [0.0, 0.75]  # type: ignore[union-attr]  # of "A dog ran off." all but "a"
     assert wrong in metric.backbone.asked  # type: ignore[attr-defined]
@@ -195,14 +182,9 @@ def test_the_score_is_the_backbones_even_where_the_chooser_is_mistaken() -> None
 
 def test_nothing_is_chosen_where_there_are_no_more_chunks_than_are_judged() -> None:
     chooser = FakeBackbone()
-    metric = chosen_by(chooser, chunk_size=60, judged_chunks=1)
+    metric = chosen_by(chooser, chunk_size=60)
     assert metric.score([FAR])[0].value == scale(chunk_size=60).score([FAR])[0].value
     assert chooser.asked == []
-
-
-def test_judged_chunks_need_a_chooser() -> None:
-    with pytest.raises(InputError, match="judged_chunks needs a chooser"):
-        scale(judged_chunks=1)
 
 
 def test_as_many_top_chunks_as_there_are_is_all() -> None:
@@ -214,9 +196,7 @@ def test_as_many_top_chunks_as_there_are_is_all() -> None:
 @pytest.mark.parametrize(
     "settings",
     [{"top_chunks": -1}, {"top_chunks": 2, "chunking": "prompt"}, {"chunk_size": 0},
-     {"judged_chunks": -1}, {"judged_chunks": 2, "chunking": "prompt"},
-     {"overlap": 1.0}, {"overlap": -0.1}, {"branches": 1},
-     {"aggregate": "median"}],
+     {"overlap": 1.0}, {"overlap": -0.1}, {"branches": 1}, {"recipe": "ours"}],
 )
 def test_settings_that_make_no_sense(settings: dict[str, object]) -> None:
     with pytest.raises(InputError, match=next(iter(settings))):
@@ -224,8 +204,8 @@ def test_settings_that_make_no_sense(settings: dict[str, object]) -> None:
 
 
 def test_signature_has_what_changes_the_number() -> None:
-    signature = scale(chunk_size=77, overlap=0.5, aggregate="min").signature
-    assert {"chunk:77", "overlap:0.5", "aggregate:min", "backbone:fake-backbone"} <= set(
+    signature = scale(chunk_size=77, overlap=0.5).signature
+    assert {"chunk:77", "overlap:0.5", "backbone:fake-backbone"} <= set(
         signature.split("|")
     )
 
@@ -268,11 +248,11 @@ def test_a_backbone_may_cut_the_chunks_by_its_prompts() -> None:
 def test_what_is_not_given_is_the_presets_or_the_papers() -> None:
     """With another backbone the paper's: the preset's settings suit its own."""
     bundled = preset("bundled")
-    own = bundled.scale_settings["branches"]
-    for model, given, branches in (
-        (None, None, own), ("m", None, ScaleSettings().branches), (None, 3, 3), ("m", 3, 3),
+    own = bundled.scale_settings["top_chunks"]
+    for model, given, most in (
+        (None, None, own), ("m", None, ScaleSettings().top_chunks), (None, 2, 2), ("m", 2, 2),
     ):
         settings, _ = settings_and_runtime(
-            ScaleSettings, {"branches": given}, bundled.settings("scale", model))
-        assert settings.branches == branches
-    assert own != ScaleSettings().branches
+            ScaleSettings, {"top_chunks": given}, bundled.settings("scale", model))
+        assert settings.top_chunks == most
+    assert own != ScaleSettings().top_chunks

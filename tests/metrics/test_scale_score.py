@@ -84,13 +84,13 @@ def test_where_all_fits_one_chunk_both_ways_of_counting_agree(
 
 def test_a_sentence_as_long_as_the_chunk_is_cut_where_scale_score_fails(model: LoadedModel) -> None:
     document, sentence = scale_parity.texts()[11]
-    settings = ScaleSettings(chunk_size=60, chunking="prompt", chat="score")
+    settings = ScaleSettings(chunk_size=60, chunking="prompt", recipe="authors")
     metric = Scale(YesNoEntailment(model), scale_parity.Whole(), settings)
     (score,) = metric.score([Example(sentence * 2, document)])
     assert score.value is not None
     assert 0 < score.value < 1
     metric = Scale(YesNoEntailment(model), scale_parity.Whole(),
-                   ScaleSettings(chunk_size=12, chunking="prompt", chat="score"))
+                   ScaleSettings(chunk_size=12, chunking="prompt", recipe="authors"))
     with pytest.raises(InputError, match="leaves no room"):
         metric.score([Example(sentence, document)])
 

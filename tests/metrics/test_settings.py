@@ -17,12 +17,7 @@ Q2_VALUES: dict[str, tuple[Any, ...]] = {
     "decoding": ("beam", "greedy", "sample"),
     "questions_per_span": ("first_valid", "all"),
     "personal": ("remove", "keep"),
-    "fallback_score": ("verdict", "expected"),
-    "reading": ("neighbours", "response"),
-    "round_trip": ("exact", "list"),
-    "markup": ("keep", "skip"),
-    "values": ("text", "value"),
-    "context": ("off", "check"),
+    "recipe": ("paper", "authors", "bundled"),
 }
 
 
@@ -39,12 +34,9 @@ def test_values_of_q2(name: str) -> None:
 @pytest.mark.parametrize("settings", [
     {"chunk_size": 1}, {"overlap": 0.0}, {"overlap": 0.99}, {"chunking": "knowledge"},
     {"chunking": "prompt"}, {"unit": "sentence"}, {"unit": "response"},
-    {"aggregate": "mean"}, {"aggregate": "min"}, {"aggregate": "hmean"},
-    {"unit": "claim"}, {"support": "attributable"}, {"support": "consistent"},
-    {"chat": "keep"}, {"chat": "skip"},
-    {"markup": "keep"}, {"markup": "skip"}, {"chat": "score"},
+    {"recipe": "authors"}, {"recipe": "bundled"}, {"support": "attributable"},
+    {"support": "consistent"},
     {"top_chunks": 0}, {"top_chunks": 1}, {"branches": 2},
-    {"judged_chunks": 0}, {"judged_chunks": 1},
 ])
 def test_values_of_scale(settings: dict[str, Any]) -> None:
     ((name, value),) = settings.items()
@@ -56,10 +48,9 @@ def test_values_of_scale(settings: dict[str, Any]) -> None:
     ({"overlap": 1.0}, "overlap must be at least 0 and below 1, not 1.0"),
     ({"overlap": -0.1}, "overlap must be at least 0 and below 1, not -0.1"),
     ({"chunking": "lines"}, "chunking must be one of knowledge, prompt, sentences, not 'lines'"),
-    ({"unit": "word"}, "unit must be one of sentence, response, claim, not 'word'"),
-    ({"aggregate": "sum"}, "aggregate must be one of mean, min, hmean, not 'sum'"),
+    ({"unit": "word"}, "unit must be one of sentence, response, not 'word'"),
     ({"support": "maybe"}, "support must be one of attributable, consistent, not 'maybe'"),
-    ({"chat": "drop"}, "chat must be one of keep, skip, score, not 'drop'"),
+    ({"recipe": "mine"}, "recipe must be one of paper, authors, bundled, not 'mine'"),
     ({"top_chunks": -1}, "top_chunks must be at least 0 (all), not -1"),
     ({"top_chunks": 1, "chunking": "prompt"}, "top_chunks cannot be used with chunking='prompt'"),
     ({"chunking": "sentences"}, "chunking='sentences' needs overlap=0"),

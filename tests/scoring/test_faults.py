@@ -287,10 +287,10 @@ def test_a_run_goes_on_when_the_machine_is_mended(
             result, found = run(tmp_path, monkeypatch, responses)
         assert (result.exit_code, found) == (3, [])
         [line] = [line for line in result.stderr.splitlines() if "error" in line]
-        assert ".parts keeps what is finished: the same command resumes from there" in line
+        assert ".unfinished keeps what is finished: the same command resumes from there" in line
     result, found = run(tmp_path, monkeypatch, responses)
     assert (result.exit_code, found) == (0, rows)
-    assert "out.jsonl.parts has 1 finished blocks" in result.stderr
+    assert "out.jsonl.unfinished has 1 finished blocks" in result.stderr
 
 
 def test_strict_stops_at_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

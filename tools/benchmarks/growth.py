@@ -120,13 +120,13 @@ def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
     return found
 
 
-def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int]]:
+def responses(sizes: Sequence[int], recipe: str) -> tuple[GrowthPanel, list[int]]:
     """Measures the cost of Q² by the number of characters in the response.
 
-    ``reading`` is the setting of Q² for what its reader reads. Returns the panel, and for each size
+    ``recipe`` is that of Q². Returns the panel, and for each size
     the number of tokens that the reader read.
     """
-    metric = Q2.from_preset("bundled", reading=reading)
+    metric = Q2.from_preset("bundled", recipe=recipe)
     tokens: list[int] = []
     forward = metric.reader._forward  # type: ignore[attr-defined]
 
@@ -145,7 +145,7 @@ def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int
         )[:size]
         tokens.append(0)
         seconds.append(processor_seconds(lambda said=said: metric.score([Example(said, known)])))  # type: ignore[misc]
-    title = "Q², response" + ("" if reading == "neighbours" else ", read whole")
+    title = "Q², response" + ("" if recipe == "bundled" else ", read whole")
     return GrowthPanel(title, "characters of the response", sizes, seconds[1:]), tokens[1:]
 
 
@@ -171,9 +171,8 @@ class WaitingJob(Job):
 def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
     """Measures the wall-clock seconds in which several numbers of Ray actors score ``blocks``
     blocks. The time to start the actors is not included."""
-    from q2_metric.engine.cluster import fill
+    from q2_metric.engine.cluster import scored
     from q2_metric.engine.connection import Cluster, connect
-    from q2_metric.engine.parts import PartFiles
 
     seconds = []
     for size in sizes:
@@ -183,11 +182,8 @@ def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
             path = Path(folder) / "rows.jsonl"
             row = json.dumps({"response": "r", "knowledge": "k"}) + "\n"
             path.write_text(row * blocks * 256)
-            (Path(folder) / "parts").mkdir()
-            arrived: list[float] = []
             job = WaitingJob((str(path),), Columns(), ("knowledge_f1",))
-            fill(job, PartFiles(Path(folder) / "parts"), cluster,
-                 lambda _rows, to=arrived: to.append(time.monotonic()))  # type: ignore[misc]
+            arrived = [time.monotonic() for _ in scored(job, cluster, 0)]
         # The time runs from the first block of each actor to the last block of all actors.
         seconds.append((arrived[-1] - arrived[size - 1]) * blocks / (blocks - size))
         ray.shutdown()
@@ -227,8 +223,8 @@ def _knowledge(less: int) -> Measured:
 
 
 def _responses(less: int) -> Measured:
-    for reading, steps in (("neighbours", 5), ("response", 3)):
-        series, tokens = responses([500 * 2**i for i in range(max(2, steps - less))], reading)
+    for recipe, steps in (("bundled", 5), ("paper", 3)):
+        series, tokens = responses([500 * 2**i for i in range(max(2, steps - less))], recipe)
         yield series, {"tokens_read": tokens}
 
 

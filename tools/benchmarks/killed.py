@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.data.wow import read_annotated
+from q2_metric.engine.unfinished import unfinished_path
 
 
 def write_rows(path: Path, rows: int, texts: int) -> int:
@@ -82,30 +83,21 @@ def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
     return "actor"
 
 
-def finished(parts: Path) -> list[float]:
-    """The times at which the finished blocks in the folder ``parts`` were written, sorted."""
-    found = []
-    with suppress(FileNotFoundError):  # the run has just ended
-        for path in parts.glob("*/*.jsonl"):
-            found.append(path.stat().st_mtime)
-    return sorted(found)
-
-
-def pace(done: list[float]) -> float:
-    """The mean seconds between the last blocks. ``done`` are the times at which blocks were
-    written."""
-    last = done[-5:]
-    return (last[-1] - last[0]) / (len(last) - 1) if len(last) > 1 else 0.1
+def finished(unfinished: Path) -> int:
+    """The number of finished blocks in an unfinished output."""
+    with suppress(FileNotFoundError), open(unfinished, "rb") as file:  # or the run has just ended
+        return max(0, sum(not line.startswith(b"{") for line in file) - 1)
+    return 0
 
 
 def disturbed(
-    command: list[str], parts: Path, moments: list[int], ray: bool
+    command: list[str], unfinished: Path, moments: list[int], ray: bool
 ) -> tuple[float, list[dict[str, Any]]]:
     """Runs a command and kills it several times. After each kill it is started again.
 
     Args:
         command: the command.
-        parts: the folder in which the command writes its finished blocks.
+        unfinished: the file in which the command keeps its finished blocks.
         moments: a kill happens when this many blocks are finished.
         ray: if true, every second kill hits a Ray actor instead of the command.
 
@@ -113,19 +105,21 @@ def disturbed(
         The seconds until the command ended by itself, and a record of each kill.
     """
     events: list[dict[str, Any]] = []
-    started = time.monotonic()
+    started = begun = time.monotonic()
+    before = 0
     run = subprocess.Popen(command)
     while run.poll() is None:
-        done = finished(parts)
-        if moments and len(done) >= moments[0]:
+        done = finished(unfinished)
+        if moments and done >= moments[0]:
             share = random.random()
-            time.sleep(share * pace(done))
+            time.sleep(share * (time.monotonic() - begun) / max(1, done - before))
             victim = kill(run, ray and len(moments) % 2 == 0)
             if victim is not None:
-                events.append({"killed": victim, "finished_blocks": len(done),
+                events.append({"killed": victim, "finished_blocks": done,
                                "into_the_next": round(share, 2)})
                 moments.pop(0)
             if victim == "command":
+                begun, before = time.monotonic(), done
                 run = subprocess.Popen(command)
         time.sleep(0.02)
     if run.returncode:
@@ -189,7 +183,7 @@ def main() -> None:
     blocks = -(-given.rows // 256)
     moments = sorted(random.randrange(1, blocks) for _ in range(given.kills))
     took, events = disturbed(
-        command("killed", given.engine), Path(f"{killed}.parts"), moments, given.engine == "ray")
+        command("killed", given.engine), unfinished_path(killed), moments, given.engine == "ray")
     rows_out, with_scores = scored(killed, given.metrics.split(","))
     figures = {
         "engine": given.engine,

@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--agreement", default="",
                         help="names of labelled sets, each with its number of rows")
     given = parser.parse_args()
-    whole = Scale.from_preset("bundled", top_chunks=0, judged_chunks=0)
+    whole = Scale.from_preset("bundled", top_chunks=0)
     part = Scale.from_preset("bundled")
     long = documents(given.words, given.documents)
     for metric in (whole, part):

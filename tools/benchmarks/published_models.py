@@ -21,18 +21,11 @@ from typing import Any
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.wow import read_annotated
 from q2_metric.errors import Q2Error
-from q2_metric.evaluation.published import WOW_AUC
+from q2_metric.evaluation.published import value
 from q2_metric.evaluation.statistics.auc import auc_interval
 from q2_metric.metrics import load_metrics
+from q2_metric.models.presets import PRESETS
 from q2_metric.scoring.scores import score_rows
-
-PUBLISHED: Mapping[str, Mapping[str, float]] = {
-    "paper-exact": {"q2": WOW_AUC["q2"], "scale": 0.863},
-    "paper": {"q2": WOW_AUC["q2"], "scale": 0.863},
-}
-"""By preset and metric, the published ROC-AUC on these responses. That of Q² is from TRUE (Honovich
-et al., NAACL 2022), that of SCALE with Flan-T5-XL from Lattimer et al. (EMNLP 2023). For other
-presets, no AUC was published."""
 
 Row = dict[str, Any]
 
@@ -65,10 +58,18 @@ def measured(
         found.append({
             "preset": preset, "metric": name, "rows": len(rows), "scored": len(scored),
             "auc": auc.value, "low": auc.low, "high": auc.high,
-            "published": PUBLISHED.get(preset, {}).get(name),
+            "published": published_auc(preset, name),
             "load_s": round(loaded - start, 1),
             "score_s": round(time.perf_counter() - loaded, 1), "signature": metric.signature})
     return found
+
+
+def published_auc(preset: str, metric: str) -> float | None:
+    """The published ROC-AUC of a preset's models on these responses (SCALE, table 3); ``None`` if
+    the paper has none."""
+    size = PRESETS[preset].scale.model.rpartition("/")[2] if metric == "scale" else ""
+    known = metric == "scale" or preset in ("paper", "paper-exact")
+    return value("scale", 3, metric, size=size, data="q2", measure="ROC-AUC") if known else None
 
 
 def line(row: Row) -> str:

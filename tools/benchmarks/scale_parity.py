@@ -84,8 +84,8 @@ def ours(
     loaded: LoadedModel, chunk_size: int, overlap: float, chunking: str = "prompt"
 ) -> list[float]:
     """The scores that this package computes for :func:`texts`."""
-    # chat="score": random words claim nothing, but the authors' package scores them anyway.
-    settings = ScaleSettings(chunk_size, overlap, chunking, chat="score")  # type: ignore[arg-type]
+    # Random words claim nothing, but the authors' package scores them anyway.
+    settings = ScaleSettings(chunk_size, overlap, chunking, recipe="authors")  # type: ignore[arg-type]
     metric = Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings)
     examples = [Example(sentence, document) for document, sentence in texts()]
     return [score.value or 0.0 for score in metric.score(examples)]

@@ -101,7 +101,7 @@ def train(
         at.step += 1
         learner.learn(value, scale, min(settings.average, (1 + at.step) / (10 + at.step)))
         clock.smooth(value.item())
-        if at.step % 100 == 0:
+        if at.step % 25 == 0:
             log.write(step=at.step, seen=at.seen, loss=round(clock.loss, 4),
                       pace=round(clock.pace(at.seen), 1))
         if clock.since_saved() > settings.save_minutes * 60:

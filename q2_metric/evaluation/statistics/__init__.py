@@ -1,8 +1,8 @@
-"""The statistics of the experiments. They are computed with numpy, scipy and scikit-learn.
+"""The statistics of the experiments, on plain arrays.
 
-In all functions, ``truth`` says for each response whether people found it consistent. A higher
-score means more consistent. Random numbers are drawn with the seed :data:`SEED`. A function raises
-InputError if its statistic is not defined for the data, such as the AUC if all labels are equal.
+``truth`` is true for each response that people found consistent, and a higher score means more
+consistent. Random numbers are drawn with the seed :data:`SEED`. A function raises InputError if its
+statistic is not defined for the data, such as the AUC if all labels are equal.
 """
 
 from q2_metric.evaluation.statistics.auc import auc_difference as auc_difference

@@ -19,35 +19,23 @@ from q2_metric.evaluation.statistics.values import (
 from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED, resampled
 
 _RANKED_AT_ONCE = 1 << 21
-"""Maximum number of scores that the permutation test ranks in one call (about 50 MB)."""
+"""Scores that the permutation test ranks in one call (about 50 MB)."""
 
 
 def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:
-    """The area under the ROC curve, in [0, 1].
-
-    ``truth`` is true for each response that people found consistent. A pair of a consistent and an
-    inconsistent response with equal scores counts as half right.
-    """
+    """The area under the ROC curve, in [0, 1]; a tie counts as half right."""
     labels, values = checked(truth, scores)
     return float(sklearn_metrics().roc_auc_score(labels, values))
 
 
 def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
-    """The average precision with which consistent responses are found, in [0, 1].
-
-    It is the area under the precision-recall curve, drawn as a step function. ``truth`` is true for
-    each response that people found consistent.
-    """
+    """The area under the precision-recall curve as a step function, in [0, 1]."""
     labels, values = checked(truth, scores)
     return float(sklearn_metrics().average_precision_score(labels, values))
 
 
 def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
-    """The ROC-AUC with its 95 % percentile interval, from a bootstrap over responses.
-
-    ``truth`` is true for each response that people found consistent. A resample in which all labels
-    are equal is drawn again.
-    """
+    """The ROC-AUC with its 95 % percentile interval, from a bootstrap over responses."""
     labels, values = checked(truth, scores)
     drawn = resampled(
         len(labels), lambda rows: aucs(labels[rows], values[rows]), usable=_both_classes(labels)
@@ -56,16 +44,11 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
 
 
 def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Tested:
-    """The AUC of one metric minus the AUC of another metric, on the same responses.
+    """The AUC of the ``first`` scores minus that of the ``second``, on the same responses.
 
-    The result has the interval of a paired bootstrap and the p-value of a two-sided permutation
-    test. The test swaps the ranks of the two metrics for random responses (Bandos, Rockette and
-    Gur, 2005). The lowest possible p-value is ``2 / (N_BOOTSTRAP + 1)``.
-
-    Args:
-        truth: for each response, true if people found it consistent.
-        first: the scores of the responses by one metric.
-        second: the scores of the same responses by the other metric.
+    The interval is that of a paired bootstrap. The p-value is that of a two-sided permutation test,
+    which swaps the ranks of the two metrics for random responses (Bandos, Rockette and Gur, 2005);
+    the lowest possible is ``2 / (N_BOOTSTRAP + 1)``.
     """
     labels, one = checked(truth, first)
     _, other = checked(truth, second)
@@ -79,9 +62,6 @@ def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Tes
 
 
 def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
-    """The p-value of the permutation test in :func:`auc_difference`. ``one`` and ``other`` are the
-    scores of the responses by the two metrics."""
-
     def difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
         # The permutation swaps values within a response, so the labels stay in place.
         kept = [np.moveaxis(ranks, axis, -1) for ranks in (a, b)]
@@ -101,14 +81,9 @@ def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
 
 
 def aucs(labels: Bools, values: Floats) -> Floats:
-    """The ROC-AUC of each row of an array, computed from ranks (Mann and Whitney).
+    """The ROC-AUC of each row, from ranks (Mann and Whitney): (rows, responses) -> (rows,).
 
-    scikit-learn computes only one AUC at a time, which is thousands of times slower for many
-    resamples.
-
-    Args:
-        labels: true for consistent responses. The shape is (rows, responses) or (responses,).
-        values: the scores of the responses, in the same shape.
+    scikit-learn computes one AUC at a time, which is thousands of times slower for many resamples.
     """
     ranks = scipy_stats().rankdata(values, axis=-1)
     positive = labels.sum(axis=-1)
@@ -119,8 +94,7 @@ def aucs(labels: Bools, values: Floats) -> Floats:
 
 
 def _both_classes(labels: Bools) -> Callable[[Places], Bools]:
-    """Returns a function for :func:`~q2_metric.metrics.bootstrap.resampled`. It is true for each
-    resample in which the labels are not all equal."""
+    """For :func:`~q2_metric.metrics.bootstrap.resampled`."""
 
     def both(rows: Places) -> Bools:
         positive = labels[rows].sum(axis=1)

@@ -15,12 +15,10 @@ from q2_metric.metrics.bootstrap import resampled
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> Tested:
-    """Spearman's rank correlation between two series of numbers, with interval and p-value."""
     return _correlation(scipy_stats().spearmanr, first, second)
 
 
 def pearson(first: ArrayLike, second: ArrayLike) -> Tested:
-    """Pearson's correlation between two series of numbers, with interval and p-value."""
     return _correlation(scipy_stats().pearsonr, first, second)
 
 

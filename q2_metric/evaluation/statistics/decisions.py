@@ -1,5 +1,4 @@
-"""How well scores separate consistent from inconsistent responses, at one threshold or over all
-thresholds."""
+"""How well scores separate consistent from inconsistent responses."""
 
 from __future__ import annotations
 
@@ -16,10 +15,7 @@ THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The quality of decisions between consistent and inconsistent. All values are in [0, 1].
-
-    The precision of a class is 0 if no response was assigned to the class.
-    """
+    """All values are in [0, 1]. The precision of a class that was never chosen is 0."""
 
     accuracy: float
     balanced_accuracy: float
@@ -30,10 +26,7 @@ class Decisions:
 
 
 def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
-    """Accuracy, precision and recall if a score above the threshold means consistent.
-
-    ``truth`` is true for each response that people found consistent.
-    """
+    """Accuracy, precision and recall if a score above the threshold means consistent."""
     labels, values = checked(truth, scores)
     predicted = values > threshold
     precision, recall, _, _ = sklearn_metrics().precision_recall_fscore_support(
@@ -51,11 +44,7 @@ def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD)
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The points of a ROC or precision-recall curve, one for each threshold.
-
-    ``x[i]`` and ``y[i]`` are the rates that result if the responses whose score is at least
-    ``threshold[i]`` count as found.
-    """
+    """The rates if responses whose score is at least ``threshold[i]`` are found."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
@@ -63,21 +52,16 @@ class Curve:
 
 
 def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
-    """The false positive rate (x) and the true positive rate (y) at each threshold.
-
-    Positive means consistent. ``truth`` is true for each response that people found consistent.
-    """
+    """The false positive rate (x) and the true positive rate (y); positive means consistent."""
     labels, values = checked(truth, scores)
     false, true, thresholds = sklearn_metrics().roc_curve(labels, values)
     return Curve(_floats(false[1:]), _floats(true[1:]), _floats(thresholds[1:]))
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
-    """The recall (x) and the precision (y) with which one class is found, at each threshold.
+    """The recall (x) and the precision (y) of one class at each threshold.
 
-    The class is the consistent responses, for which ``truth`` is true. With ``consistent=False``,
-    it is the inconsistent ones. A response then counts as found if its score is at most the
-    threshold.
+    With ``consistent=False``, responses whose score is at most the threshold are found.
     """
     labels, values = checked(truth, scores)
     sign = 1 if consistent else -1

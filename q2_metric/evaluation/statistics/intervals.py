@@ -14,7 +14,7 @@ from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A statistic (``value``) with the lower and the upper end of its 95 % interval."""
+    """A statistic with the ends of its 95 % interval."""
 
     value: float
     low: float
@@ -23,28 +23,19 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A statistic with its bootstrap interval, and the p-value of a test whether it differs from 0.
-    """
+    """``p`` tests whether the statistic differs from 0."""
 
     interval: Interval
     p: float
 
 
 def around(value: float, drawn: Floats) -> Interval:
-    """A statistic with its 95 % percentile interval.
-
-    ``drawn`` contains the statistic's value in each bootstrap resample, at least one value.
-    """
+    """A statistic with the 95 % percentile interval of its bootstrap resamples ``drawn``."""
     return Interval(value, *percentiles(drawn))
 
 
 def share_interval(hits: ArrayLike) -> Interval:
-    """The mean of numbers with its 95 % bootstrap percentile interval. ``hits`` are the numbers; if
-    they are 0 and 1, the mean is the share of ones.
-
-    Raises:
-        InputError: there is no value.
-    """
+    """The mean of numbers, at least one, with its 95 % bootstrap percentile interval."""
     values = np.asarray(hits, np.float64)
     if not len(values):
         raise InputError("a mean needs at least one value")

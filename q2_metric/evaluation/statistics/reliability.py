@@ -1,5 +1,4 @@
-"""Reliability curves and calibration errors. They show whether scores can be read as probabilities.
-"""
+"""Reliability curves and calibration errors: can scores be read as probabilities?"""
 
 from __future__ import annotations
 
@@ -14,11 +13,7 @@ from q2_metric.evaluation.statistics.values import Floats
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One bin of a reliability curve, for the scores in [low, high).
-
-    ``n`` responses have a score in the bin. ``score`` is their mean score, and ``consistent`` is
-    the share of them that people found consistent.
-    """
+    """``n`` scores in [low, high): their mean, and the share of consistent responses."""
 
     low: float
     high: float
@@ -28,14 +23,14 @@ class Bin:
 
 
 N_BINS = 10
-"""Default number of bins of equal width on [0, 1], as in the code of SCALE's authors."""
+"""Bins of equal width on [0, 1], as in the code of SCALE's authors."""
 
 
 def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> list[Bin]:
-    """A reliability curve: the bins of equal width on [0, 1] that contain at least one response.
+    """The bins that contain a score; the last one includes 1.
 
-    The last bin includes the score 1. Scores outside [0, 1] are an error; :func:`min_max` maps them
-    to [0, 1]. ``truth`` is true for each response that people found consistent.
+    Raises:
+        InputError: a score is outside [0, 1]; :func:`min_max` maps scores into it.
     """
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(values) and (values.min() < 0 or values.max() > 1):
@@ -58,12 +53,7 @@ def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> l
 
 
 def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
-    """The expected calibration error, in [0, 1] (Naeini, Cooper and Hauskrecht, AAAI 2015).
-
-    The error of a bin is the distance between its responses' mean score and the share of them that
-    people found consistent (``truth``). The result is the mean error of the bins, weighted by the
-    number of responses in each bin.
-    """
+    """The expected calibration error, in [0, 1] (Naeini, Cooper and Hauskrecht, AAAI 2015)."""
     filled = reliability(truth, scores, bins=bins)
     n = sum(bin_.n for bin_ in filled)
     if not n:
@@ -72,15 +62,10 @@ def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
 
 
 def min_max(scores: ArrayLike) -> Floats:
-    """The scores mapped linearly to [0, 1]. SCALE's authors do so before they compute the expected
-    calibration error.
-
-    If all scores are equal, each becomes 0.5.
-    """
+    """The scores mapped linearly to [0, 1], as SCALE's authors do; equal scores become 0.5."""
     values = np.asarray(scores, np.float64)
     width = np.ptp(values) if len(values) else 0.0
     if width == 0:
         return np.full(len(values), 0.5)
     stretched: Floats = (values - values.min()) / width
     return stretched
-

@@ -15,13 +15,8 @@ from q2_metric.metrics.bootstrap import SEED
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The settings of a simulation of dialogue systems.
-
-    Attributes:
-        shares: for each system, the share of its responses that are inconsistent, in [0, 1].
-        size: number of responses of a system.
-        repeats: how often the responses of all systems are drawn.
-    """
+    """``shares`` are the systems' shares of inconsistent responses, in [0, 1]. The ``size``
+    responses of each system are drawn ``repeats`` times."""
 
     shares: tuple[float, ...]
     size: int
@@ -29,10 +24,10 @@ class Simulation:
 
 
 SYSTEMS = Simulation((0.05, 0.10, 0.15, 0.20, 0.25), size=350)
-"""The settings for the correlation at system level (Q², section 5.1)."""
+"""Q², section 5.1."""
 
 ROBUSTNESS = Simulation(tuple(i / 10 for i in range(11)), size=400)
-"""The settings for the robustness curve (Q², section 5.4; the authors' code)."""
+"""Q², section 5.4; the authors' code."""
 
 
 def system_correlation(
@@ -40,19 +35,9 @@ def system_correlation(
 ) -> Interval:
     """Spearman's correlation between the mean scores of simulated systems and their quality.
 
-    Each repeat follows the authors' code (sys_level.py). It draws ``size`` contexts with
-    replacement, the same contexts for all systems. A system whose share of inconsistent responses
-    is c gives the inconsistent response in ``round(c * size)`` random contexts, and the consistent
-    response in the other contexts. The score of a system is the mean score of its responses. If all
-    systems of a repeat have equal scores, the repeat's correlation counts as 0.
-
-    Args:
-        consistent: for each context, the score of its consistent response.
-        inconsistent: for each context, the score of its inconsistent response.
-        drawn: the settings of the simulation.
-
-    Returns:
-        The mean correlation over the repeats, with the 2.5th and 97.5th percentiles.
+    As in the authors' code (sys_level.py), all systems of a repeat have the same contexts, drawn
+    with replacement. A repeat in which all systems have equal scores counts as 0. The result is the
+    mean over the repeats, with the 2.5th and 97.5th percentiles.
     """
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if len(good) != len(bad) or not len(good):
@@ -77,16 +62,7 @@ def system_correlation(
 def robustness(
     consistent: ArrayLike, inconsistent: ArrayLike, drawn: Simulation = ROBUSTNESS
 ) -> list[Interval]:
-    """The mean score of simulated systems, for each share of inconsistent responses.
-
-    A system has ``size`` responses, drawn with replacement. ``round(share * size)`` of the
-    responses are inconsistent (Q², section 5.4; the authors' code).
-
-    Args:
-        consistent: the scores of all consistent responses.
-        inconsistent: the scores of all inconsistent responses.
-        drawn: the settings of the simulation.
-    """
+    """The mean score of simulated systems, for each share of inconsistent responses."""
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if not len(good) or not len(bad):
         raise InputError("robustness needs consistent and inconsistent responses")

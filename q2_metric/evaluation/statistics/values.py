@@ -15,21 +15,18 @@ Places = NDArray[np.int64]
 
 
 def scipy_stats() -> Any:
-    """Imports ``scipy.stats``, which has no type hints."""
     return optional("scipy.stats", "agreement with people", "scipy", "meta")
 
 
 def sklearn_metrics() -> Any:
-    """Imports ``sklearn.metrics``, which has no type hints."""
     return optional("sklearn.metrics", "agreement with people", "scikit-learn", "meta")
 
 
 def checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
-    """Converts labels (``truth``) and scores to arrays, and checks them.
+    """Converts labels and scores to arrays.
 
     Raises:
-        InputError: the number of labels differs from the number of scores, all labels are equal, or
-            a score is not finite.
+        InputError: lengths differ, all labels are equal, or a score is not finite.
     """
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(labels) != len(values):

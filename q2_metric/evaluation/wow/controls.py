@@ -1,8 +1,4 @@
-"""Control experiments of the Q² paper (appendices C and D).
-
-The first experiment scores responses against the knowledge of another turn. The second measures how
-well the length of a response alone separates consistent from inconsistent responses.
-"""
+"""Control experiments of the Q² paper (arXiv v1, appendix B): other knowledge, and length alone."""
 
 from __future__ import annotations
 
@@ -25,14 +21,7 @@ from q2_metric.types import Example
 def random_knowledge(
     columns: ScoreColumns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
 ) -> Table:
-    """A table of the mean scores of consistent responses that are scored against the knowledge of
-    other turns (Q², table 10).
-
-    Args:
-        columns: the metrics.
-        annotated: all annotated responses, whose knowledge is used.
-        selected: the responses that the paper selected; only the consistent ones are scored.
-    """
+    """Scores the consistent selected responses with other turns' knowledge (Q² v1, table 8)."""
     consistent = [row.example for row in selected if row.consistent]
     kinds = {
         "own": consistent,
@@ -49,7 +38,8 @@ def random_knowledge(
             for column in scores.values()
         ]
         _, share, coverage = asked(scores)
-        theirs = published.WOW_RANDOM_KNOWLEDGE.get(kind, (None, None))
+        theirs = [published.value("q2-v1", 8, "q2_no_nli", data=kind, measure=measure)
+                  for measure in ("mean", "unanswerable")]
         lines.append((kind, len(examples), share, coverage, *means, *theirs))
     return Table(
         "random_knowledge",
@@ -58,7 +48,7 @@ def random_knowledge(
             Column("knowledge of", "text"), Column("n", "count"),
             Column("unanswerable", "percent"), Column("coverage", "percent"),
             *(Column(title(name)) for name in names),
-            Column("published: Q²"), Column("published: unanswerable", "percent"),
+            Column("arXiv v1: Q² without NLI"), Column("arXiv v1: unanswerable", "percent"),
         ),
         tuple(lines),
         "The consistent selected responses, scored with their own knowledge, with that of another "
@@ -75,16 +65,9 @@ def other_knowledge(
     same_dialogue: bool,
     seed: int = SEED,
 ) -> list[Example]:
-    """Replaces the knowledge of each example by the knowledge of another, random turn.
+    """Replaces the knowledge of each example by that of another, random turn of ``annotated``.
 
     An example is left out if there is no such turn.
-
-    Args:
-        examples: the examples.
-        annotated: the responses from whose turns the knowledge is taken.
-        same_dialogue: true if the other turn must be in the example's own dialogue, false if it
-            must be in another dialogue.
-        seed: seed of the random choice.
     """
     by_dialogue: dict[str, list[str]] = {}
     for row in annotated:
@@ -106,18 +89,12 @@ def other_knowledge(
 
 
 def _dialogue(example: Example) -> str:
-    """The name of the dialogue to which a response belongs. It is the first part of the response's
-    id, which has the form ``episode-round-system``."""
+    """A response's id has the form ``episode-round-system``, and an episode is a dialogue."""
     return (example.id or "").split("-")[0]
 
 
 def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table:
-    """A table of the mean length of each system's consistent, inconsistent and randomly chosen
-    responses (Q², table 11).
-
-    Its note has the ROC-AUC of length alone. ``annotated`` are all annotated responses, and
-    ``selected`` those that the paper selected.
-    """
+    """The mean length of each system's responses (Q² v1, table 9), and the AUC of length alone."""
     lines: list[tuple[Cell, ...]] = []
     for system in SYSTEMS:
         own = [row for row in selected if row.system == system]
@@ -127,7 +104,8 @@ def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table
             "random": [annotated[i].example.response for i in sample(annotated, system)],
         }
         for kind, group in groups.items():
-            theirs = published.WOW_LENGTH[kind] if system == "dodeca" else (None, None)
+            theirs = [published.value("q2-v1", 9, "", data=f"{system} {kind}", measure=measure)
+                      for measure in ("characters", "tokens")]
             lines.append((SYSTEM_NAMES[system], kind, mean([len(text) for text in group]),
                           mean([len(text.split()) for text in group]), *theirs))
     truth, texts = truths(selected), [row.example.response for row in selected]
@@ -138,7 +116,7 @@ def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table
         "Control: length of the responses",
         (
             Column("system", "text"), Column("responses are", "text"), Column("characters"),
-            Column("tokens"), Column("published: characters"), Column("published: tokens"),
+            Column("tokens"), Column("arXiv v1: characters"), Column("arXiv v1: tokens"),
         ),
         tuple(lines),
         f"If length is the score, ROC-AUC × 100 on the selected responses is "

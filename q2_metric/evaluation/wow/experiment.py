@@ -1,12 +1,7 @@
 """Runs the experiments of the Q² paper on Wizard of Wikipedia, for any metric.
 
-People annotated 1,088 responses: in each of 544 contexts, one response by each of two systems. The
-paper selected 600 of them: 150 consistent and 150 inconsistent responses by each system. Our
-experiments differ from those of the paper in two ways:
-
-- The paper's random sample of responses is not published. Ours has 150 annotated responses of each
-  system.
-- The paper's word overlap ignores stop words. Ours is the token F1 of the tables of TRUE and SCALE.
+Unlike in the paper, the random sample of responses is ours (the paper's is not published), and word
+overlap is the token F1 of the tables of TRUE and SCALE, with stop words.
 """
 
 from __future__ import annotations
@@ -33,20 +28,14 @@ from q2_metric.types import Example
 
 
 def rows() -> list[Labelled]:
-    """Reads the 1,088 annotated responses. They include the 600 that the paper selected."""
+    """The 1,088 annotated responses: two systems in each of 544 contexts."""
     return read_annotated()
 
 
 def experiment(columns: ScoreColumns, *, control: bool = True) -> Report:
     """Computes all tables that the paper has on Wizard of Wikipedia.
 
-    Args:
-        columns: the metrics.
-        control: if true, consistent responses are also scored against the knowledge of other turns.
-            This needs about 440 more scores, which scores from a file do not include.
-
-    Raises:
-        DataError: the data set is not on this machine.
+    ``control`` needs about 440 more scores, which scores from a file do not include.
     """
     annotated, selected = read_annotated(), read_selected()
     by_text = columns.scores([row.example for row in annotated], "annotated")
@@ -60,14 +49,14 @@ def experiment(columns: ScoreColumns, *, control: bool = True) -> Report:
             f"Response level: the {len(selected)} selected responses",
             truths(selected),
             of_selected,
-            accuracy=published.WOW_ACCURACY,
+            published=published.lines("q2-emnlp", 3, ("", "ROC-AUC"), ("WoW", "accuracy")),
         ),
         detection_table(
             "detection_annotated",
             f"Response level: all {len(annotated):,} annotated responses",
             truths(annotated),
             by_text,
-            auc=published.WOW_AUC,
+            published=published.lines("scale", 3, ("q2", "ROC-AUC")),
         ),
         systems(annotated, by_text),
         robustness(selected, of_selected),

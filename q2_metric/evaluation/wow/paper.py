@@ -1,5 +1,4 @@
-"""The tables of the Q² paper (absolute scores, system level, robustness), and a table that compares
-our metrics with baselines."""
+"""The tables of the Q² paper, and a table that compares our metrics with baselines."""
 
 from __future__ import annotations
 
@@ -27,17 +26,11 @@ _MEASURES = (
     ("detection_annotated", "ROC-AUC", "AUC, annotated"),
     ("systems", "Spearman", "system level"),
 )
+_V1 = (("q2", "mean"), ("q2_no_nli", "mean"), ("q2", "unanswerable"))
 
 
 def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
-    """A table that says which baselines (such as token F1) each of our metrics does not beat.
-
-    ``None`` without metrics or baselines.
-
-    Args:
-        tables: tables with the results. They include the three tables that :data:`_MEASURES` names.
-        names: the names of all metrics in the tables.
-    """
+    """Which baselines (such as token F1) each of our metrics does not beat, if there are both."""
     by_name = {table.name: table for table in tables}
     # Our metrics have evidence, baselines have none. Metrics from a file are left out.
     baselines = [title(name) for name in names if name in METRICS and not entry(name).details]
@@ -68,15 +61,7 @@ def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
 def absolute(
     annotated: Sequence[Labelled], by_text: Scores, selected: Sequence[Labelled], chosen: Scores
 ) -> Table:
-    """A table of each system's mean scores on its consistent, inconsistent and randomly chosen
-    responses (Q², table 2).
-
-    Args:
-        annotated: all annotated responses.
-        by_text: the scores of all annotated responses.
-        selected: the responses that the paper selected.
-        chosen: the scores of the selected responses.
-    """
+    """Mean scores by system and class (Q², table 2); ``chosen`` are those of ``selected``."""
     lines: list[tuple[Cell, ...]] = []
     for system in SYSTEMS:
         for kind in ("inconsistent", "consistent", "random"):
@@ -92,7 +77,8 @@ def absolute(
             part = {name: [column[i] for i in places] for name, column in scores.items()}
             lines.append((SYSTEM_NAMES[system], kind, len(places), *asked(part),
                           *(mean(values(column)) for column in part.values()),
-                          *published.WOW_MEANS.get((system, kind), (None, None, None))))
+                          *(published.value("q2-v1", 2, metric, data=f"{system} {kind}",
+                                            measure=measure) for metric, measure in _V1)))
     names = list(by_text)
     return Table(
         "absolute",
@@ -102,30 +88,32 @@ def absolute(
             Column("questions", "count"), Column("unanswerable", "percent"),
             Column("coverage", "percent"),
             *(Column(title(name)) for name in names),
-            Column("published: Q²"), Column("published: Q² without NLI"),
-            Column("published: unanswerable", "percent"),
+            Column("arXiv v1: Q²"), Column("arXiv v1: Q² without NLI"),
+            Column("arXiv v1: unanswerable", "percent"),
         ),
         tuple(lines),
         f"Random: {RANDOM_SAMPLE} of the system's annotated responses (seed {SEED}), because the "
         "paper's own random sample is not published. Unanswerable: questions that the knowledge "
-        "does not answer. Coverage: responses with a valid question.",
+        "does not answer. Coverage: responses with a valid question. arXiv v1: the first "
+        "version of the Q² paper (table 2), with T5-base, ALBERT-xlarge and RoBERTa.",
     )
 
 
 def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
-    """A table of each metric's rank correlation between the mean score of a simulated system and
-    the system's quality (Q², table 4). ``scores`` are those of the annotated responses."""
+    """A table of the system-level correlations (Q², table 4)."""
     good, bad = pairs(annotated)
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         numbers = values(column)
         correlation = st.system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
-        lines.append((title(metric), correlation, published.WOW_SYSTEM_LEVEL.get(metric)))
+        lines.append((title(metric), correlation))
+    lines += [(name, *figure) for name, figure in
+              published.lines("q2-emnlp", 4, ("WoW", "Spearman"))]
     shares = ", ".join(f"{share:g}" for share in st.SYSTEMS.shares)
     return Table(
         "systems",
         "System level: simulated systems",
-        (Column("metric", "text"), Column("Spearman"), Column("published")),
+        (Column("metric", "text"), Column("Spearman")),
         tuple(lines),
         f"{len(good)} contexts have one consistent and one inconsistent response. A simulated "
         f"system has {st.SYSTEMS.size} responses to these contexts, drawn with replacement. The "
@@ -136,8 +124,7 @@ def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
 
 
 def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
-    """A table of the mean scores of simulated systems, by their share of inconsistent responses
-    (Q², figure 4). ``scores`` are those of the selected responses."""
+    """A table of the mean scores of simulated systems (Q², figure 4)."""
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         lines.append((title(metric), *(point.value for point in falling(selected, column))))
@@ -153,10 +140,7 @@ def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
 
 
 def falling(selected: Sequence[Labelled], column: Sequence[ScoreSummary | None]) -> list[Interval]:
-    """The mean score of simulated systems by one metric, at each share of inconsistent responses.
-
-    ``column`` contains the metric's scores of the selected responses.
-    """
+    """The mean score of simulated systems, at each share of inconsistent responses."""
     numbers = values(column)
     good = [number for row, number in zip(selected, numbers, strict=True) if row.consistent]
     bad = [number for row, number in zip(selected, numbers, strict=True) if not row.consistent]

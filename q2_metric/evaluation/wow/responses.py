@@ -12,29 +12,22 @@ from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell
 
 RANDOM_SAMPLE = 150
-"""Number of responses in the random sample of a system. The paper selected the same number of
-consistent and of inconsistent responses."""
+"""The paper selected as many consistent and as many inconsistent responses of each system."""
 
 SYSTEM_NAMES = {"dodeca": "dodecaDialogue", "memnet": "MemNet"}
 
 
 def truths(rows: Sequence[Labelled]) -> list[bool]:
-    """The human label of each row: true if people found the response consistent."""
     return [row.consistent for row in rows]
 
 
 def sample(annotated: Sequence[Labelled], system: str, seed: int = SEED) -> list[int]:
-    """Draws a random sample of a system's responses, and returns their indices in ``annotated``."""
     own = [i for i, row in enumerate(annotated) if row.system == system]
     return sorted(Random(seed).sample(own, min(RANDOM_SAMPLE, len(own))))
 
 
 def pairs(annotated: Sequence[Labelled]) -> tuple[list[int], list[int]]:
-    """Finds the contexts with one consistent and one inconsistent response.
-
-    The first list contains the index in ``annotated`` of each context's consistent response, the
-    second list that of its inconsistent response.
-    """
+    """Indices of the consistent and of the inconsistent response of each context that has both."""
     good, bad = [], []
     for first in range(0, len(annotated), len(SYSTEMS)):
         one, other = first, first + 1
@@ -45,17 +38,12 @@ def pairs(annotated: Sequence[Labelled]) -> tuple[list[int], list[int]]:
 
 
 def mean(numbers: Sequence[float]) -> Cell:
-    """The mean of the numbers; ``None`` without numbers."""
     return sum(numbers) / len(numbers) if numbers else None
 
 
 def asked(scores: Scores) -> tuple[Cell, Cell, Cell]:
-    """The number of questions, the share of them that the knowledge does not answer, and the share
-    of responses with a question.
-
-    The numbers are those of the first metric that asks questions. They are ``None`` if no metric
-    asks questions.
-    """
+    """Of the first metric that asks questions: their number, the share of them that the knowledge
+    does not answer, and the share of responses with a question."""
     for column in scores.values():
         known = [item for item in column if item is not None and item.questions is not None]
         if known:

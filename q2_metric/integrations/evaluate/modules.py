@@ -1,7 +1,7 @@
 """The classes behind ``evaluate.load("q2")``, ``("scale")`` and ``("groundedness")``.
 
-All inputs are checked before ``evaluate`` stores them. ``evaluate`` itself would convert some wrong
-values to text, and its errors do not say in which row the value is.
+Inputs are checked before ``evaluate`` stores them: it would convert some wrong values to text, and
+its errors do not say in which row they are.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ Szpektor, Idan and Abend, Omri",
 """
 
 LOCK_SECONDS = 3600.0
-"""Seconds for which a process waits for the rows of the other processes. The default of
-``evaluate``, 100 s, is too short while models score."""
+"""For the rows of other processes. The 100 s of ``evaluate`` are too short while models score."""
 
 INPUTS = """
 Args:
@@ -96,15 +95,13 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "knowledge": ("knowledge",),
     "dialog_knowledge": ("histories", "knowledge"),
 }
-"""The inputs of each config, in addition to predictions and references."""
+"""The inputs of each config besides predictions and references."""
 
 _MEANT = {"histories": "a list of turns for each response",
           "knowledge": "a text or a list of passages for each response"}
 
 
 class _Grounded(evaluate.Metric):  # type: ignore[misc]
-    """The base class of the metrics. ``own`` is the name of the metric."""
-
     own: str
 
     def __init__(self, *args: Any, timeout: float = LOCK_SECONDS, **kwargs: Any) -> None:
@@ -142,10 +139,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def compute(
         self, *, predictions: Any = None, references: Any = None, **kwargs: Any
     ) -> dict[str, Any] | None:
-        """Scores the rows that were added before and the rows that are given here.
-
-        :data:`INPUTS` describes the arguments and the result.
-        """
+        """Scores the rows that were added before and those given here (:data:`INPUTS`)."""
         given = {"predictions": predictions, "references": references}
         given |= {name: kwargs.pop(name) for name in _MEANT if name in kwargs}
         # Keywords are checked first. So a mistyped keyword does not lose the rows added before.
@@ -176,21 +170,13 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
             super().add_batch(**{name: [row[name] for row in checked] for name in rows})
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
-        """Adds one response with its knowledge.
-
-        The plural names of arguments are accepted too, because ``evaluate.combine`` uses them.
-        """
+        """Adds one response. ``evaluate.combine`` gives plural names, which are accepted too."""
         if "history" in kwargs:
             kwargs["histories"] = kwargs.pop("history")
         one = {"predictions": prediction, "references": reference, **kwargs}
         self.add_batch(**{name: [value] for name, value in one.items()})
 
     def _more(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The values of the inputs that the config has in addition to predictions and references.
-
-        Raises:
-            InputError: such an input is missing, or an input is unknown.
-        """
         wanted = CONFIGS[self.config_name]
         for name in given:
             if name not in _MEANT:
@@ -246,20 +232,11 @@ class Groundedness(_Grounded):
 
 _OWN = ("metrics", "preset", "return_scores", "return_explanations", "return_claims",
         "numeric_only", "no_claim", "calibration")
-"""Keywords of ``compute`` besides the inputs, the models and the settings of metrics."""
+"""Of ``compute``, besides the inputs, the models and the settings of metrics."""
 
 
 class _Plan:
-    """What one call of ``compute`` requests: the loaded metrics, and what to return.
-
-    Args:
-        own: name of the metric to compute if the call names none.
-        keywords: keywords of the call.
-        gold: whether there are gold responses. If so, f1 and bleu compare with these.
-
-    Raises:
-        InputError: a keyword or value is unknown.
-    """
+    """What one call of ``compute`` requests. With ``gold``, f1 and bleu are computed too."""
 
     def __init__(self, own: str, keywords: Mapping[str, Any], *, gold: bool) -> None:
         settings = dict(keywords)
@@ -288,12 +265,7 @@ class _Plan:
     def results(
         self, rows: Sequence[Example], golds: Sequence[Sequence[str]] | None
     ) -> dict[str, Any]:
-        """Scores the rows, and returns the dictionary that ``compute`` returns.
-
-        Args:
-            rows: the examples.
-            golds: the gold responses of each example; ``None`` if there are none.
-        """
+        """The dictionary that ``compute`` returns."""
         run = scoring.ScoredRows.over(
             self.metrics, rows, no_claim=self.no_claim,
             evidence=self.return_explanations or self.return_claims)
@@ -329,13 +301,7 @@ def _column(name: str, values: Any) -> list[Any]:
 
 
 def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
-    """Checks the texts of a row, and returns the row with its texts in a uniform type.
-
-    Args:
-        row: the values of the row's inputs.
-        index: index of the row in this call.
-        before: number of rows that earlier calls added, for the row number in errors.
-    """
+    """Checks the texts of a row. ``before`` rows were added by earlier calls, for the error."""
     total = f" (row {before + index} of all that were added)" if before else ""
 
     def where(name: str) -> str:
@@ -353,7 +319,6 @@ def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
 
 
 def _made(kind: type[_Grounded], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Grounded:
-    """Creates a metric from its class and its arguments. Used for unpickling."""
     return kind(*args, **kwargs)
 
 

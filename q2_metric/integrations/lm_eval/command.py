@@ -16,10 +16,7 @@ def lm_eval_path() -> None:
 
 
 def state() -> str:
-    """A line for ``q2 doctor`` that says in which folder the tasks are.
-
-    Raises:
-        MissingExtra: lm-evaluation-harness is not installed.
-    """
+    """In which folder the tasks are, for ``q2 doctor``. Raises MissingExtra if
+    lm-evaluation-harness is not installed."""
     folder = tasks_folder()  # first, because it raises an error if the harness is missing
     return f"lm-eval {version('lm_eval')}: --include_path {folder}"

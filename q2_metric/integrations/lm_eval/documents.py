@@ -1,13 +1,8 @@
 """Reads the rows of the tasks, as lm-evaluation-harness requests them (``custom_dataset``).
 
-Each function returns a dict with the split ``test``. The rows of this split have the columns that
-``q2 score`` reads: ``id``, ``knowledge``, ``history`` (oldest turn first) and ``response``. The
-response is the gold response, or "" if there is none. Only the rows of :func:`detect` are
-different: their response is the response to judge, and ``consistent`` is its human label. The
-arguments of each function are the metadata of the run.
-
-All functions raise :class:`~q2_metric.errors.DataError` if the data set is not on this machine and
-cannot be downloaded.
+Each function takes the metadata of the run, and returns the split ``test`` with ``id``,
+``knowledge``, ``history`` (oldest turn first) and ``response`` (the gold one, or ""). All raise
+:class:`~q2_metric.errors.DataError` if the data set is not here and cannot be downloaded.
 """
 
 from __future__ import annotations
@@ -36,8 +31,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 LONG = 250
-"""A document with at least this many words is long. SCALE then reads it in at least two chunks of
-200 tokens."""
+"""In words. SCALE reads such a document in at least two chunks of 200 tokens."""
 
 CUSTOM_ALIASES = {
     **ALIASES,
@@ -45,20 +39,17 @@ CUSTOM_ALIASES = {
     "response": ("gold", "target", "response", "answer", "summary"),
     "history": (*ALIASES["history"], "question", "query"),
 }
-"""By field, the column names that the task ``q2_custom`` recognises in the user's file."""
+"""The column names that the task ``q2_custom`` recognises, by field."""
 
 
 def wow(**_: Any) -> dict[str, Dataset]:
-    """The 544 annotated contexts of Wizard of Wikipedia, each with the response that a person gave
-    in the original dialogue."""
+    """The 544 annotated contexts of Wizard of Wikipedia, with the original responses of people."""
     return _test_split(read_gold(_file("wow_q2", "cross_annotation.csv")))
 
 
 def dialfact(**_: Any) -> dict[str, Dataset]:
-    """Each evidence text of DialFact, with a response that people judged supported.
-
-    If only a part of the data set is on this machine, this part is used, and a warning says so.
-    """
+    """Each evidence text of DialFact, with a response that people judged supported. If only a part
+    of the data set is here, this part is used, and a warning says so."""
     whole, part = CATALOGUE["true/dialfact"], CATALOGUE["true/dialfact_a"]
     if state(whole) == "missing" and state(part) != "missing":
         _LOG.warning("q2_dialfact uses only %s; q2 data download %s fetches the whole set",
@@ -85,19 +76,10 @@ def custom(
     response_column: str | None = None,
     **_: Any,
 ) -> dict[str, Dataset]:
-    """The rows of the user's files (.jsonl, .csv, .tsv, .parquet).
+    """The rows of the user's files (.jsonl, .csv, .tsv, .parquet), with all other columns.
 
-    The rows also contain the other columns of the files, which the user's own ``doc_to_text`` may
-    use. A column is unchanged if all its values are strings, booleans, integers or floats. If the
-    types are mixed, its values become JSON texts.
-
-    Args:
-        data_files: path of a file, or a list of paths.
-        knowledge_column: name of the column with the knowledge. This name and the next two are
-            needed for columns whose names are not in :data:`CUSTOM_ALIASES`.
-        history_column: name of the column with the earlier turns.
-        response_column: name of the column with the gold responses. A row may lack a gold response.
-            If only some rows have one, a warning says how many.
+    A column of mixed types becomes JSON texts. A ``…_column`` is needed for columns whose names are
+    not in :data:`CUSTOM_ALIASES`. If only some rows have a gold response, a warning says how many.
 
     Raises:
         InputError: no file is named, a file cannot be read, or a row lacks knowledge.
@@ -127,15 +109,12 @@ def custom(
 
 
 class _MetadataColumns(Columns):
-    """Columns that the user names in the metadata of the run."""
-
     def option(self, field: str) -> str:
-        """The option in ``--metadata``, for error messages."""
         return f"{field}_column in --metadata"
 
 
 def detect(**_: Any) -> dict[str, Dataset]:
-    """The 1,088 annotated responses of Wizard of Wikipedia, with their human labels."""
+    """Annotated responses of Wizard of Wikipedia to judge; ``consistent`` is the human label."""
     items = read_annotated(_file("wow_q2", "cross_annotation.csv"))
     rows = [_row(str(i), item.example) for i, item in enumerate(items)]
     labels = [item.consistent for item in items]
@@ -143,8 +122,6 @@ def detect(**_: Any) -> dict[str, Dataset]:
 
 
 def _file(data_set: str, name: str) -> Path:
-    """The path of the file ``name`` of a data set. If it is not on this machine, it is downloaded.
-    """
     return next(path for path in download(data_set) if path.name == name)
 
 
@@ -177,10 +154,7 @@ def _split(rows: Sequence[Mapping[str, Any]]) -> dict[str, Dataset]:
 
 
 def _cells(values: Sequence[object]) -> tuple[str, list[object]]:
-    """Returns (type of the column, as ``datasets`` names it; its values).
-
-    If the values have several types, they become JSON texts.
-    """
+    """(Type of the column, as ``datasets`` names it; values). Mixed types become JSON texts."""
     types = {type(value) for value in values if value is not None}
     for one, kind in ((bool, "bool"), (int, "int64"), (float, "float64")):
         if types == {one} and not any(isinstance(value, int) and abs(value) >= 2**63

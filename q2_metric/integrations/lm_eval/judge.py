@@ -1,7 +1,4 @@
-"""Tasks on which the evaluated model judges whether given responses are supported.
-
-The metrics of this package score the same responses, for comparison.
-"""
+"""Tasks on which the evaluated model judges given responses, beside the metrics of this package."""
 
 from __future__ import annotations
 
@@ -14,14 +11,12 @@ from q2_metric.integrations.lm_eval.ranks import on_every_rank, present
 from q2_metric.integrations.lm_eval.scoring import Document, Results, Signatures, example_of, score
 
 THRESHOLD = 0.5
-"""A response counts as consistent if a metric's score is above this value (Q² paper, section 4)."""
+"""A score above this value counts as consistent (Q² paper, section 4)."""
 
 
 class Likelihood(tuple[Any, ...]):
-    """The harness's pair (log-likelihood, is greedy) for the choice Yes or No.
-
-    ``scores`` are the scores of the row's response by our metrics, by name.
-    """
+    """The harness's pair (log-likelihood, is greedy) for the choice Yes or No. ``scores`` are those
+    of the row's response by our metrics."""
 
     scores: dict[str, float | None]
 
@@ -32,19 +27,9 @@ class Likelihood(tuple[Any, ...]):
 def score_judged(
     answers: Sequence[tuple[float, bool]], documents: Sequence[Document], options: Options
 ) -> tuple[list[Likelihood], Signatures]:
-    """Scores the responses that the model judges, and attaches the scores to the model's
-    log-likelihoods.
-
-    Args:
-        answers: (log-likelihood, is greedy) for each row and choice.
-        documents: the row of each answer. A row occurs once for each choice, but is scored only
-            once.
-        options: metrics and settings.
-
-    Returns:
-        The answers with the scores, and the metrics' signatures (lines that record models and
-        settings).
-    """
+    """Attaches our metrics' scores of the judged responses to the model's answers. ``answers`` are
+    (log-likelihood, is greedy) for each row and choice. ``documents`` has a row once for each
+    choice; it is scored once. The signatures are returned too."""
     rows = {document["id"]: document for document in documents}
     examples = [example_of(document, document["response"]) for document in rows.values()]
     scores, signatures = score(examples, options)
@@ -63,16 +48,9 @@ def score_judged(
 
 
 def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
-    """Computes what a row adds to each metric in the table (the harness's ``process_results``).
-
-    The model's score is the log-likelihood of Yes minus that of No. If it is above 0, the model
-    says Yes. For AUC, a row adds the pair (human label, score). For balanced accuracy, it adds the
-    pair (human label, decision).
-
-    Args:
-        document: the row, with its human label.
-        results: the answers for the choice Yes and the choice No, in this order.
-    """
+    """What a row adds to each metric in the table (the harness's ``process_results``). ``results``
+    are the answers for Yes and No, in this order. The model's score is the log-likelihood of Yes
+    minus that of No; above 0, it says Yes."""
     yes, no = results
     label = bool(document["consistent"])
     margin = yes[0] - no[0]
@@ -89,10 +67,7 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
 
 
 def auc(items: Sequence[tuple[bool, float] | None]) -> float:
-    """ROC-AUC of pairs (human label, score). NaN if all rows have the same label.
-
-    Entries that are ``None`` are ignored.
-    """
+    """ROC-AUC of pairs (human label, score), without ``None``. NaN if all labels are the same."""
     from sklearn.metrics import roc_auc_score
 
     there = present(items)
@@ -103,11 +78,8 @@ def auc(items: Sequence[tuple[bool, float] | None]) -> float:
 
 
 def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
-    """Balanced accuracy of pairs (human label, decision): the mean of the accuracy on consistent
-    rows and the accuracy on inconsistent rows.
-
-    NaN if all rows have the same label. Entries that are ``None`` are ignored.
-    """
+    """Balanced accuracy of pairs (human label, decision), without ``None``: the mean of the
+    accuracies on consistent and on inconsistent rows. NaN if all labels are the same."""
     shares: list[list[bool]] = [
         [judged == label for label, judged in present(items) if label == kind]
         for kind in (True, False)
@@ -120,16 +92,10 @@ def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
 AGGREGATIONS: Mapping[str, Callable[..., float]] = {
     "auc": auc, "balanced_acc": balanced_accuracy
 }
-"""By name, the functions that aggregate the pairs of all rows to a number in the table."""
 
 
 def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The ``metric_list`` of a task on which the model and these metrics judge responses.
-
-    Args:
-        names: names of the metrics.
-        own: the lines of the task itself. They come first.
-    """
+    """The ``metric_list`` of a task on which the model and these metrics judge responses."""
     return [*own, *(
         {"metric": f"{name}_{suffix}", "aggregation": function, "higher_is_better": True}
         for name in names for suffix, function in AGGREGATIONS.items()

@@ -19,8 +19,7 @@ from q2_metric.scoring import NO_CLAIM, NoClaim
 _LOG = logging.getLogger(__name__)
 
 _PLAIN = ("metrics", "preset", *(name for name in signature(custom).parameters if name != "_"))
-"""Options that have no prefix ``metric_``: "metrics", "preset" and the options of the task
-``q2_custom``."""
+"""Options without the prefix ``metric_``."""
 _OF_MODELS = frozenset(["device", "dtype", "batch_size", "seed"])
 """Arguments of the evaluated model that have the same name as a setting of a metric."""
 
@@ -29,18 +28,9 @@ _OF_MODELS = frozenset(["device", "dtype", "batch_size", "seed"])
 class Options:
     """The options of the metrics in a run.
 
-    The user gives them in the metadata. The harness puts the arguments of the evaluated model
-    (``device``, ``dtype``, …) there too. So most options of the metrics have the prefix
-    ``metric_``.
-
-    Attributes:
-        metrics: names of the metrics (option ``metrics``).
-        preset: name of the preset (option ``preset``).
-        evidence: whether to find the sentence that decides each claim (``metric_evidence``).
-        no_claim: how answers without a claim are averaged (``metric_no_claim``).
-        keywords: keywords of ``load_metrics``. The options are ``metric_device``,
-            ``metric_decoding`` and so on. The default device is the CPU, because the evaluated
-            model uses the GPU. Options that name a model have no prefix (``reader_model``).
+    In the metadata they have the prefix ``metric_`` (except ``metrics``, ``preset`` and models),
+    because the harness puts the arguments of the evaluated model there too. ``keywords`` are those
+    of ``load_metrics``. The default device is the CPU: the evaluated model uses the GPU.
     """
 
     metrics: tuple[str, ...] = PAPERS
@@ -51,12 +41,8 @@ class Options:
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
-        """Reads the options from the metadata of a run.
-
-        Raises:
-            InputError: a metric, a preset or an option ``metric_…`` is unknown, or a value is
-                wrong.
-        """
+        """Reads the options from the metadata of a run. Raises InputError if a metric, a preset or
+        an option ``metric_…`` is unknown, or a value is wrong."""
         from q2_metric.models.presets import preset
 
         settings = [name for name in keywords() if name not in models()]
@@ -87,10 +73,7 @@ class Options:
 
 
 def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
-    """Warns about names in the metadata that are similar to an option, such as "metric".
-
-    They are no errors, because they may be arguments of the evaluated model.
-    """
+    """Names such as "metric" are no errors: they may be arguments of the model."""
     names = {name.removeprefix("metric_"): name for name in known} | {name: name for name in known}
     for key in metadata:
         if key in known or key in _OF_MODELS or key.startswith("metric_"):
@@ -101,9 +84,6 @@ def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
 
 @cache
 def _warn_of_slip(key: str, meant: str) -> None:
-    """Warns that ``key`` has no effect and that ``meant`` may be meant.
-
-    The warning is given only once, although several tasks of a group read the same metadata.
-    """
+    """Cached: several tasks of a group read the same metadata."""
     _LOG.warning("%r in the metadata is not an option of q2 and has no effect; "
                  "did you mean %r?", key, meant)

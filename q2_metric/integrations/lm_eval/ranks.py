@@ -1,5 +1,4 @@
-"""Gives all ranks (processes of a run) the same names of metrics, and computes means that skip
-missing values.
+"""Keeps the ranks (processes of a run) consistent.
 
 The harness looks up the first rank's metrics on every other rank. If a rank lacks one of them, the
 first rank ends with a KeyError, and the others wait for ever.
@@ -20,14 +19,8 @@ from q2_metric.scoring import Mean
 def on_every_rank(
     results: Sequence[dict[str, Any]], fill: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Adds to this rank's results an entry for each metric that only other ranks have.
-
-    The entry is added to the first result. All ranks must call this function at the same time.
-
-    Args:
-        results: for each document of this rank, its values by metric. Changed in place.
-        fill: by metric, the value of an entry to add. The default is ``None``.
-    """
+    """Adds ``fill`` to this rank's first result for each metric that only other ranks have. All
+    ranks must call this function at the same time. ``results`` are changed in place."""
     own = {name for result in results for name in result}
     for name in sorted(_on_any_rank(own) - own):
         results[0][name] = fill.get(name)
@@ -45,17 +38,13 @@ def _on_any_rank(own: set[str]) -> set[str]:
 
 
 def present(items: Sequence[Any]) -> list[Any]:
-    """The items that are not ``None``."""
     return [item for item in items if item is not None]
 
 
 class PresentMean:
-    """A replacement for the harness's ``mean`` that skips values that are ``None``.
-
-    The harness computes the standard error of the same list afterwards, but only if the aggregation
-    equals its own ``mean``. So this class compares equal to ``mean``, and removes ``None`` from the
-    list itself.
-    """
+    """A replacement for the harness's ``mean`` that skips values that are ``None``. The harness
+    computes the standard error of the same list afterwards, but only if the aggregation equals its
+    own ``mean``. So this class does, and removes ``None`` from the list itself."""
 
     def __call__(self, items: list[Any]) -> float:
         items[:] = present(items)

@@ -1,8 +1,7 @@
 """Scores the answers that a model generated.
 
-The filter of a task calls :func:`score_responses` (or ``score_judged`` in ``judge.py``) once, for
-all documents of a rank (a process of the run). The function returns the answers with their scores
-attached. Then the harness asks for the scores of one document at a time (``process_results``).
+The filter of a task scores all documents of a rank (a process of the run) at once. Then the harness
+asks for the scores of one document at a time (``process_results``).
 """
 
 from __future__ import annotations
@@ -32,27 +31,19 @@ from q2_metric.types import Example, Metric, Score
 _LOG = logging.getLogger(__name__)
 
 Document = Mapping[str, Any]
-"""A row of a task: id, knowledge, history and gold response (``documents.py``)."""
 
 Results = dict[str, Any]
 """By metric of the table, the value of one document: a number, or what is aggregated later."""
 
 Signatures = Mapping[str, str]
-"""By metric, the line that records models, settings, and how the mean is computed."""
 
 
 _loadable: set[str] = set()
-"""The options for which :func:`check_loads` has succeeded in this process."""
 
 
 def check_loads(options: Options) -> None:
-    """Checks that the metrics can be loaded: loads them once and releases them.
-
-    So a missing model is noticed before the model generates its answers, which may take hours.
-
-    Raises:
-        ModelError, MissingExtra: the preset's models cannot be loaded.
-    """
+    """Checks that the metrics can be loaded, before the model generates its answers for hours.
+    Raises ModelError or MissingExtra if the preset's models cannot be loaded."""
     if repr(options) not in _loadable:
         _load(options)
         _release()
@@ -66,16 +57,9 @@ def _load(options: Options) -> list[Metric]:
 def score(
     examples: Sequence[Example], options: Options, *, evidence: bool = False
 ) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
-    """Loads the metrics, scores all examples in one batch, and releases the metrics.
-
-    If a response cannot be scored, a warning names it. If no response can be scored, the answers
-    are written to a file, and an error in the log names the file. The run still continues, because
-    it may contain other tasks and hours of work.
-
-    Returns:
-        The scores of each example by metric, and the signatures by metric. Both are empty if no
-            response could be scored.
-    """
+    """Loads the metrics, scores all examples in one batch, and releases the metrics. If no response
+    can be scored, the answers are saved to a file that the log names, and both results are empty:
+    the run may contain other tasks and hours of work."""
     try:
         return _score(examples, options, evidence)
     except Exception as error:
@@ -88,7 +72,6 @@ def score(
 
 
 def _kept(examples: Sequence[Example]) -> str:
-    """Writes the examples to a new file that ``q2 score`` can read. Returns its path."""
     with NamedTemporaryFile("w", prefix="q2-answers-", suffix=".jsonl", delete=False,
                             encoding="utf-8") as file:
         file.writelines(
@@ -113,7 +96,6 @@ def _score(
 
 
 def _release() -> None:
-    """Frees the memory of models that are no longer used, on the CPU and the GPU."""
     from q2_metric.models.stages import clear_cache
 
     clear_cache()
@@ -124,14 +106,8 @@ def _release() -> None:
 
 
 class ScoredAnswer(str):
-    """A generated answer (a string) with its scores.
-
-    - ``results``: by metric of the table, the answer's value.
-    - ``document``: the row that the answer responds to.
-
-    Pickling drops both. (The harness pickles answers to collect the samples of all ranks, and the
-    samples contain the values anyway.)
-    """
+    """A generated answer with its values and the row that it responds to. Pickling drops both: the
+    harness pickles answers to collect samples, which contain the values anyway."""
 
     results: Results
     document: Document
@@ -146,22 +122,9 @@ def score_responses(
     options: Options,
     reported: Container[str],
 ) -> tuple[list[ScoredAnswer], Signatures]:
-    """Scores the answers of a model.
-
-    Besides the requested metrics, three values are computed. ``f1`` compares the answer with the
-    gold response. ``bleu`` is the pair (gold response, answer), because BLEU is computed over all
-    answers together. Both are left out if there is no gold response. ``empty`` is 1 if the answer
-    has no visible character.
-
-    Args:
-        answers: the answers of the model.
-        documents: for each answer, the row that it responds to.
-        options: metrics and settings.
-        reported: names of the metrics in the task's table. Other values are left out.
-
-    Returns:
-        The answers with their values, and the signatures by metric.
-    """
+    """Scores the answers of a model; also returns the signatures. Only ``reported`` values are
+    kept. ``f1`` compares with the gold response. ``bleu`` is the pair (gold response, answer),
+    because BLEU is computed over all answers together."""
     # Answers of a server can contain lone surrogates, which can be neither tokenised nor written.
     texts = [answer.strip().encode("utf-8", "replace").decode("utf-8") for answer in answers]
     examples = [example_of(*both) for both in zip(documents, texts, strict=True)]
@@ -184,8 +147,7 @@ def score_responses(
 
 
 def _warn_of_silence(by_row: Sequence[Mapping[str, Score]]) -> None:
-    """Warns about each metric for which no answer makes a claim, so that no answer counts and the
-    harness's table has no line for this metric."""
+    """Warns of metrics for which the harness's table has no line, because no answer counts."""
     for name in dict.fromkeys(name for scores in by_row for name in scores):
         scores = [row[name] for row in by_row if name in row]
         if all(one.value is None and one.reason in CLAIMLESS for one in scores):
@@ -204,7 +166,6 @@ def _against_gold(text: str, document: Document) -> Results:
 
 
 def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
-    """The numbers of an answer by all metrics, and the fields that contain their evidence."""
     numbers = scoring.row_numbers(scores, no_claim)
     results: Results = {key: value for key, value in numbers.items() if value is not None}
     row = output_row(0, Example("", ""), scores, list(scores))
@@ -212,19 +173,15 @@ def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
 
 
 def example_of(document: Document, response: str) -> Example:
-    """Makes the example to score from a row of a task and a response to it."""
     return Example(
         response, document["knowledge"], tuple(document["history"]), id=document["id"]
     )
 
 
 def response_results(document: Document, results: Sequence[ScoredAnswer]) -> Results:
-    """Returns the values of a scored answer (the harness's ``process_results``).
-
-    Raises:
-        InputError: the answer was given to another document, because ``--cache_requests`` reused
-            requests of older data.
-    """
+    """The values of a scored answer (the harness's ``process_results``). Raises InputError if the
+    answer was given to another document, because ``--cache_requests`` reused requests of older
+    data."""
     (answer,) = results
     if answer.document["knowledge"] != document["knowledge"]:
         raise InputError(

@@ -1,8 +1,7 @@
 """The lines of the harness's tables of results, made from the registry of metrics.
 
-``!function …tables.GROUP`` in a yaml file stands for the list of lines in the table of a group.
-:func:`__getattr__` makes this list when the file is read, so it also contains metrics that the user
-registered before.
+``!function …tables.GROUP`` in a yaml file is made when the file is read (:func:`__getattr__`), so
+it contains metrics that the user registered before.
 """
 
 from __future__ import annotations
@@ -22,12 +21,7 @@ def mean_length(items: Sequence[Sequence[object]]) -> float:
 
 
 def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The ``metric_list`` of a task whose answers these metrics score.
-
-    Args:
-        names: names of the metrics. Their lines come first.
-        own: the lines of the task itself.
-    """
+    """The ``metric_list`` of a task whose answers these metrics score."""
     names = list(names)
     shares = [_mean(name) for name in share_names(names)]
     ours = columns(names)
@@ -36,7 +30,7 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
 
 
 def details(names: Iterable[str]) -> list[str]:
-    """The names of the fields that contain the evidence of these metrics, such as "questions"."""
+    """The fields with the evidence of these metrics, such as "questions"."""
     kinds = (entry(name).details for name in names)
     return list(dict.fromkeys(DETAILS[one][0].name for one in kinds if one is not None))
 

@@ -26,15 +26,9 @@ from q2_metric.integrations.lm_eval.tables import generation_lines
 class GroundedTask(ConfigurableTask):  # type: ignore[misc]
     """A task whose answers are scored by the metrics of this package, after all were generated.
 
-    The scoring is the last filter of the task, because a filter receives all answers of a rank (a
-    process of the run) at once. The metrics' signatures (lines that record models and settings) are
-    added to the metadata of the task. The harness copies them to the file of results.
-
-    Args:
-        config: the contents of the yaml file. ``metadata`` contains the options of the metrics.
-
-    Raises:
-        InputError: an option of the metrics is unknown or has a wrong value.
+    A filter receives all answers of a rank at once, so the last filter scores them. The harness
+    copies the signatures from the metadata to the file of results. Raises InputError if an option
+    of the metrics is unknown or has a wrong value.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -51,22 +45,19 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
             pipeline.filters.append(partial(ScoreFilter, task=self))
 
     def build_all_requests(self, **settings: Any) -> None:
-        """Checks that the metrics can be loaded, and then builds the requests to the model.
-
-        Raises:
-            ModelError, MissingExtra: a metric cannot be loaded.
-        """
+        """Checks first that the metrics can be loaded. Raises ModelError or MissingExtra if a
+        metric cannot be loaded."""
         if not self.predicts_only:
             check_loads(self.options)
         super().build_all_requests(**settings)
 
     @property
     def predicts_only(self) -> bool:
-        """Whether the run only saves the answers and scores nothing (``--predict_only``)."""
+        """Whether the run only saves the answers (``--predict_only``)."""
         return "bypass" in self._metric_fn_list
 
     def score(self, answers: Sequence[Any], documents: Sequence[Document]) -> Sequence[Any]:
-        """Scores the answers of this rank. Returns them in order, with their scores attached."""
+        """The answers of this rank, with their scores attached."""
         made: Sequence[Any]
         if self.OUTPUT_TYPE == "multiple_choice":
             made, signatures = score_judged(answers, documents, self.options)
@@ -86,43 +77,32 @@ def _texts(answers: Sequence[Any]) -> Sequence[str]:
 
 
 class ScoreFilter(Filter):  # type: ignore[misc]
-    """The last filter of a task. It lets the task score all answers of a rank at once.
-
-    With ``--predict_only``, it does nothing.
-    """
+    """The last filter of a task, which scores all answers of a rank at once."""
 
     def __init__(self, task: GroundedTask) -> None:
         self.task = task
 
     def apply(self, resps: Iterable[Any], docs: Sequence[Document]) -> Sequence[Any]:
-        """The answers (``resps``) in order, with their scores attached."""
         answers = list(resps)
         return answers if self.task.predicts_only else self.task.score(answers, docs)
 
 
 class OtherRows(ContextSampler):  # type: ignore[misc]
-    """Draws the few-shot examples for a row from the other rows of the same data set.
-
-    An example must have a gold response, and its knowledge must differ from the row's. The examples
-    depend only on the seed and on the id of the row. So a row has the same prompt whatever the
-    number of processes and whatever ``--limit``.
-    """
+    """Draws the few-shot examples for a row from the other rows of the same data set. They have a
+    gold response and other knowledge. They depend only on the seed and the row's id, whatever the
+    number of processes and ``--limit``."""
 
     seed: int | None = None
 
     def set_rnd(self, rnd: int | None) -> OtherRows:
-        """Sets the seed of the run. Returns this sampler."""
         self.seed = rnd
         return self
 
     def sample(
         self, n: int, eval_doc: Document | None = None, **_: Any
     ) -> Sequence[dict[str, Any]]:
-        """Draws ``n`` rows as few-shot examples for the prompt of the row ``eval_doc``.
-
-        Raises:
-            InputError: the data set has fewer than ``n`` suitable rows.
-        """
+        """Draws ``n`` rows for the prompt of the row ``eval_doc``. Raises InputError if the data
+        set has fewer than ``n`` suitable rows."""
         own = eval_doc or {"id": "", "knowledge": None}
         pool = [
             row for row in self.df if row["response"] and row["knowledge"] != own["knowledge"]
@@ -136,7 +116,6 @@ class OtherRows(ContextSampler):  # type: ignore[misc]
 
 
 def _explain_errors_in_one_line() -> None:
-    """Makes the command ``lm_eval`` print our errors as one line instead of a traceback."""
     usual = sys.excepthook
 
     def show(
@@ -151,8 +130,7 @@ def _explain_errors_in_one_line() -> None:
 
 
 def _not_asked_for(record: logging.LogRecord) -> bool:
-    """A logging filter: false for the harness's warning that a metric in the table of a q2 group
-    has no values, because the run does not compute this metric."""
+    """Drops the warning that a q2 group has no values of a metric that the run does not compute."""
     text = record.getMessage()
     return not (text.startswith("Group 'q2_") and "no values found" in text)
 

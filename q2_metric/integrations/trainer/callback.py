@@ -1,8 +1,7 @@
 """Q² and SCALE inside ``transformers.Trainer``: a callback, and a function for ``compute_metrics``.
 
-At each evaluation, the callback lets the trained model generate responses, and scores them. The
-scores are logged like the trainer's losses (TensorBoard, W&B, …). ``metric_for_best_model`` and
-early stopping can use them, because they are added to the metrics of the evaluation.
+The scores join the metrics of an evaluation, so they are logged like the losses, and
+``metric_for_best_model`` and early stopping can use them.
 """
 
 from __future__ import annotations
@@ -31,14 +30,9 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A dialogue turn for which the trained model generates a response.
-
-    - ``prompt``: a text in the form that the model was trained on, or a list of chat messages for
-      the tokenizer's chat template.
-    - ``knowledge``: the passages that should support the response.
-    - ``history``: the turns before the response.
-    - ``reference``: the gold response; ``None`` if there is none.
-    """
+    """A dialogue turn for which the trained model generates a response. ``prompt`` is a text in the
+    form that the model was trained on, or a list of chat messages for the tokenizer's chat
+    template. ``reference`` is the gold response."""
 
     prompt: Any
     knowledge: tuple[str, ...]
@@ -49,50 +43,30 @@ class Row:
 class Q2Callback(TrainerCallback):  # type: ignore[misc]
     """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer.
 
-    These values are logged, with ``prefix`` before their names:
-
-    - the mean of each of ``metrics``, in [0, 1]; with q2 also ``q2_no_nli`` (Q² without NLI);
-    - ``no_claim``: the share of responses that claim nothing;
-    - ``empty``: the share of blank responses;
-    - with q2: ``coverage`` (share of responses with a valid question), ``fallback`` (share that NLI
-      judges as a whole) and ``no_answer_rate`` (share of questions without an answer in the
-      knowledge);
-    - if the rows have gold responses: ``f1`` (token F1) and ``bleu`` (BLEU of the corpus).
-
-    The result of ``trainer.evaluate()``, its log and TensorBoard have the same values. The mean of
-    a metric is NaN if no response counts in it, or if the metric failed. Other values that do not
-    exist are left out. A checkpoint with NaN is never chosen as the best. A checkpoint is not
-    chosen either if most of its responses claim nothing or have no valid question of Q²
-    (:func:`q2_metric.scoring.hollow`); a warning says so.
+    docs/frameworks.md says what each name means. The mean of a metric is NaN if no response counts
+    in it, or if the metric failed. A checkpoint is never chosen as the best if it has NaN, or if
+    most of its responses claim nothing or have no valid question of Q²
+    (:func:`q2_metric.scoring.hollow`).
 
     Args:
         trainer: a ``Trainer`` or ``Seq2SeqTrainer`` with a tokenizer as ``processing_class``.
-        rows: the turns for which responses are generated: a ``datasets.Dataset``, or a list of
-            mappings. A row has ``prompt`` and ``knowledge`` (a string or a list of passages), and
-            may have ``history`` (a list of turns) and ``reference`` (the gold response).
-        metrics: names of metrics, as a sequence or as "q2,scale". f1 and bleu are computed anyway
-            if there are gold responses.
+        rows: a ``datasets.Dataset``, or a list of mappings with the fields of :class:`Row`.
+        metrics: names, also as "q2,scale". f1 and bleu are computed anyway with gold responses.
         columns: the names of a row's fields if they are different, such as ``{"prompt": "input"}``.
-        batch_size: number of prompts in a batch. The default is the trainer's batch size for
-            evaluation.
-        max_prompt_length: maximum number of tokens in a prompt. Longer prompts are cut at the
-            beginning. The default is what the tokenizer and the model allow, minus the length of
-            the response if the model is a decoder.
-        generation: keywords for ``model.generate``. They override the generation config of the
-            trainer and of the model. The trainer's ``generation_max_length`` counts only the tokens
-            of the response, for a decoder too.
-        prefix: prefix of the logged names. An evaluation whose ``metric_key_prefix`` is neither
-            this prefix nor "eval" is ignored, because it evaluates other rows.
+        batch_size: prompts in a batch; the default is the trainer's batch size for evaluation.
+        max_prompt_length: most tokens of a prompt. Longer prompts are cut at the beginning. The
+            default is what the tokenizer and the model allow, minus a decoder's response.
+        generation: keywords for ``model.generate``, which override the generation configs of
+            trainer and model. ``generation_max_length`` counts only the response, for a decoder
+            too.
+        prefix: an evaluation whose ``metric_key_prefix`` is neither this prefix nor "eval" is
+            ignored, because it evaluates other rows.
         no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude"). With "zero", a model gains nothing by saying nothing.
-        strict: if true, the training ends with an error if a metric fails. Otherwise the error is
-            logged, and the metric's values are NaN.
-        settings: ``preset``, ``device`` and settings of the metrics, as for
-            ``evaluate.load("q2").compute``.
+            ("exclude").
+        strict: end the training with the error of a metric that fails. Otherwise it is logged.
+        settings: ``preset``, ``device`` and settings of the metrics.
 
-    Add the callback with ``trainer.add_callback`` before other callbacks that read its metrics,
-    such as early stopping. If several processes train, each generates a part of the responses. The
-    first process scores and logs them all.
+    Add the callback before those that read its metrics, such as early stopping.
 
     Raises:
         InputError: a row or a keyword is wrong.
@@ -130,17 +104,15 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         names = _grounded(metrics, gold=bool(with_gold))
         self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
         self.responses: list[str] = []
-        """The responses of the last evaluation, in the order of the rows. Empty on all processes
-        except the first."""
+        """Of the last evaluation, in the order of the rows. Empty except on the first process."""
 
     @property
     def signature(self) -> str:
-        """A line for each metric that records its models and settings, and how its mean is
-        computed. "" on all processes except the first."""
+        """Empty except on the first process."""
         return scoring.signature_lines(self.metrics, self.no_claim)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Logs a warning if the training has no evaluations, because then nothing is scored."""
+        """Warns if the training has no evaluations, because then nothing is scored."""
         if args.eval_strategy == "no" and state.is_world_process_zero:
             _LOG.warning(
                 'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
@@ -148,8 +120,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
                 f"{self.prefix}{next(iter(columns_of(m.name for m in self.metrics)), 'f1')}")
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Generates and scores responses, adds the results to the metrics of the evaluation, and
-        logs them."""
+        """Generates and scores responses, adds the results to the metrics, and logs them."""
         metrics: dict[str, float] = kwargs["metrics"]
         if not any(name.startswith((self.prefix, "eval_")) for name in metrics):
             return
@@ -176,7 +147,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             metrics[best] = float("nan")
 
     def _evaluate(self, responses: Sequence[str]) -> _Evaluation:
-        """Scores the responses. Only the first process calls this method."""
+        """Only the first process calls this method."""
         try:
             numbers, unfit = _numbers(
                 self.metrics, self.rows, responses, self.no_claim, strict=self.strict)
@@ -189,21 +160,12 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
 class Q2ComputeMetrics:
     """The ``compute_metrics`` of a ``Seq2SeqTrainer`` with ``predict_with_generate``.
 
-    Called with an ``EvalPrediction``, it returns the values that :class:`Q2Callback` logs. The
-    labels are the gold responses, with which ``f1`` and ``bleu`` compare. If most responses claim
-    nothing or have no valid question of Q², a warning says so, but the trainer may still choose the
-    checkpoint as the best. Only :class:`Q2Callback` can prevent this.
-
-    Args:
-        tokenizer: the tokenizer that decodes predictions and labels.
-        knowledge: for each row of the evaluation set, in order, its knowledge: a text or a list of
-            passages.
-        histories: for each row, the turns before the response, oldest first.
-        metrics, no_claim, strict, settings: as for :class:`Q2Callback`.
+    It returns what :class:`Q2Callback` logs, whose arguments it shares, but cannot keep the trainer
+    from choosing a checkpoint as the best. ``knowledge`` and ``histories`` have an entry for each
+    row of the evaluation set, in order. The labels are the gold responses.
 
     Raises:
-        InputError: a keyword is wrong. When called: the number of predictions is not that of the
-            rows.
+        InputError: a keyword is wrong, or later, there are not as many predictions as rows.
     """
 
     def __init__(
@@ -231,8 +193,6 @@ class Q2ComputeMetrics:
 
     @property
     def signature(self) -> str:
-        """A line for each metric that records its models and settings, and how its mean is
-        computed."""
         return scoring.signature_lines(self.metrics, self.no_claim)
 
     def __call__(self, prediction: Any) -> dict[str, float]:
@@ -260,15 +220,7 @@ class Q2ComputeMetrics:
 
 
 def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
-    """The names of the metrics without f1 and bleu, which compare with the gold response.
-
-    Args:
-        metrics: names, as a sequence or as "q2,f1".
-        gold: whether there are gold responses.
-
-    Raises:
-        InputError: f1 or bleu is named, but there are no gold responses.
-    """
+    """The names without f1 and bleu, which are computed whenever there are gold responses."""
     metrics = listed(metrics)
     with_gold = [name for name in metrics if name in ("f1", "bleu")]
     if with_gold and not gold:
@@ -305,13 +257,9 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """The result of an evaluation, which the first process sends to all processes.
-
-    - ``numbers``: the logged values, by name.
-    - ``unfit``: names of values by which this checkpoint must not be chosen as the best.
-    - ``problem``: an error that must end the training, in words; "" if there is none.
-    - ``error``: the error itself, only on the first process.
-    """
+    """The result of an evaluation, which the first process sends to all processes. By ``unfit``
+    values, this checkpoint must not be chosen as the best. ``problem`` must end the training; the
+    error itself is only on the first process."""
 
     numbers: Mapping[str, float] = field(default_factory=dict)
     unfit: Sequence[str] = ()
@@ -322,12 +270,7 @@ class _Evaluation:
 def _numbers(
     metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *, strict: bool
 ) -> tuple[dict[str, float], list[str]]:
-    """Scores responses.
-
-    Returns:
-        The values to log, by name; and the names of the values by which this checkpoint must not be
-            chosen as the best.
-    """
+    """The values to log, and the names of those by which this checkpoint must not be the best."""
     examples = [
         scoring.example(response, row.knowledge, row.history)
         for row, response in zip(rows, responses, strict=True)
@@ -353,10 +296,7 @@ def _numbers(
 
 
 def _from_first(result: _Evaluation) -> _Evaluation:
-    """Returns the first process's result on every process.
-
-    Every process needs the result, because each process decides which checkpoint is the best.
-    """
+    """Each process decides which checkpoint is the best, so all need the result."""
     if not distributed():
         return result
     # Some errors cannot be sent to other processes, but their text can.

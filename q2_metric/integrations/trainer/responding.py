@@ -1,5 +1,4 @@
-"""Generates responses with the model of a ``transformers.Trainer``, in batches, on all processes.
-"""
+"""Generates responses with the model of a ``transformers.Trainer``, on all processes."""
 
 from __future__ import annotations
 
@@ -18,25 +17,14 @@ from q2_metric.errors import InputError
 _LOG = logging.getLogger(__name__)
 
 _NO_LIMIT = 1_000_000
-"""A limit of this many tokens or more counts as no limit. (transformers uses 1e30 for no limit.)"""
+"""In tokens; transformers uses 1e30 for no limit."""
 _SHORT = 20
-"""Maximum number of tokens of a response if no setting limits it, as in ``model.generate``."""
+"""Tokens of a response if no setting limits it, as in ``model.generate``."""
 
 
 class TrainerResponder:
-    """Generates responses with the model of a trainer.
-
-    Args:
-        trainer: a trainer with a tokenizer as ``processing_class``.
-        generation: keywords for ``model.generate`` that override the generation config of the
-            trainer and of the model.
-        max_prompt_length: maximum number of tokens in a prompt. Longer prompts are cut at the
-            beginning. The default is what the model and the tokenizer's ``model_max_length`` allow.
-        batch_size: number of prompts in a batch. The default is the trainer's batch size for
-            evaluation.
-
-    Raises:
-        InputError: the trainer has no tokenizer, or the response leaves no tokens for a prompt.
+    """Generates responses with the model of a trainer; for the arguments, see :class:`Q2Callback`.
+    Raises InputError if the trainer has no tokenizer, or the response leaves no room for a prompt.
     """
 
     def __init__(
@@ -58,10 +46,7 @@ class TrainerResponder:
             trainer.model, self.config, self.tokenizer.model_max_length)
 
     def __call__(self, model: Any, prompts: Sequence[Any]) -> list[str]:
-        """Generates the responses to all prompts, in order.
-
-        Each process generates a part of the responses, but the whole list is returned on each.
-        """
+        """The responses to all prompts, on every process; each generates a part of them."""
         size, rank = self.args.world_size, self.args.process_index
         own = list(range(rank, len(prompts), size))
         # If the model's parameters are sharded, all processes must run the same number of batches.
@@ -76,11 +61,8 @@ class TrainerResponder:
         return [everyone[i] for i in range(len(prompts))]
 
     def check(self, prompts: Sequence[Any]) -> None:
-        """Checks that each prompt can be tokenised, so that errors are found before the training.
-
-        Raises:
-            InputError: a prompt cannot be tokenised, or has no tokens.
-        """
+        """Checks that each prompt can be tokenised, before the training. Raises InputError if a
+        prompt cannot be tokenised, or has no tokens."""
         for index, prompt in enumerate(prompts):
             try:
                 ids = self._ids(prompt)
@@ -103,10 +85,7 @@ class TrainerResponder:
         return [text.strip() for text in texts]
 
     def _ids(self, prompt: Any) -> list[int]:
-        """The token ids of a prompt: a text, or a list of chat messages.
-
-        For chat messages, the chat template adds the special tokens.
-        """
+        """The chat template adds the special tokens of chat messages."""
         chat = not isinstance(prompt, str)
         if chat:
             prompt = self.tokenizer.apply_chat_template(
@@ -120,14 +99,8 @@ class TrainerResponder:
 def _generation(
     trainer: Any, ours: Mapping[str, Any]
 ) -> tuple[GenerationConfig, dict[str, Any]]:
-    """Merges the settings for ``model.generate``.
-
-    ``ours`` overrides the settings of the trainer, and these override the settings of the model.
-
-    Returns:
-        The generation config; and those of ``ours`` that are no fields of a generation config, such
-            as a logits processor.
-    """
+    """The generation config, in which ``ours`` override the trainer's settings and these the
+    model's; and those of ``ours`` that it has no field for, such as a logits processor."""
     args, model = trainer.args, trainer.model
     config = getattr(args, "generation_config", None)
     if config is not None and not isinstance(config, GenerationConfig):
@@ -152,16 +125,7 @@ def _generation(
 
 
 def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> int | None:
-    """The maximum number of tokens in a prompt; ``None`` if there is no limit.
-
-    Args:
-        model: the model. If it is a decoder, prompt and response share its positions.
-        config: the generation config, which limits the response.
-        longest: a further limit, such as the tokenizer's.
-
-    Raises:
-        InputError: the response leaves no tokens for a prompt.
-    """
+    """Most tokens of a prompt, at most ``longest``; a decoder's response shares its positions."""
     limits = [longest, getattr(model.config.get_text_config(), "max_position_embeddings", None)]
     answer = 0
     if not model.config.is_encoder_decoder:
@@ -177,10 +141,8 @@ def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> i
 
 @contextmanager
 def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
-    """A context in which the model can generate. Yields the model without its wrappers.
-
-    At the end, the training mode, the tokenizer's padding and the random state are restored.
-    """
+    """Yields the model without wrappers. At the end, the training mode, the tokenizer's padding and
+    the random state are restored."""
     unwrapped = getattr(model, "module", model)
     training = unwrapped.training
     sides = tokenizer.padding_side, tokenizer.truncation_side
@@ -204,12 +166,11 @@ def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
 
 
 def distributed() -> bool:
-    """Whether several processes train the model together (torch.distributed)."""
     return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
 def _gathered(own: dict[int, str]) -> dict[int, str]:
-    """Merges the dicts of all processes. All processes must call this function."""
+    """All processes must call this function."""
     if not distributed():
         return own
     shares: list[Any] = [None] * torch.distributed.get_world_size()

@@ -1,15 +1,9 @@
 """Computes the matrix products of the bundled neural networks in 8 bits.
 
-Each input channel of a product is multiplied by a factor, rounded and clipped to 0…255. These
-factors were fixed on training texts (``ranges.safetensors``), so a row's scores do not depend on
-the other rows of its batch. The sums of the products are exact, because they are sums of integers.
-A few channels of the feed-forward block have far larger values than the others. These channels are
-left out of the 8-bit product and multiplied in float32 (Dettmers et al. 2022, "LLM.int8()", section
-3.2).
-
-``onnxruntime.quantization`` 1.32 was tried on the same networks (2026-11-25,
-docs/results/speed.md). In its dynamic mode, the bits of a result depend on the batch. Its static
-mode is slower.
+Factors fixed on training texts (``ranges.safetensors``) keep a row's scores independent of its
+batch. A few channels with far larger values are multiplied in float32 (Dettmers et al. 2022,
+"LLM.int8()", section 3.2). ``onnxruntime.quantization`` 1.32 depends on the batch in its dynamic
+mode, and is slower in its static mode (docs/results/speed.md).
 """
 
 from __future__ import annotations
@@ -29,10 +23,9 @@ LARGEST_PAIR = 128
 in 16 bits, where 255 * 129 would not fit."""
 RANGES = "ranges.safetensors"
 LAYER = ("qkv", "out", "up", "down")
-"""The linear maps of a transformer layer that are computed in 8 bits. The task heads after the last
-layer are computed in float32."""
+"""The linear maps of a layer in 8 bits. The task heads after the last layer are in float32."""
 AT_ONCE = 1 << 16
-"""How many elements of a matrix are rounded at once, so that they stay in the processor's cache."""
+"""Elements of a matrix that are rounded at once, so that they stay in the processor's cache."""
 Floats = NDArray[np.float32]
 
 
@@ -44,8 +37,7 @@ def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Flo
         multiplier: the factor of each input channel (in,). Channels with factor 0 get weights of 0.
 
     Returns:
-        The 8-bit integers (in, out), within :data:`LARGEST_PAIR`, and the scale of each output
-        (out,).
+        The 8-bit integers (in, out), within :data:`LARGEST_PAIR`, and the scales (out,).
     """
     left_out = multiplier == 0
     divided_by = np.where(left_out, 1, multiplier)
@@ -67,14 +59,13 @@ def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Flo
 def initializers(
     name: str, weight: Floats, ranges: dict[str, NDArray[Any]]
 ) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The names and values of the ONNX initializers that a linear map needs in an 8-bit graph.
+    """The ONNX initializers of a linear map in an 8-bit graph.
 
     Args:
-        name: the name of the linear map's weight, ending in ".weight"; see :func:`is_product`.
+        name: the name of its weight (see :func:`is_product`).
         weight: the matrix (out, in).
-        ranges: for each linear map, ``NAME.multiplier`` (in,), the factors of its input channels,
-            and ``NAME.zero`` (), the 8-bit value that stands for 0. Some linear maps also have
-            ``NAME.apart``, the indexes of the channels that are multiplied in float32.
+        ranges: ``NAME.multiplier`` (in,), ``NAME.zero`` (), the 8-bit value that stands for 0, and
+            for some maps ``NAME.apart``, the indexes of the channels that stay in float32.
     """
     product = name.removesuffix(".weight")
     multiplier = ranges[f"{product}.multiplier"]
@@ -90,17 +81,12 @@ def initializers(
 
 
 def is_product(name: str) -> bool:
-    """Whether the weight ``name`` is the matrix of a linear map that is computed in 8 bits."""
     product, _, kind = name.rpartition(".")
     return ".layers." in name and kind == "weight" and product.rpartition(".")[2] in LAYER
 
 
 def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
-    """Reads the factors that convert the inputs of a neural network's linear maps to 8 bits.
-
-    Args:
-        weights: the file of the network's weights. The factors are in :data:`RANGES` beside it.
-        prefix: the network's name.
+    """Reads the factors from :data:`RANGES` beside the file of the network's weights.
 
     Raises:
         ModelError: the file is missing or belongs to other weights.
@@ -119,10 +105,7 @@ def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
 
 
 def fingerprint(weights: Path, prefix: str) -> str:
-    """A digest of a neural network's biases and normalisation weights, as 16 hexadecimal digits.
-
-    Two training runs give different digests. ``prefix`` is the network's name.
-    """
+    """A digest (16 hexadecimal digits) that differs between two training runs."""
     from safetensors import safe_open
 
     digest = hashlib.sha256()

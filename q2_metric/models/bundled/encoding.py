@@ -1,7 +1,6 @@
 """Encodes pairs of texts for the bundled neural networks: ``[CLS] query [SEP] text [SEP]``.
 
-The query is the hypothesis or the question. The text is the premise or the passage. A long text is
-cut into overlapping windows. The end of a long query is cut off.
+The query is the hypothesis or the question, the text is the premise or the passage.
 """
 
 from __future__ import annotations
@@ -23,17 +22,12 @@ MAX_QUERY = 192
 MULTIPLE = 8
 """Rows are padded to a multiple of this number of tokens, so that the shapes of batches recur."""
 CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
-"""Maximum number and maximum total characters of the texts whose tokens are cached. The cache takes
-about 60 bytes a character."""
+"""Limits of the cache of tokens, which takes about 60 bytes a character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenised text.
-
-    ``ids`` has the id of each word piece, and ``offsets`` its character range in the text.
-    ``words[word_of[i]]`` is the word to which piece ``i`` belongs.
-    """
+    """Word pieces and their character ranges. ``words[word_of[i]]`` is the word of piece ``i``."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
@@ -58,13 +52,10 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class QueryWindow:
-    """One row of a batch: a query with a window of the text that belongs to the query.
+    """One row of a batch: a query with a window of its text.
 
-    ``types`` has the type of each token. It says whether the token's word occurs in query and text
-    (:mod:`q2_metric.text.alignment`).
-    ``query_length`` is the number of the query's tokens. ``text_start`` is the position of the
-    window's first token in ``ids``. ``offsets[i]`` is the character range of token
-    ``text_start + i`` in the whole text.
+    ``types`` says which tokens' words occur in query and text (:mod:`q2_metric.text.alignment`).
+    ``offsets[i]`` is the character range of token ``text_start + i`` in the whole text.
     """
 
     ids: list[int]
@@ -123,11 +114,7 @@ def pair(query: Tokens, text: Tokens) -> QueryWindow:
 
 
 def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[QueryWindow]:
-    """The rows of a query and a text: one row for each window of the text.
-
-    A row has at most ``length`` tokens. Neighbouring windows share ``stride`` tokens. The last
-    window reaches the end of the text, and it always adds tokens that no earlier window has.
-    """
+    """One row of at most ``length`` tokens for each window; neighbours share ``stride`` tokens."""
     query = query.cut(0, MAX_QUERY)
     room = length - len(query.ids) - 3
     for first, last in window_bounds(len(text.ids), room, max(1, room - stride)):
@@ -136,11 +123,9 @@ def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[Q
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of padded rows.
+    """A batch of padded rows: ``ids``, ``types`` and ``query`` are (batch, length).
 
-    ``ids`` are token ids, and ``types`` the token types (:mod:`q2_metric.text.alignment`).
-    ``query`` is 1.0 on the tokens of the query and 0.0 elsewhere. These three have the shape
-    (batch, length). ``lengths`` (batch,) is the number of tokens of each row without padding.
+    ``query`` is 1.0 on the query's tokens and 0.0 elsewhere; ``lengths`` (batch,) lack the padding.
     """
 
     ids: NDArray[np.int64]

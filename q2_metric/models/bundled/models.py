@@ -30,59 +30,47 @@ from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
 
 WINDOW = 384
-"""Maximum tokens of a row: query, text and special tokens. A longer text is read in windows that
-share ``STRIDE`` tokens."""
+"""Maximum tokens of a row. A longer text is read in windows that share ``STRIDE`` tokens."""
 STRIDE = 128
 LONGEST_ANSWER = 30
 """Maximum tokens of an answer, as in SQuAD's evaluations."""
 TIE = 0.5
-"""Minimum lead of an answer from 8-bit logits over the second-best answer, in logits. If the lead
-is smaller, the question is answered again in float32, because 8 bits change only answers near a tie
-(docs/results/speed.md)."""
+"""An answer whose 8-bit logits lead by less over the second-best is read again in float32: 8 bits
+change only answers near a tie (docs/results/speed.md)."""
 BATCH_TOKENS = 512
-"""Padded tokens of a batch on a CPU if no batch size is given. A batch should fit in the CPU's
-caches: batches of 4096 tokens took 1.5 to 2 times as long per row as batches of 256 to 1024 tokens.
-"""
+"""Padded tokens of a batch on a CPU, whose caches it should fit: batches of 4096 tokens took 1.5 to
+2 times as long per row as batches of 256 to 1024."""
 DEVICE_TOKENS = 65_536
-"""Padded tokens of a batch on a GPU, which needs larger batches to stay busy (not measured)."""
+"""Padded tokens of a batch on a GPU (not measured)."""
 
 SLAB = 4096
-"""Number of pairs of texts that are tokenised and sorted by length together."""
+"""Pairs of texts that are tokenised and sorted by length together, to limit memory."""
 
 T = TypeVar("T")
 
 
 @lru_cache(maxsize=1)
 def tokenizer() -> Tokenizer:
-    """The tokenizer of the bundled reader and of the bundled entailment model."""
     return Tokenizer(intact("tokenizer.json"))
 
 
 def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Splits the pairs, in order, into slices small enough that their token rows fit in memory."""
     for at in range(0, len(pairs), SLAB):
         yield pairs[at : at + SLAB]
 
 
 class _Bundled:
-    """The base class of the bundled models. It tokenises, forms batches of rows of similar length,
-    and runs the neural networks.
+    """Runs the bundled networks on batches of rows of similar length.
 
     Args:
-        runtime, device, dtype, threads: see ``runtimes.forward_of``.
+        runtime, device, dtype, threads: see ``runtimes.forward_of``, also for errors.
         batch_size: rows of a batch; ``None`` takes as many rows as fit in :data:`BATCH_TOKENS`.
-        networks: names from ``stored.VERSIONS``; empty for the default. The probabilities of
-            several networks are averaged.
-
-    Raises:
-        InputError: the batch size is below 1, or the combination of arguments does not exist.
-        MissingExtra: torch is needed and not installed.
+        networks: names from ``stored.VERSIONS``, whose probabilities are averaged.
     """
 
     networks: tuple[str, ...]
     settles_ties = False
-    """Whether the model runs a row again in float32 if its 8-bit logits are near a tie
-    (:data:`TIE`)."""
+    """Whether rows near a tie (:data:`TIE`) in 8 bits run again in float32."""
 
     def __init__(
         self,
@@ -116,8 +104,7 @@ class _Bundled:
             self.name += f"-{dtype}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles the arguments instead of the neural networks. An unpickled copy opens the
-        networks itself if its process has not opened them yet."""
+        """The copy opens the networks that its process has not opened yet."""
         return type(self), self._asked
 
     def _rows(self, query: str, text: str) -> list[QueryWindow]:
@@ -126,11 +113,6 @@ class _Bundled:
     def _run(
         self, rows: Sequence[QueryWindow], forward: Forward | None = None
     ) -> list[NDArray[np.float32]]:
-        """The logits of each row, in order.
-
-        ``forward`` is the function that computes the logits; by default, it runs this model's
-        neural networks.
-        """
         return in_batches(
             [len(row.ids) for row in rows],
             lambda places: self._logits(
@@ -153,11 +135,7 @@ class _Bundled:
 
 
 def _mean(forwards: Sequence[Forward]) -> Forward:
-    """Combines several neural networks into one: its logits are the logarithm of the mean
-    probability.
-
-    ``forwards`` are the functions that compute each network's logits.
-    """
+    """The logarithm of the networks' mean probability."""
     if len(forwards) == 1:
         return forwards[0]
 
@@ -170,7 +148,6 @@ def _mean(forwards: Sequence[Forward]) -> Forward:
 
 
 def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The softmax along the last axis."""
     shifted = np.exp(logits - logits.max(-1, keepdims=True))
     chances: NDArray[np.float32] = shifted / shifted.sum(-1, keepdims=True)
     return chances
@@ -185,19 +162,13 @@ class _Read:
 
 
 class BundledReader(_Bundled):
-    """Answers questions with a span of the context, or with "no answer".
-
-    The best span has the highest sum of start logit and end logit. If a context needs several
-    windows, the best span of all windows is compared with the lowest score of "no answer" in any
-    window. With 8 bits, a question whose best answer leads by less than :data:`TIE` is answered
-    again in float32.
-    """
+    """The best span of all windows (start logit + end logit) is compared with the lowest score of
+    "no answer" in any window."""
 
     networks = ("reader",)
     settles_ties = True
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context) pair; ``None`` if the context has no answer."""
         return [answer for slab in _slabs(pairs) for answer in self._read(slab)]
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
@@ -239,12 +210,7 @@ class BundledReader(_Bundled):
 
 
 def answer_span(logits: NDArray[np.float32], row: QueryWindow) -> tuple[Best, int, int]:
-    """The best answer span of a row, and the span's start and end as character offsets.
-
-    Args:
-        logits: start and end logit of each token, (tokens, 2).
-        row: a question with at least one token of the context.
-    """
+    """The best answer span of a row, and its character range, from the logits (tokens, 2)."""
     part = logits[row.text_start : row.text_start + len(row.offsets)]
     best = best_span(part[:, 0], part[:, 1], LONGEST_ANSWER)
     return best, row.offsets[best.first][0], row.offsets[best.last][1]
@@ -260,7 +226,6 @@ class BundledEntailment(_Bundled):
     prompt = ""
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """A verdict for each (premise, hypothesis) pair."""
         return [verdict for slab in _slabs(pairs) for verdict in self._judge(slab)]
 
     def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
@@ -276,5 +241,4 @@ class BundledEntailment(_Bundled):
         return best_verdicts(owners, verdicts, len(pairs))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """The character range of each word piece of the text."""
         return tokenizer()(text).offsets

@@ -1,11 +1,8 @@
-"""The bundled encoder in PyTorch. The training recipe and the GPU runtime use it.
+"""The bundled encoder in PyTorch, for training and for GPUs.
 
-The encoder is a six-layer BERT: MiniLM-L6-H384, or the lower half of MPNet, whose attention uses
-the distance between two tokens. In place of segment ids, the encoder reads token types that say
-which words occur in both texts (:mod:`q2_metric.text.alignment`). After the encoder comes one of
-two heads: entailment or reader.
-The same weights run on ONNX Runtime (``tools/training/graph.py``); a test checks that PyTorch and
-ONNX Runtime agree to 1e-3.
+It is a six-layer BERT (MiniLM-L6-H384, or the lower half of MPNet) that reads, in place of segment
+ids, which words occur in both texts. A test checks that ONNX Runtime, with the same weights
+(``tools/training/graph.py``), agrees to 1e-3.
 """
 
 from __future__ import annotations
@@ -21,18 +18,13 @@ from q2_metric.text.alignment import N_TYPES
 
 VOCABULARY, POSITIONS = 30522, 512
 FARTHEST = 128
-"""A distance between two tokens. MPNet's attention treats all distances from here on as equal."""
+"""MPNet's attention treats all distances between tokens from here on as equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The sizes of an encoder.
-
-    ``hidden`` is the width of its states, ``heads`` the number of attention heads per layer, and
-    ``eps`` the epsilon of layer normalisation. ``distances`` is the number of classes of token
-    distances that the attention distinguishes (MPNet: Song et al. 2020, as in T5). It is 0 if the
-    attention does not use distances.
-    """
+    """``eps`` is the epsilon of layer normalisation, and ``distances`` the number of classes of
+    token distances in the attention (MPNet: Song et al. 2020, as in T5), 0 for none."""
 
     layers: int
     hidden: int
@@ -43,14 +35,12 @@ class Shape:
 
 
 NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
-"""The shape of MiniLM-L6-H384."""
+"""MiniLM-L6-H384."""
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
-"""The shape of the first six layers of MPNet."""
+"""The first six layers of MPNet."""
 DEEP = replace(WIDE, layers=12)
-"""The shape of all layers of MPNet. A network of this shape only serves as teacher in training,
-because it is too large to ship."""
+"""All layers of MPNet: a teacher in training, too large to ship."""
 SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
-"""The shapes of the bundled networks."""
 
 
 class Layer(nn.Module):
@@ -68,10 +58,9 @@ class Layer(nn.Module):
         self.norm2 = nn.LayerNorm(shape.hidden, eps=shape.eps)
 
     def forward(self, x: Tensor, bias: Tensor, wanted: int) -> Tensor:
-        """Maps (batch, length, hidden) to (batch, ``wanted``, hidden).
+        """Maps (batch, length, hidden) to the first states: (batch, ``wanted``, hidden).
 
-        Only the states of the first ``wanted`` positions are computed; they attend to all
-        positions. ``bias`` is added to the attention's logits. It masks the padding.
+        ``bias`` is added to the attention's logits. It masks the padding.
         """
         batch, length, hidden = x.shape
         q, k, v = (
@@ -95,8 +84,7 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """Maps token ids and token types (batch, length) to states (batch, length, hidden).
 
-    If ``wanted`` is given, only the states of the first ``wanted`` positions are returned. The last
-    layer then skips all other positions, which saves most of the last layer's work.
+    With ``wanted``, only the states of the first positions are computed in the last layer.
     """
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
@@ -128,11 +116,10 @@ class Encoder(nn.Module):
 
 
 def distance_classes(places: Tensor, classes: int) -> Tensor:
-    """The class of the distance between each two positions: (length, length), in [0, ``classes``).
+    """The class of each two positions' distance: (length, length), in [0, ``classes``).
 
-    Half of the classes are for tokens before a position, and half for tokens after it. In each
-    half, every small distance has a class of its own. Larger distances share logarithmic classes up
-    to :data:`FARTHEST`. ``places`` contains the positions 0, 1, 2, …
+    Half of the classes are for tokens before a position. In each half, small distances have a class
+    each, and larger ones share logarithmic classes up to :data:`FARTHEST`.
     """
     distance = places[None, :] - places[:, None]
     half = classes // 2
@@ -145,11 +132,7 @@ def distance_classes(places: Tensor, classes: int) -> Tensor:
 
 
 class EntailmentNetwork(nn.Module):
-    """Computes three logits: entailment, neutral, contradiction.
-
-    The head reads the state of the first token, and the mean and maximum of the hypothesis's
-    states. ``dropout`` is used only in training.
-    """
+    """Its head reads the first token's state, and mean and maximum of the hypothesis's states."""
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
@@ -159,7 +142,7 @@ class EntailmentNetwork(nn.Module):
         self.classify = nn.Linear(shape.hidden, 3)
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor, query: Tensor) -> Tensor:
-        """The logits of entailment, neutral and contradiction for each row: (batch, 3).
+        """The logits of entailment, neutral and contradiction: (batch, 3).
 
         ``query`` (batch, length) is 1.0 on the tokens of the hypothesis and 0.0 elsewhere.
         """
@@ -175,10 +158,7 @@ class EntailmentNetwork(nn.Module):
 
 
 class ReaderNetwork(nn.Module):
-    """Computes the start and end logits of each token: (batch, length, 2).
-
-    ``dropout`` is used only in training.
-    """
+    """Computes the start and end logits of each token: (batch, length, 2)."""
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
@@ -192,6 +172,6 @@ class ReaderNetwork(nn.Module):
 
 
 def made(network: str) -> ReaderNetwork | EntailmentNetwork:
-    """Builds the bundled neural network with this name, with randomly initialised weights."""
+    """The bundled network with this name, with random weights."""
     kind = ReaderNetwork if network == "reader" else EntailmentNetwork
     return kind(shape=SHAPES[network])

@@ -1,5 +1,4 @@
-"""Runs the bundled neural networks on ONNX Runtime, on a CPU, in float32 or 8 bits, without torch.
-"""
+"""Runs the bundled networks on ONNX Runtime, on a CPU, in float32 or 8 bits, without torch."""
 
 from __future__ import annotations
 
@@ -29,31 +28,23 @@ from q2_metric.models.bundled.stored import (
 )
 
 LOOKED_UP = ("types.weight", "positions.weight", "distances.weight")
-"""Ends of the names of embedding tables. The rows of these matrices are looked up; other matrices
-are multiplied."""
+"""Ends of the names of embedding tables, whose rows are looked up instead of multiplied."""
 
 
 class _Opener:
-    """Loads neural networks in a thread. Only one is loaded at a time, which needs less memory."""
+    """Loads networks in a thread. Only one is loaded at a time, which needs less memory."""
 
     def __init__(self) -> None:
         self.in_child()
         forks.tell(self)
 
     def in_child(self) -> None:
-        """Starts a new thread in a forked process."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="q2-open")
 
     def open(self, prefix: str, threads: int, dtype: str) -> Future[Forward]:
-        """Requests that a neural network is loaded. The future's result is the function that runs
-        it.
-
-        The arguments are those of :func:`open_network`.
-        """
         return self._thread.submit(lambda: open_network(prefix, threads, dtype))
 
     def wait(self) -> None:
-        """Waits until each requested neural network is loaded or has failed to load."""
         self._thread.submit(int).result()  # this job is last in the queue
 
 
@@ -62,11 +53,10 @@ _opener = _Opener()
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
-    """Loads a neural network like :func:`open_network`, but once per process and in the background.
+    """Loads a network like :func:`open_network`, but once per process and in the background.
 
-    The caller can load other models meanwhile (spaCy takes as long). The first batch waits until
-    the network is loaded. If a file is damaged or memory runs out, running the first batch raises
-    :class:`MachineFault`, and the next call of this function tries to load the network again.
+    If a file is damaged or memory runs out, the first batch raises :class:`MachineFault`, and the
+    next call tries again.
 
     Raises:
         ModelError: a file is missing.
@@ -77,10 +67,7 @@ def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
 
 
 class _InBackground:
-    """A neural network that is being loaded. Its first batch waits until the network is loaded.
-
-    A forked process loads the network again when it runs its first batch.
-    """
+    """A network whose first batch waits until it is loaded."""
 
     def __init__(self, prefix: str, threads: int, dtype: str) -> None:
         self._prefix, self._asked = prefix, (prefix, threads, dtype)
@@ -88,10 +75,7 @@ class _InBackground:
         forks.tell(self)
 
     def in_child(self) -> None:
-        """Discards the neural network that the parent process loaded.
-
-        A forked child process cannot use it. The child loads the network again when needed.
-        """
+        """A forked child cannot use the parent's network."""
         self._opened = None
 
     def __call__(self, batch: Batch) -> NDArray[np.float32]:
@@ -106,18 +90,12 @@ class _InBackground:
 
 
 def wait_until_open() -> None:
-    """Waits until each requested neural network is loaded or has failed to load."""
+    """Waits until each requested network is loaded or has failed to load."""
     _opener.wait()
 
 
 def open_network(prefix: str, threads: int, dtype: str) -> Forward:
-    """Loads a neural network into ONNX Runtime, and returns the function that computes its logits.
-
-    Args:
-        prefix: the network's name, a key of :data:`VERSIONS`.
-        threads: number of threads for one batch.
-        dtype: "float32" or "int8".
-    """
+    """Loads a network (a key of :data:`VERSIONS`), with ``threads`` threads for one batch."""
     with forks.held_off():
         session = forks.keep_in_child(_session(prefix, threads, dtype))
     inputs = {node.name for node in session.get_inputs()}
@@ -137,7 +115,6 @@ def open_network(prefix: str, threads: int, dtype: str) -> Forward:
 
 
 def _session(prefix: str, threads: int, dtype: str) -> Any:
-    """The ONNX Runtime session of a neural network."""
     # ONNX Runtime's Linux wheels upload usage events unless this is switched off before the import.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
@@ -160,13 +137,11 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
 
 
 def _graph(prefix: str, dtype: str) -> str:
-    """The name of the file that contains a neural network's ONNX graph."""
     return f"{prefix}.onnx" if dtype == "float32" else f"{prefix}.{dtype}.onnx"
 
 
 def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yields the name and value of each ONNX initializer of a neural network, one at a time to save
-    memory."""
+    """One at a time, to save memory."""
     ranges = None
     if dtype == "int8":
         intact(eight_bits.RANGES)

@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 
 def load(module: nn.Module, prefix: str) -> None:
-    """Copies the bundled weights into a neural network of :mod:`q2_metric.models.bundled.network`.
-
-    Args:
-        module: the network; it is changed in place.
-        prefix: the network's name, a key of :data:`VERSIONS`.
-
-    Raises:
-        ModelError: the weights are missing.
-    """
+    """Copies the bundled weights into a network of :mod:`q2_metric.models.bundled.network`."""
     import torch
 
     heads = ("span", "dense", "classify")
@@ -42,15 +34,9 @@ def load(module: nn.Module, prefix: str) -> None:
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, device: str, dtype: str) -> Forward:
-    """A function that computes a neural network's logits for a batch in PyTorch, on any device.
-
-    Args:
-        prefix: the network's name, a key of :data:`VERSIONS`.
-        device: torch's name of the device, such as "cpu" or "cuda:1".
-        dtype: "float32", "bfloat16" or "float16".
+    """A function that computes a network's logits for a batch, on any of torch's devices.
 
     Raises:
-        MissingExtra: torch is not installed.
         ModelError: the weights are missing, or memory ran out.
     """
     try:

@@ -1,8 +1,4 @@
-"""Chooses the runtime and the number format for the bundled weights.
-
-On a CPU, ONNX Runtime runs the neural networks in float32 or in 8 bits, without torch. With the
-extra ``torch``, they also run on a GPU. Scores of both runtimes agree to 1e-3.
-"""
+"""Chooses the runtime and the number format for the bundled weights."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ ON_ONNX = ("float32", "int8")
 FASTER = 1.15
 """The dtype "auto" chooses 8 bits if they are at least this many times as fast as float32."""
 TURNS = 3
-"""Number of rounds in which the dtype "auto" measures the speed of float32 and of 8 bits."""
+"""Rounds in which the dtype "auto" measures the speed."""
 
 MOST_AT_ONCE = 8
 """Maximum number of batches that run at the same time. Each of them needs its own memory."""
@@ -35,12 +31,11 @@ Runtime = Literal["auto", "onnx", "torch"]
 def forward_of(
     network: str, runtime: Runtime, device: str, dtype: str, threads: int | None
 ) -> Forward:
-    """A function that computes a neural network's logits for a batch.
+    """A function that computes a network's logits for a batch. Both runtimes agree to 1e-3.
 
     Args:
         network: a key of :data:`~q2_metric.models.bundled.stored.VERSIONS`.
-        runtime: "onnx" (CPU), "torch" (any device), or "auto". "auto" chooses ONNX Runtime for
-            float32 or int8 on a CPU, and torch otherwise.
+        runtime: "auto" chooses ONNX Runtime for float32 or int8 on a CPU, and torch otherwise.
         device: "auto" (the CPU: the models are small), "cpu", "cuda", "mps".
         dtype: "float32" for both runtimes, "int8" for ONNX Runtime only, "bfloat16" or "float16"
             for torch only.
@@ -62,17 +57,14 @@ def forward_of(
 
 
 def batches_at_once(runtime: Runtime, device: str, dtype: str, threads: int | None) -> int:
-    """The number of batches to run at the same time. The arguments are those of ``forward_of``."""
     return shared(threads)[0] if _checked(runtime, device, dtype) == "onnx" else 1
 
 
 def shared(threads: int | None) -> tuple[int, int]:
-    """The number of batches that run at the same time, and the number of threads for each batch.
+    """The number of batches that run at the same time, and of threads for each batch.
 
-    ``threads`` is the number of threads for all batches; ``None`` means all processors.
-
-    A batch on one thread never waits for other threads. So two batches on one thread each are 1.6
-    times as fast as one batch on two threads. The scores are equal.
+    Two batches on one thread each are 1.6 times as fast as one batch on two threads, which wait for
+    each other. The scores are equal.
 
     >>> shared(2), shared(20)
     ((2, 1), (6, 3))
@@ -83,12 +75,6 @@ def shared(threads: int | None) -> tuple[int, int]:
 
 
 def _checked(runtime: Runtime, device: str, dtype: str) -> Runtime:
-    """Checks the arguments, and returns the runtime that runs the neural network: "onnx" or
-    "torch".
-
-    Raises:
-        InputError: the combination of arguments does not exist.
-    """
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)} or auto, not {dtype!r}")
     on_cpu = device in ("auto", "cpu")
@@ -102,14 +88,7 @@ def _checked(runtime: Runtime, device: str, dtype: str) -> Runtime:
 
 
 def settled(dtype: str, device: str = "auto", threads: int | None = None) -> str:
-    """Replaces the dtype "auto" by "int8" or "float32"; other names are returned unchanged.
-
-    On a CPU, "auto" becomes "int8" if a short measurement finds it faster. Otherwise it becomes
-    "float32". The measurement uses ``threads`` threads (``None``: all processors).
-
-    Raises:
-        ModelError: the weights are missing.
-    """
+    """Replaces the dtype "auto": "int8" if a short measurement on this CPU finds it faster."""
     if dtype != "auto":
         return dtype
     on_cpu = device in ("auto", "cpu")
@@ -118,8 +97,6 @@ def settled(dtype: str, device: str = "auto", threads: int | None = None) -> str
 
 @lru_cache(maxsize=2)
 def _faster(threads: int) -> str:
-    """Measures the speed of the entailment network (a neural network) with this number of threads.
-    The result is "int8" if that is clearly faster (:data:`FASTER`), else "float32"."""
     rows, width = 4, 64
     batch = Batch(
         np.ones((rows, width), np.int64), np.zeros((rows, width), np.int64),
@@ -139,8 +116,7 @@ def _faster(threads: int) -> str:
 
 
 def processors() -> int:
-    """The number of processors that this process may use. OMP_NUM_THREADS, if set, is its maximum.
-    """
+    """The number of processors that this process may use, at most OMP_NUM_THREADS."""
     may = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     return min(may, int(asked)) if asked.isdecimal() and int(asked) else may

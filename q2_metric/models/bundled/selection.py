@@ -1,10 +1,4 @@
-"""The bundled sentence vectors and weights for knowledge selection. They need no internet access
-and no torch.
-
-A text's vector is a projected, weighted mean of the bundled encoder's word-piece vectors.
-``selection.safetensors`` contains what was learned for this (:func:`learned`). The training recipe
-is :mod:`tools.training.selection`.
-"""
+"""The bundled sentence vectors and weights for knowledge selection, without torch."""
 
 from __future__ import annotations
 
@@ -17,18 +11,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 VERSION = "1"
-"""Version of ``selection.safetensors``. It is part of the name of the ranker that uses the file."""
+"""Version of ``selection.safetensors``, part of the ranker's name."""
 
 CUT = 96
-"""Number of word pieces after which a text is cut. Questions are far shorter."""
+"""Word pieces after which a text is cut. Questions are far shorter."""
 
 
 class TextVectors:
-    """Computes unit vectors of texts. The dot product of two vectors is their similarity.
+    """Unit vectors of texts: a projected, weighted mean of word-piece vectors.
 
     Args:
         pieces: the word-piece vectors, (vocabulary, width).
-        projection: the matrix that maps word-piece vectors to text vectors, (width, size).
+        projection: (width, size).
         weigh: (width,). A word piece with the vector ``v`` has the weight sigmoid(v @ weigh).
     """
 
@@ -37,8 +31,7 @@ class TextVectors:
         self._pieces = weights[:, None].astype(np.float32) * (pieces @ projection)
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """The vectors of the texts: (number of texts, size). A text without words has a vector of
-        zeros."""
+        """(texts, size). A text without words has a vector of zeros."""
         from q2_metric.models.bundled.models import tokenizer
 
         read = tokenizer()
@@ -53,11 +46,7 @@ class TextVectors:
 
 
 def piece_vectors() -> Floats:
-    """The word-piece vectors of the bundled encoder, of unit length: (30522, 384).
-
-    Raises:
-        ModelError: the bundled weights are missing.
-    """
+    """Unit vectors: (30522, 384)."""
     from safetensors import safe_open
 
     from q2_metric.models.bundled.stored import SHARED, intact
@@ -71,15 +60,9 @@ def piece_vectors() -> Floats:
 
 @lru_cache(maxsize=1)
 def learned() -> dict[str, Floats]:
-    """The learned arrays of ``selection.safetensors``, by name.
-
-    ``projection`` and ``weigh`` compute text vectors (see :class:`TextVectors`). ``text``,
-    ``mention`` and ``domain`` weigh the features that rank knowledge snippets. ``detection`` weighs
-    the features that tell whether a turn needs knowledge at all.
-
-    Raises:
-        ModelError: the file is missing.
-    """
+    """The arrays of ``selection.safetensors``: ``projection`` and ``weigh`` are for
+    :class:`TextVectors`, ``text``, ``mention`` and ``domain`` weigh a ranker's features, and
+    ``detection`` a detector's."""
     from safetensors.numpy import load_file
 
     from q2_metric.models.bundled.stored import intact
@@ -90,5 +73,4 @@ def learned() -> dict[str, Floats]:
 
 @lru_cache(maxsize=1)
 def text_vectors() -> TextVectors:
-    """The function that computes the bundled sentence vectors, loaded once per process."""
     return TextVectors(piece_vectors(), learned()["projection"], learned()["weigh"])

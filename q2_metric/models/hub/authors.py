@@ -1,4 +1,4 @@
-"""Answers questions as q-squared, the program of Q²'s authors, does."""
+"""Answers questions as the program of Q²'s authors does."""
 
 from __future__ import annotations
 
@@ -11,17 +11,11 @@ from q2_metric.types import Answer
 
 
 class AuthorsReader(TorchReader):
-    """Answers questions as the program of Q²'s authors does.
-
-    It takes the tokens with the highest start logit and the highest end logit independently, and
-    rebuilds the answer from the tokens in between. The row consists of question and context, so the
-    answer may begin in the question. The answer is empty if the end is before the start. There is
-    no answer if only the row's first token is chosen. The authors' program fails on pairs that are
-    too long for the model; such pairs are read as by :class:`TorchReader`.
-    """
+    """The tokens with the highest start and end logit are chosen independently, so the answer may
+    begin in the question, or be empty; the row's first token alone is no answer. Pairs that are too
+    long for the model, on which the authors' program fails, are read as by :class:`TorchReader`."""
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context) pair; ``None`` if there is no answer."""
         asked = list(dict.fromkeys(pairs))
         if not asked:
             return []

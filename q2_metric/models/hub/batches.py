@@ -1,5 +1,4 @@
-"""Runs a torch model on batches: decides how large a batch can be on the device, and pads the rows.
-"""
+"""Decides how large a batch of a torch model can be on its device, pads the rows and runs it."""
 
 from __future__ import annotations
 
@@ -18,27 +17,24 @@ if TYPE_CHECKING:
     from q2_metric.models.hub.loading import LoadedModel
 
 CPU_TOKENS = 1024
-"""Padded tokens of a batch on a CPU, so that the batch fits in the caches. With a RoBERTa-base and
-a T5-small, batches of 512 to 2048 tokens took about the same time. Batches of 4096 tokens took a
-fifth more, and single short rows up to half more."""
+"""Padded tokens of a batch on a CPU, whose caches it should fit. With RoBERTa-base and T5-small,
+512 to 2048 tokens took about the same time, and 4096 a fifth more."""
 FIRST_TOKENS = 16_384
 """Padded tokens of the first batch on a GPU, before the memory per token is known."""
 MOST_TOKENS = 262_144
-"""Maximum padded tokens of a batch. This is enough to keep any single device busy."""
+"""Maximum padded tokens of a batch, enough to keep any single device busy."""
 MEMORY_SHARE = 0.8
 """Share of the free memory that a batch may take."""
 GROWTH = 4
 """After a measured batch, the budget of tokens can grow to this many times its previous value."""
 
 Row = dict[str, list[int]]
-"""The model's inputs for one text or pair of texts. It maps the name of an input, such as
-"input_ids", to a list with one number per token."""
+"""The model's inputs for one text or pair, such as "input_ids", with one number per token."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """The work done so far: the numbers of batches (``calls``), of rows, of tokens without padding,
-    and of tokens with padding (``padded``)."""
+    """The work done so far; ``padded`` counts the tokens with padding."""
 
     calls: int = 0
     rows: int = 0
@@ -59,7 +55,6 @@ class CudaMemory:
         self._before = 0
 
     def start(self) -> None:
-        """Begins to measure."""
         import torch
 
         torch.cuda.reset_peak_memory_stats(self._device)
@@ -72,7 +67,6 @@ class CudaMemory:
         return int(torch.cuda.max_memory_allocated(self._device)) - self._before
 
     def free(self) -> int:
-        """The memory that is still free."""
         import torch
 
         free, _ = torch.cuda.mem_get_info(self._device)
@@ -82,7 +76,7 @@ class CudaMemory:
 
 
 def memory_of(device: Any) -> CudaMemory | None:
-    """The object that measures a device's memory; ``None`` for devices other than CUDA."""
+    """``None`` for devices other than CUDA."""
     name = str(device)
     return CudaMemory(name) if name.startswith("cuda") else None
 
@@ -90,19 +84,9 @@ def memory_of(device: Any) -> CudaMemory | None:
 class Batches:
     """Runs rows through a model in batches of similar length (see ``batching``).
 
-    With ``batch_size``, each batch has this number of rows. Without it, a budget of padded tokens
-    limits each batch. On a CPU, the budget is fixed. On CUDA, it is computed from the free memory
-    and the memory that earlier batches took.
-
-    Args:
-        loaded: the model that runs the batches. Its tokenizer gives the ids for padding.
-        batch_size: rows of a batch, at least 1, or ``None``.
-        copies: number of beams for each row.
-        extra: maximum number of tokens that the model generates for each beam.
-        cpu_tokens: the budget on a CPU, in padded tokens with copies and extra.
-
-    Raises:
-        InputError: the batch size is below 1.
+    Without ``batch_size`` (rows), a budget of padded tokens limits each batch: ``cpu_tokens``, or
+    on CUDA what the free memory and the memory that earlier batches took allow. For ``copies`` and
+    ``extra``, see ``Budget``.
     """
 
     def __init__(
@@ -124,16 +108,9 @@ class Batches:
     def run(
         self, rows: Sequence[Row], call: Callable[[dict[str, Any]], Sequence[Any]]
     ) -> list[Any]:
-        """The results of all rows, in the order of the rows.
-
-        Args:
-            rows: the model inputs of each row.
-            call: runs the model. It takes the padded tensors of a batch by name, each of shape
-                (batch, tokens), and returns one result for each row.
-
-        Raises:
-            ModelError: a single row does not fit into memory.
-        """
+        """The results of all rows, in order. ``call`` takes a batch's tensors by name, (batch,
+        tokens), and returns one result for each row; ModelError if a single row does not fit into
+        memory."""
         return in_batches(
             [len(row["input_ids"]) for row in rows],
             lambda places: self._batch([rows[i] for i in places], call),
@@ -167,11 +144,7 @@ class Batches:
         return results
 
     def _learn(self, memory: CudaMemory, cost: int) -> None:
-        """Sets the budget of tokens from the memory that a batch took.
-
-        ``cost`` is the number of the batch's padded tokens. A batch of less than half the budget is
-        ignored, because it says little about the memory of large batches.
-        """
+        """Sets the budget from the memory that a batch of ``cost`` padded tokens took."""
         if 2 * cost < self.budget.tokens:
             return
         room = int(MEMORY_SHARE * memory.free() * cost / max(1, memory.used()))
@@ -192,10 +165,7 @@ class Batches:
 
 
 def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
-    """The arrays of a batch by name, with an attention mask that is 0 on the padding.
-
-    Rows are padded to the length of the longest row, on the side that the tokenizer prefers.
-    """
+    """The arrays (rows, longest row) of a batch by name; the attention mask is 0 on the padding."""
     lengths = [len(row["input_ids"]) for row in rows]
     fill = {
         "input_ids": tokenizer.pad_token_id or 0,

@@ -10,8 +10,7 @@ from q2_metric.models.hub.loading import load_config
 from q2_metric.models.hub.names import parted
 
 OWN_PROMPTS = ("factcg", "bespoke-minicheck", "lettucedetect", "hallucination_evaluation_model")
-"""Parts of the names of published models that look like ordinary models but need an input format of
-their own."""
+"""Parts of the names of published models that look like ordinary ones but need their own input."""
 
 KINDS = {
     "ForTokenClassification": "a token classifier, which marks words of a response",
@@ -19,16 +18,13 @@ KINDS = {
     "ForQuestionAnswering": "a reader, which answers questions",
     "ForMaskedLM": "a language model without a head for a task",
 }
-"""Kinds of models that cannot judge pairs of texts, keyed by the end of the architecture's name."""
+"""Models that cannot judge pairs of texts, by the end of the architecture's name."""
 
 Kind = Literal["nli", "yes-no"]
 
 
 def entailment_kind(model: str) -> Kind:
-    """Reads from a model's config how the model judges entailment.
-
-    The result is "nli" for a sequence classifier, and "yes-no" for an encoder-decoder model, which
-    is asked a Yes/No question.
+    """How a model judges entailment: as a sequence classifier, or asked a Yes/No question.
 
     Raises:
         MissingExtra: torch or transformers is not installed.

@@ -23,13 +23,10 @@ _OPTION = "nli_labels (-s nli_labels=entailment,neutral,contradiction)"
 
 
 def given_labels(text: str) -> tuple[str, ...]:
-    """Reads the value of ``nli_labels``: class names, separated by commas.
-
-    Returns:
-        The NLI classes in the same order, which is the order of the model's outputs.
+    """Reads the value of ``nli_labels``: class names in the order of the model's outputs.
 
     Raises:
-        InputError: the text does not name two or three different classes, one of them entailment.
+        InputError: these are not two or three different classes, one of them entailment.
 
     >>> given_labels("SUPPORTS, REFUTES, NOT ENOUGH INFO")
     ('entailment', 'contradiction', 'neutral')
@@ -49,10 +46,7 @@ def label_order(
     """The class of each logit of a model.
 
     Args:
-        name: the model's name, for messages.
-        config: the model's config, with ``id2label`` and ``num_labels``.
-        labels: class names in the order of the logits, given by the user; ``None`` uses the
-            config's names.
+        labels: class names in the order of the logits, given by the user.
         known: class names that are used if the config does not name the classes.
 
     Raises:
@@ -85,10 +79,7 @@ def label_order(
 
 
 def _classes(names: Sequence[str]) -> list[Label] | None:
-    """The NLI classes with these names, in the same order.
-
-    ``None`` if a name is unknown, if two names mean the same class, or if entailment is missing.
-    """
+    """``None`` if a name is unknown, two names mean one class, or entailment is missing."""
     labels = [NAMES.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
               for name in names]
     known = [label for label in labels if label is not None]

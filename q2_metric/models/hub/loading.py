@@ -1,7 +1,6 @@
 """Loads torch models: chooses device and precision, and turns failures into clear errors.
 
-The functions import torch and transformers themselves. So this module can be imported if the two
-are not installed.
+torch and transformers are imported in the functions, which raise MissingExtra without them.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ AutoClass = Literal[
 ]
 
 COMMIT = 8
-"""Number of digits of a commit in a model's name."""
+"""Digits of a commit in a model's name."""
 
 DEVICE_FAULTS = ("not compiled with cuda", "cuda error", "nvidia driver", "cuda driver",
                  "linked with support for mps", "mps backend")
@@ -61,10 +60,7 @@ OLDEST = (5, 1)
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A tokenizer and a model in evaluation mode, on their device.
-
-    ``name`` is the folder, or the Hub name with its commit. Signatures contain this name.
-    """
+    """``name``, for signatures, is the folder, or the Hub name with its commit."""
 
     name: str
     tokenizer: Any
@@ -72,14 +68,10 @@ class LoadedModel:
     device: Any
 
 
-# --- environment ------------------------------------------------------------------------
-
-
 def require(feature: str) -> None:
     """Checks that torch and transformers can be imported. ``feature`` says what needs them.
 
     Raises:
-        MissingExtra: one of them is not installed.
         ModelError: transformers is too old; with it, a Flan-T5 would give different scores.
     """
     for package in PACKAGES:
@@ -95,8 +87,7 @@ def require(feature: str) -> None:
 
 
 def limit_threads() -> None:
-    """Limits torch to one thread if this process is a forked child. The threads of the parent's
-    OpenMP pool do not exist there, and torch would wait for them."""
+    """One thread for torch in a forked child, where it would wait for the parent's threads."""
     if forks.is_child():
         import torch
 
@@ -105,14 +96,10 @@ def limit_threads() -> None:
 
 
 def resolve_device(device: str = "auto") -> str:
-    """The name of the device to run on, such as "cpu", "cuda", "cuda:1" or "mps".
-
-    ``"auto"`` becomes "cuda" if this machine has a CUDA device, otherwise "mps" if it has Apple's
-    MPS, otherwise "cpu".
+    """The device to run on: "cpu", "cuda", "cuda:1", "mps" … "auto" prefers CUDA, then MPS.
 
     Raises:
         InputError: the device is unknown, or this machine lacks it.
-        MissingExtra: torch is not installed.
     """
     require(f"the device {device!r}")
     import torch
@@ -139,11 +126,7 @@ def _cuda_devices() -> str:
 
 
 def resolve_dtype(dtype: str = "float32") -> torch.dtype:
-    """The torch dtype named "float32", "bfloat16" or "float16".
-
-    Raises:
-        InputError: ``dtype`` is another name.
-    """
+    """The torch dtype with a name in :data:`DTYPES`; InputError for another name."""
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}: use {', '.join(DTYPES)}")
     import torch
@@ -152,16 +135,8 @@ def resolve_dtype(dtype: str = "float32") -> torch.dtype:
     return torch_dtype
 
 
-# --- loading ----------------------------------------------------------------------------
-
-
 def load_config(name: str) -> Any:
-    """Loads a model's transformers config, without the weights.
-
-    Raises:
-        MissingExtra: torch or transformers is not installed.
-        ModelError: there is no such model or folder, or the Hub cannot be reached.
-    """
+    """Loads a model's config without the weights; ModelError if it cannot be found or reached."""
     require(f"the model {name!r}")
     from transformers import AutoConfig
 
@@ -172,12 +147,9 @@ def load_config(name: str) -> Any:
 
 
 def check_models(models: Sequence[str]) -> None:
-    """Checks that all these models exist and may be read, before any model is downloaded.
-
-    The check is quick, because it imports neither torch nor transformers.
+    """Checks the models, without importing torch, before any is downloaded.
 
     Raises:
-        MissingExtra: torch or transformers is not installed.
         ModelError: a model does not exist, or its only weights are pickles that may not be read.
     """
     check_packages(f"the model {models[0]!r}")
@@ -196,20 +168,16 @@ def load_pretrained(
 ) -> LoadedModel:
     """Loads a tokenizer and a model from the Hub or from a local folder.
 
-    Weights are read from safetensors. If a model has only a pickle, torch's weights-only reader
-    reads it, provided that this is allowed (:mod:`q2_metric.models.hub.pickles`). Code that comes
-    with a model is never run. The Hub's service that converts pickles is not used, because
-    transformers would send it the caller's token.
+    A pickle is read only if that is allowed (:mod:`q2_metric.models.hub.pickles`), by torch's
+    weights-only reader. Code that comes with a model is never run. The Hub's service that converts
+    pickles is not used, because transformers would send it the caller's token.
 
     Args:
         auto_class: name of the transformers class, which says what the model is for.
         name: Hub name ("google/flan-t5-base", "google/flan-t5-base@main") or local folder.
-        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
-        dtype: "float32", "bfloat16" or "float16".
 
     Raises:
         InputError: the device or the dtype is unknown.
-        MissingExtra: torch, transformers or a tokenizer's package is not installed.
         ModelError: the model does not exist, the Hub cannot be reached, the model is for another
             task (its head would be random), its weights may not be read, or its tokenizer gives no
             character offsets.
@@ -241,7 +209,6 @@ def load_pretrained(
 
 
 def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
-    """Loads a model's tokenizer, and checks that it can give the character offsets of tokens."""
     from transformers import AutoTokenizer
     from transformers.utils.hub import cached_file
 
@@ -258,20 +225,13 @@ def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
 
 
 def _label(name: str, revision: str, dtype: str) -> str:
-    """The name of a model in signatures. It contains the commit of a Hub model and any dtype other
-    than float32, because both can change scores."""
+    """Commit and dtype are part of the name, because both can change scores."""
     whole = name if is_folder(name) else f"{parted(name)[0]}@{revision[:COMMIT]}"
     return whole if dtype == "float32" else f"{whole}-{dtype}"
 
 
 def _place(name: str) -> tuple[str, str]:
-    """The folder or Hub name, and the revision, that transformers needs to load a model.
-
-    In a folder's path, ``~`` is expanded. The revision of a Hub model is a commit.
-
-    Raises:
-        ModelError: the folder or the Hub model does not exist.
-    """
+    """The folder or Hub name, and the revision (of a Hub model, the commit)."""
     path = Path(name).expanduser()
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_absolute()
     if is_folder(name):
@@ -285,13 +245,7 @@ def _place(name: str) -> tuple[str, str]:
 
 
 def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) -> None:
-    """Checks that the weights of the model's task head were loaded, not initialised at random.
-
-    ``info`` is transformers' report about the loading. It names the missing weights.
-
-    Raises:
-        ModelError: weights of the task head are missing.
-    """
+    """A head without stored weights would be initialised at random."""
     inside = f"{model.base_model_prefix}."
     head = sorted(key for key in info.get("missing_keys", ()) if not key.startswith(inside))
     if auto_class == "AutoModel":  # a bare encoder's pooled output is not used
@@ -304,8 +258,7 @@ def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) ->
 
 @contextlib.contextmanager
 def _errors_about(name: str) -> Iterator[None]:
-    """Inside this block, any error about the model ``name`` becomes a MissingExtra or a ModelError
-    with one clear line."""
+    """Turns any error about the model into a MissingExtra or a ModelError with one clear line."""
     try:
         yield
     except Exception as error:
@@ -323,7 +276,6 @@ def _package_named_in(error: ImportError) -> str | None:
 
 
 def _reason(error: BaseException) -> str:
-    """One line for the error message: why a model could not be loaded, and what to do."""
     chain = list(causes(error))
     if is_out_of_memory(error):
         return ("does not fit into memory: use --dtype bfloat16 (half of it), another device, or a "
@@ -379,11 +331,7 @@ def _quiet() -> Iterator[None]:
 
 
 def check_finite(name: str, scores: Any) -> Any:
-    """Returns the tensor ``scores`` unchanged if all of its values are finite.
-
-    Raises:
-        ModelError: a score is NaN or infinite. This happens to some models in float16.
-    """
+    """Returns ``scores``; ModelError if one is not finite, as with some models in float16."""
     if not bool(scores.isfinite().all()):
         raise ModelError(f"{name}: its outputs are not finite numbers; use bfloat16 or float32")
     return scores

@@ -1,7 +1,7 @@
 """Reads names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``.
 
-If the local cache contains a Hub model, the cached commit is used until another revision is
-requested. The loaded model, the signature and cached scores therefore refer to the same commit.
+A Hub model's cached commit is used until another revision is requested, so that the loaded model,
+the signature and cached scores refer to the same commit.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from pathlib import Path
 from q2_metric.errors import MissingExtra
 
 EXTRA = "torch"
-"""The extra of q2-metric that installs torch and transformers."""
 PACKAGES = ("torch", "transformers")
 
 CONFIG = "config.json"
-"""The name of a file that every model has."""
+"""Every model has this file."""
 
 WAIT = 60.0
 """Seconds during which the Hub is not asked again after it could not be reached."""
@@ -29,9 +28,7 @@ MOMENT = 4.0
 
 
 def parted(name: str) -> tuple[str, str | None]:
-    """Splits a model's name into the folder or Hub name, and the revision.
-
-    The revision is a branch, a tag or a commit. It is ``None`` if the name contains no revision.
+    """The folder or Hub name, and the revision (a branch, a tag or a commit).
 
     >>> parted("owner/model@v1.0")
     ('owner/model', 'v1.0')
@@ -45,18 +42,11 @@ def parted(name: str) -> tuple[str, str | None]:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a model's name is the path of an existing folder."""
     return Path(name).expanduser().is_dir()
 
 
 def check_packages(feature: str) -> None:
-    """Checks that torch and transformers are installed, without importing them.
-
-    ``feature`` names what needs the two packages, for the error message.
-
-    Raises:
-        MissingExtra: one of them is not installed.
-    """
+    """Raises MissingExtra if torch or transformers is not installed; imports neither."""
     for package in PACKAGES:
         try:
             installed = find_spec(package) is not None
@@ -68,13 +58,9 @@ def check_packages(feature: str) -> None:
 
 @cache
 def commit(name: str) -> str:
-    """The commit of a Hub model that the local cache contains.
+    """The commit in the local cache; the model's config is downloaded if the cache lacks it.
 
-    If the cache lacks the model's config, the config is downloaded first.
-
-    Raises:
-        Exception: an error of huggingface_hub. The model or revision does not exist, or the Hub
-            cannot be reached.
+    Raises huggingface_hub's errors: there is no such model or revision, or the Hub is unreachable.
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -86,11 +72,10 @@ def commit(name: str) -> str:
 
 
 _unreachable: list[tuple[float, Exception]] = []
-"""At most one item: time and error of the last request, if that request could not reach the Hub."""
+"""Time and error of the last request, if that could not reach the Hub."""
 
 
 def _downloaded(repository: str, revision: str | None) -> str:
-    """Downloads a model's config from the Hub, and returns the path of the file in the cache."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -107,7 +92,7 @@ def _downloaded(repository: str, revision: str | None) -> str:
 
 
 def _answers() -> bool:
-    """Whether the Hub responds within :data:`MOMENT` seconds. An HTTP error is also a response.
+    """Whether the Hub responds within :data:`MOMENT` seconds; an HTTP error is also a response.
 
     huggingface_hub itself would try for half a minute. A failing look-up of the host name can take
     as long and cannot be stopped, so the request runs in a thread.

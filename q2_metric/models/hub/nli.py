@@ -14,25 +14,15 @@ from q2_metric.types import Verdict
 
 
 class TorchNli:
-    """Judges entailment with any sequence classification model trained on NLI. SCALE can use it as
-    backbone.
+    """Judges entailment with any sequence classification model trained on NLI.
 
-    The order of the classes is given or read from the model's config. Two-way models have the
-    classes "entailment" and "not_entailment". Their probability of "not_entailment" becomes the
-    verdict's ``neutral``.
+    A two-way model's probability of "not_entailment" becomes the verdict's ``neutral``.
 
     Args:
-        model: tokenizer and weights.
-        labels: class names in the order of the logits; ``None`` reads them from the config.
-        known: class names that are used if ``labels`` is ``None`` and the config does not name the
-            classes (LABEL_0, LABEL_1 …).
-        batch_size: number of windows in one batch; ``None`` takes as many as fit (see ``Batches``).
+        labels, known: see :func:`~q2_metric.models.hub.labels.label_order`, also for errors.
+        batch_size: windows in one batch; ``None`` takes as many as fit.
         max_length: maximum tokens of premise and hypothesis together; ``None`` means the model's
             limit.
-
-    Raises:
-        InputError: entailment is not among the labels.
-        ModelError: the model does not say which of its classes is entailment.
     """
 
     prompt = ""
@@ -57,9 +47,8 @@ class TorchNli:
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         """A verdict for each (premise, hypothesis) pair. Equal pairs are judged once.
 
-        A premise that is too long for the model is read in windows that overlap by a quarter. It
-        gets the verdict of the window with the highest P(entailment). A hypothesis is cut only if
-        it would fill more than half of a window.
+        A premise that is too long is read in windows that overlap by a quarter, and gets the
+        verdict of the window with the highest P(entailment). A hypothesis is cut at half a window.
         """
         asked = list(dict.fromkeys(pairs))
         tokenizer, limit = self._loaded.tokenizer, self.max_length // 2
@@ -77,10 +66,6 @@ class TorchNli:
         return [by_pair[pair] for pair in pairs]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """The character range (start, end) of each token of ``text``.
-
-        The ranges have no blanks at their ends. Special tokens are not included.
-        """
         return token_offsets(self._loaded.tokenizer, text)
 
     def _run(self, batch: dict[str, Any]) -> list[Verdict]:

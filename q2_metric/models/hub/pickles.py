@@ -1,7 +1,7 @@
 """Decides which models may be read from a pickle, although a pickle can contain code.
 
-The presets' published models are trusted by name. They are read with torch's weights-only reader,
-which runs no code from a pickle. The user must allow every other model by name (:data:`PICKLES`).
+Torch's weights-only reader, which runs no code, reads the presets' published models. The user must
+allow every other model by name (:data:`PICKLES`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,8 @@ _LOG = logging.getLogger(__name__)
 def check_weights(models: Iterable[str]) -> None:
     """Checks that the weights of all models may be read, before any weights are downloaded.
 
-    One warning names all trusted models that have only pickles.
-
     Raises:
-        PicklesRefused: some models have no safetensors and may not be read from a pickle; the
-            message names all of them.
-        Exception: an error of huggingface_hub, if a model cannot be found.
+        PicklesRefused: names all models without safetensors that may not be read from a pickle.
     """
     os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
     pickled = [name for name in dict.fromkeys(models)
@@ -51,7 +47,6 @@ _said: set[str] = set()
 
 
 def pickle_named(name: str) -> bool:
-    """Whether the environment variable :data:`PICKLES` contains the model's name."""
     return name in _named()
 
 
@@ -60,24 +55,18 @@ def _named() -> list[str]:
 
 
 def trusted(name: str) -> bool:
-    """Whether a model's pickle is trusted because of the model's name.
-
-    True if ``name`` is exactly the Hub name of a preset's model ("owner/model"), without a
-    revision, and is not a local folder.
-    """
+    """Whether ``name`` is exactly the Hub name of a preset's model, without a revision."""
     return name in published() and not is_folder(name)
 
 
 def may_read_pickle(name: str) -> bool:
-    """Whether a model's pickle may be read: a preset's model, or one that the user has allowed."""
     return trusted(name) or pickle_named(name)
 
 
 def is_cached(name: str) -> bool:
-    """Whether the local cache has a Hub model's complete weights, in a format that may be read.
+    """Whether the local cache has a Hub model's weights, in a format that may be read.
 
-    Weights are downloaded last. So if they are in the cache, all other files are too, and the Hub
-    is not needed.
+    Weights are downloaded last, so all other files are then there too, and the Hub is not needed.
     """
     if is_folder(name):
         return False
@@ -86,11 +75,7 @@ def is_cached(name: str) -> bool:
 
 
 def _weights_here(name: str, file: str) -> bool:
-    """Whether the local cache has the Hub model's complete weights in the format of ``file``.
-
-    ``file`` is "model.safetensors" or "pytorch_model.bin". Large weights are split into several
-    files; all of them must be in the cache.
-    """
+    """Large weights are split into several files; all of them must be in the cache."""
     from huggingface_hub import try_to_load_from_cache
 
     repository, revision = parted(name)[0], commit(name)
@@ -124,10 +109,7 @@ def has_safetensors(name: str) -> bool:
 
 @cache
 def _listed(repository: str, revision: str) -> bool:
-    """Whether the Hub lists safetensors among a model's files.
-
-    Also true if the Hub cannot be reached.
-    """
+    """Also true if the Hub cannot be reached."""
     from huggingface_hub import HfApi
 
     try:

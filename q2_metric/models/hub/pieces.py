@@ -1,7 +1,4 @@
-"""Corrects SentencePiece tokenizers, so that they split texts as SentencePiece does.
-
-transformers 5 rebuilds a tokenizer from the pieces of a SentencePiece model. Some of its tokenizer
-classes lose other settings of that model:
+"""Corrects SentencePiece tokenizers, of which transformers 5 loses settings:
 
 - DeBERTa-v2 and v3 lose the normaliser, so that "…", "ﬁ" and "½" are unknown.
 - ALBERT starts a new word after every "." and "-", although its model has them as normal pieces.
@@ -16,27 +13,21 @@ from pathlib import Path
 from typing import Any
 
 USER_DEFINED = 4
-"""SentencePiece's type number of a user-defined piece, which is never split."""
+"""SentencePiece's type of a user-defined piece, which is never split."""
 
 COMMA_CLASSES = ("AlbertTokenizer", "XLNetTokenizer")
 """Tokenizers that separate a comma from the number before it: "1994," becomes "1994" and ","."""
 COMMA_PENALTY = 100.0
-"""Number that is subtracted from the score of each piece that ends in a digit and a comma, so that
-the tokenizer does not choose the piece (as in transformers 4)."""
+"""Subtracted from the score of pieces that end in a digit and a comma (as in transformers 4)."""
 
 State = dict[str, Any]
 """The content of a ``tokenizer.json``."""
 
 
 def restore(tokenizer: Any, saved: str | None) -> None:
-    """Restores the settings of a SentencePiece model that the tokenizer's class has lost.
+    """Restores, in place, the SentencePiece settings that the tokenizer's class has lost.
 
-    A tokenizer of another kind than SentencePiece's Unigram is not changed.
-
-    Args:
-        tokenizer: a loaded transformers tokenizer; it is changed in place.
-        saved: path of the tokenizer's ``tokenizer.json``, or ``None``. A tokenizer with this file
-            already has the right pieces.
+    A tokenizer with a ``tokenizer.json`` (``saved``) already has the right pieces.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or type(backend.model).__name__ != "Unigram":
@@ -61,8 +52,6 @@ def restore(tokenizer: Any, saved: str | None) -> None:
 
 
 def _sentencepiece_model(tokenizer: Any) -> Any:
-    """The parsed SentencePiece model of a tokenizer; ``None`` if the tokenizer was not made from
-    one."""
     file = getattr(tokenizer, "vocab_file", None)
     if not isinstance(file, str) or not file.endswith(".model") or not Path(file).is_file():
         return None
@@ -80,18 +69,14 @@ def _normalizers(state: State) -> list[State]:
 
 
 def _charsmap(state: State) -> str | None:
-    """The compiled SentencePiece normaliser of a tokenizer; ``None`` if it has no normaliser."""
+    """The compiled SentencePiece normaliser; ``None`` if there is none."""
     maps = [normalizer["precompiled_charsmap"] for normalizer in _normalizers(state)
             if normalizer["type"] == "Precompiled"]
     return maps[0] if maps else None
 
 
 def _restore_pieces(tokenizer: Any, state: State, model: Any) -> None:
-    """Changes the pieces in ``state`` to those of the SentencePiece model ``model``.
-
-    Pieces that are kept whole become normal pieces instead of special tokens. For the tokenizers in
-    :data:`COMMA_CLASSES`, a comma is separated from the number before it.
-    """
+    """Pieces that are kept whole become normal pieces instead of special tokens."""
     named = {str(special) for special in tokenizer.special_tokens_map.values()}
     kept = {piece.piece for piece in model.pieces if piece.type == USER_DEFINED} - named
     state["added_tokens"] = [
@@ -108,9 +93,4 @@ def _restore_pieces(tokenizer: Any, state: State, model: Any) -> None:
 
 
 def _ends_in_number_comma(piece: str) -> bool:
-    """Whether a piece ends in a digit and a comma.
-
-    >>> [_ends_in_number_comma(piece) for piece in ("▁1994,", "a,", ",")]
-    [True, False, False]
-    """
     return len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit()

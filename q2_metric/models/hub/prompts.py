@@ -9,18 +9,14 @@ from q2_metric.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A Yes/No question to an encoder-decoder model.
-
-    ``text`` is the question. It contains the placeholders ``{chunk}`` and then ``{sentence}``, once
-    each. ``yes`` and ``no`` are the two answers whose probabilities are compared.
-    """
+    """``text`` contains ``{chunk}``, then ``{sentence}``. P(``yes``) and P(``no``) are compared."""
 
     text: str
     yes: str
     no: str
 
     def parts(self) -> tuple[str, str, str]:
-        """The prompt's text before, between and after the two placeholders.
+        """The text before, between and after the two placeholders.
 
         Raises:
             InputError: a placeholder is missing or repeated, or ``{sentence}`` comes first.
@@ -32,9 +28,7 @@ class Prompt:
         return before, between, after[0]
 
     def fill(self, chunk: str, sentence: str) -> str:
-        """The prompt with chunk and sentence in place of the placeholders.
-
-        Braces in the two texts are kept as they are.
+        """The prompt with both texts, whose own braces are kept.
 
         >>> PROMPTS["minicheck"].fill("a {sentence}", "b")
         'predict: a {sentence}</s>b'
@@ -56,4 +50,3 @@ PROMPTS: dict[str, Prompt] = {
     # (209) and of "0" (3, the blank before "0").
     "minicheck": Prompt("predict: {chunk}</s>{sentence}", yes="1", no="0"),
 }
-"""Prompts by name."""

@@ -19,47 +19,42 @@ Decoding = Literal["beam", "greedy", "sample"]
 Reading = Literal["neighbours", "response"]
 
 BEAMS = 5
-"""Number of beams and of returned questions, as in the Q² authors' ``get_questions_beam``."""
+"""Beams and returned questions, as in the Q² authors' ``get_questions_beam``."""
 NO_REPEAT_NGRAM = 3
 TOP_K, TOP_P, SAMPLES = 50, 0.95, 5
-"""Settings of nucleus sampling, and number of returned questions, as in the Q² authors'
-``get_questions_sample``."""
+"""As in the Q² authors' ``get_questions_sample``."""
 MAX_QUESTION = 128
 """Maximum tokens of a question, the decoder's start token included, as in the Q² authors' code."""
 MAX_INPUT = 512
 """Maximum tokens of an input. T5 was trained with this length."""
 
 CPU_TOKENS = 32_768
-"""Maximum tokens of a batch on a CPU. Input and output tokens of all beams are counted, so this is
-about 35 spans of short responses. (With T5-small, batches of 32 spans were faster than batches of
-16 and 64.)"""
+"""Input and output tokens of all beams: about 35 spans of short responses. (With T5-small, batches
+of 32 spans were faster than of 16 and 64.)"""
 
 QUESTION_PREFIX = "question:"
 """The model of the Q² paper (by mrm8488) writes this before each question."""
 
 _JOINED = {" .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'", " n't": "n't", " 'm": "'m",
            " 's": "'s", " 've": "'ve", " 're": "'re"}
-"""Text that is replaced in decoded questions, and the replacement. Transformers 3 makes the
-replacements in this order."""
+"""Replacements in decoded questions, in the order of transformers 3."""
 
 
 class Seq2SeqQuestions:
     """Generates questions with an encoder-decoder model.
 
     Args:
-        model: tokenizer and weights.
-        template: name of the input format, a key of :data:`TEMPLATES`. ``None`` means "highlight"
-            if the tokenizer has ``<hl>``, otherwise "answer-context".
+        template: a key of :data:`TEMPLATES`. ``None`` means "highlight" if the tokenizer has
+            ``<hl>``, otherwise "answer-context".
         decoding: "beam" (5 beams, 5 questions), "greedy" (1 question) or "sample" (top-k 50, top-p
             0.95, 5 questions).
         seed: seed of "sample". Each input is sampled alone, with a seed made of ``seed`` and the
-            input's text. So the other inputs of a batch do not change its questions.
+            input's text, so that other inputs do not change its questions.
         reading: the text that the model reads: the span's sentence with its "neighbours", or the
             whole "response".
         authors: if true, decoded questions are cleaned as in the program of Q²'s authors, which
             keeps repeated and empty questions.
-        batch_size: number of spans in one batch; ``None`` takes as many as fit (see ``Batches``).
-            "sample" always takes one span.
+        batch_size: spans in one batch; ``None`` takes as many as fit. "sample" always takes one.
         max_input: maximum tokens of an input. A longer text is cut around its span.
 
     Raises:
@@ -108,13 +103,7 @@ class Seq2SeqQuestions:
         self._loaded = model
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        """The candidate questions for each span, best first and without repetitions.
-
-        If several spans have the same model input, the model runs once for them. A span that was
-        found in a coreference-resolved text may not stand at ``span.start`` of the response. Its
-        first occurrence in the response is then used. If the response does not contain the span,
-        the model reads the span's text followed by the response.
-        """
+        """The candidate questions for each span, best first and without repetitions."""
         if self.reading == "neighbours":
             spans = in_passages(spans)
         inputs = [self._input(span) for span in spans]
@@ -138,11 +127,7 @@ class Seq2SeqQuestions:
         return build(text, start, end)
 
     def _without_marks(self, text: str, start: int, end: int) -> tuple[str, int, int]:
-        """Removes the model's special tokens, such as "</s>", where the response contains them.
-
-        ``start`` and ``end`` are the span's characters in ``text``. Returns the new text, and the
-        span's start and end in the new text.
-        """
+        """Without special tokens, such as "</s>"; returns also the span's new start and end."""
         before, answer, after = text[:start], text[start:end], text[end:]
         for mark in {HIGHLIGHT, *self._loaded.tokenizer.all_special_tokens}:
             before, answer, after = (part.replace(mark, "") for part in (before, answer, after))
@@ -200,11 +185,8 @@ class Seq2SeqQuestions:
 
 
 class _NoNan:
-    """A logits processor that raises ModelError if a logit of the first decoding step is NaN.
-
-    Otherwise the model would write noise that looks like text. NaN come from the encoder of some
-    models in half precision, so they already appear at the first step.
-    """
+    """Otherwise the model would write noise that looks like text. NaN come from the encoder of some
+    models in half precision, so they appear at the first step."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -223,11 +205,8 @@ def _cache_name(model: Any) -> str:
 
 
 def _beam_cache() -> Any:
-    """A key-value cache that does not copy the encoder's keys and values when beams are reordered.
-
-    No copy is needed, because all beams of a span read the same input, and beams are reordered only
-    within a span. For long inputs, copying took a sixth of a batch's time on a CPU.
-    """
+    """Does not copy the encoder's keys and values when beams are reordered: all beams of a span
+    read the same input. For long inputs, copying took a sixth of a batch's time on a CPU."""
     from transformers import DynamicCache, EncoderDecoderCache
 
     class Fixed(DynamicCache):  # type: ignore[misc]
@@ -238,8 +217,7 @@ def _beam_cache() -> Any:
 
 
 def clean(texts: Sequence[str]) -> list[str]:
-    """Removes prefixes and outer blanks from decoded questions, and drops empty and repeated
-    questions.
+    """Removes prefixes and outer blanks, and drops empty and repeated questions.
 
     >>> clean(["question: Who?", "Who?", " "])
     ['Who?']
@@ -250,8 +228,6 @@ def clean(texts: Sequence[str]) -> list[str]:
 
 def by_authors(texts: Sequence[str]) -> list[str]:
     """Cleans decoded questions as the program of Q²'s authors does, without dropping any.
-
-    Punctuation and contractions are joined to the word before them, as in transformers 3.
 
     >>> by_authors(["question: Who does n't know , and why ?"])
     ["Who doesn't know, and why?"]
@@ -264,7 +240,7 @@ def by_authors(texts: Sequence[str]) -> list[str]:
 def place(span: Span) -> tuple[str, int]:
     """The text from which the question is made, and the character offset of the span in it.
 
-    The text is the response. If the response does not contain the span, the span is put before it.
+    A span of a coreference-resolved text may not stand at ``span.start`` of the response.
     """
     text, start = span.example.response, span.start
     if text[start : start + len(span.text)] == span.text:
@@ -276,16 +252,7 @@ def place(span: Span) -> tuple[str, int]:
 
 
 def around(offsets: Sequence[tuple[int, int]], start: int, end: int, limit: int) -> tuple[int, int]:
-    """The character range of the part of a text that is kept around a span.
-
-    Args:
-        offsets: the character range of each token of the text.
-        start: character offset of the span's start in the text.
-        end: character offset of the span's end.
-        limit: maximum tokens of the part.
-
-    Returns:
-        (start, end) of the part, or (0, 0) if the whole text is kept.
+    """The characters [start, end) of at most ``limit`` tokens around a span; (0, 0) means all.
 
     >>> around([(0, 1), (2, 3), (4, 5), (6, 7)], 4, 5, 2)
     (2, 5)

@@ -1,7 +1,6 @@
 """Extractive question answering with a torch model (Q², section 2.2).
 
-The code of Q²'s authors chooses the answer's start and end independently, and rebuilds the answer
-from sub-words. This module chooses start and end together, and cuts the answer out of the context.
+Unlike in :mod:`~q2_metric.models.hub.authors`, start and end are chosen together.
 """
 
 from __future__ import annotations
@@ -21,25 +20,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_WINDOW = 384
-"""Maximum tokens of a window, as in the SQuAD scripts."""
+"""Maximum tokens of a window. This and the next three are those of the SQuAD scripts."""
 OVERLAP = 128
-"""Number of tokens that neighbouring windows share, as in the SQuAD scripts."""
+"""Tokens that neighbouring windows share."""
 MAX_QUESTION = 64
-"""Maximum tokens of a question, as in the SQuAD scripts."""
 MAX_ANSWER = 30
-"""Maximum tokens of an answer, as in the SQuAD scripts."""
 MIN_WINDOW = 16
-"""Minimum value of ``max_length``. It leaves room for a question, a context and special tokens."""
+"""Leaves room for a question, a context and special tokens."""
 
 
 class TorchReader:
     """Reads answers with any extractive question answering model.
 
     Args:
-        model: tokenizer and weights.
         threshold: an answer is returned if its score exceeds the score of "no answer" by more than
             this, in logits.
-        batch_size: number of windows in one batch; ``None`` takes as many as fit (see ``Batches``).
+        batch_size: windows in one batch; ``None`` takes as many as fit.
         max_length: maximum tokens of a window. The model's own limit may be lower.
         overlap: number of tokens that neighbouring windows of a long context share.
         max_answer: maximum tokens of an answer.
@@ -71,12 +67,8 @@ class TorchReader:
         self._loaded = model
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context) pair; ``None`` if there is no answer.
-
-        Equal pairs are read once. A question is cut to 64 tokens, or to half a window if that is
-        less. An empty question or context gives ``None``. A long context is read in windows. The
-        best answer of all windows is compared with the lowest score of "no answer" in any window.
-        """
+        """Equal pairs are read once. The best answer of all windows is compared with the lowest
+        score of "no answer" in any window."""
         asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
         limit = min(MAX_QUESTION, self.max_length // 2)
         questions = cut(self._loaded.tokenizer, [question for question, _ in asked], limit)
@@ -102,10 +94,7 @@ class TorchReader:
     def _read(
         self, window: EncodedPair, start: NDArray[np.float64], end: NDArray[np.float64]
     ) -> tuple[Best, float]:
-        """The best answer span of a window, and the window's score of "no answer".
-
-        ``start`` and ``end`` are the start and end logits of the window's tokens.
-        """
+        """The best answer span of a window, and the window's score of "no answer"."""
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]

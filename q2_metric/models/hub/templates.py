@@ -24,4 +24,3 @@ TEMPLATES = {name: partial(_filled, form) for name, form in {
     # valhalla's question generators, with one more blank outside each mark
     "highlight-spaced": "generate question: {before} <hl> {answer} <hl> {after}",
 }.items()}
-"""Input formats by name. Each takes a text and the start and end of the answer in it."""

@@ -1,5 +1,4 @@
-"""Handles the tokens of texts: finds their character offsets, cuts long texts, and encodes pairs of
-texts in overlapping windows."""
+"""Finds the character offsets of tokens, cuts long texts, and encodes pairs in windows."""
 
 from __future__ import annotations
 
@@ -14,20 +13,17 @@ NO_LIMIT = 1_000_000
 """A tokenizer whose ``model_max_length`` is at least this number has no length limit."""
 
 DEFAULT_WINDOW = 512
-"""Number of tokens of a window if neither tokenizer nor config has a limit (T5, BERT: 512)."""
+"""Tokens of a window if neither tokenizer nor config has a limit (T5, BERT: 512)."""
 
 SEGMENTED = frozenset({"funnel", "xlnet"})
-"""Values of ``config.model_type`` of models that read ``token_type_ids`` although their config does
-not say so."""
+"""Types of models that read ``token_type_ids`` although their config does not say so."""
 _NOT_INPUTS = frozenset({"offset_mapping", "overflow_to_sample_mapping"})
 
 
 def has_segments(config: Any) -> bool:
-    """Whether the model with this config reads ``token_type_ids``.
+    """Whether the model reads ``token_type_ids``, which say to which of two texts a token belongs.
 
-    These ids say for each token to which of two texts it belongs. Some tokenizers of transformers 5
-    (ALBERT, XLNet, RemBERT …) do not return them unless they are asked to. Without the ids, the
-    model reads both texts as one.
+    Some tokenizers of transformers 5 (ALBERT, XLNet, RemBERT …) return them only if asked to.
     """
     segments = getattr(config, "type_vocab_size", None) or 0
     return segments > 1 or config.model_type in SEGMENTED
@@ -66,9 +62,7 @@ def many_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
 
 
 def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """The character range (start, end) of each token, without blanks at its ends.
-
-    Tokens that consist of blanks are left out.
+    """The character range of each token, without blanks at its ends. Blank tokens are left out.
 
     >>> token_offsets(roberta, "a dog")  # its second token is " dog"  # doctest: +SKIP
     [(0, 1), (2, 5)]
@@ -78,7 +72,7 @@ def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
 
 
 def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """The character range (start, end) of each token, blanks included."""
+    """The character range of each token, blanks included."""
     encoded = tokenizer(
         text,
         add_special_tokens=False,
@@ -104,7 +98,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
-    """The texts in order. A text of more than ``limit`` tokens is cut after ``limit`` tokens."""
+    """The texts, each cut after ``limit`` tokens."""
     lengths = dict.fromkeys(texts, 0)
     for text, ids in zip(lengths, many_ids(tokenizer, [*lengths]), strict=True):
         lengths[text] = len(ids)
@@ -116,12 +110,9 @@ def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class EncodedPair:
-    """The model inputs for a pair of texts, or for one window of a pair that is too long.
+    """The model inputs for pair ``item``, or for one window of a pair that is too long.
 
-    ``item`` is the pair's index. ``inputs`` maps the names of the tokenizer's outputs, such as
-    "input_ids", to lists with one number per token. ``offsets[i]`` is the character range of token
-    ``i``, without blanks, in the text that may be cut into windows. It is ``None`` if the token
-    does not belong to that text.
+    ``offsets[i]``, the characters of token ``i``, is ``None`` outside the text that may be cut.
     """
 
     item: int
@@ -137,17 +128,12 @@ def encode_pairs(
     max_length: int,
     overlap: int,
 ) -> list[EncodedPair]:
-    """Encodes pairs of texts. If a pair is too long, one of its texts is cut into overlapping
-    windows.
+    """Encodes pairs of texts. A pair that is too long is cut into overlapping windows.
 
     Args:
-        loaded: tokenizer and model.
-        pairs: the two texts of each pair, in the order in which the model reads them.
-        long: 0 if the first text of a pair may be cut into windows, 1 if the second may. The other
-            text of the pair must leave room in the window.
+        long: index (0 or 1) of the text that may be cut. The other must leave room in the window.
         max_length: maximum tokens of a window, special tokens included.
-        overlap: number of tokens that neighbouring windows share, at most half of the window's
-            room.
+        overlap: tokens that neighbouring windows share, at most half of the window's room.
     """
     tokenizer = loaded.tokenizer
     specials = tokenizer.num_special_tokens_to_add(pair=True)

@@ -13,13 +13,10 @@ from q2_metric.models.hub.tokens import token_ids
 
 
 def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
-    """The ids of the tokens with which the prompt's answers "yes" and "no" begin.
-
-    Special tokens before the answer, such as BOS, are skipped.
+    """The ids of the tokens with which the answers "yes" and "no" begin, without BOS.
 
     Raises:
-        ModelError: an answer has no token that the model knows, or both answers begin with the same
-            token.
+        ModelError: an answer has no token, or both begin with the same token.
     """
     tokenizer = loaded.tokenizer
     first = []
@@ -37,11 +34,7 @@ def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
 
 
 def decoder_start(loaded: LoadedModel) -> int:
-    """The id of the token that the decoder starts with.
-
-    Raises:
-        ModelError: the config does not name one.
-    """
+    """The id of the token that the decoder starts with; ModelError if the config names none."""
     model = loaded.model
     for config in (model.config, getattr(model, "generation_config", None)):
         start = getattr(config, "decoder_start_token_id", None)
@@ -51,14 +44,10 @@ def decoder_start(loaded: LoadedModel) -> int:
 
 
 def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
-    """A copy of ``model`` whose output head computes logits only for the given tokens.
+    """A copy of ``model`` whose output head computes logits only for the tokens ``rows``.
 
-    The copy shares all other weights with ``model``, which is not changed. It also runs the model's
-    own code before the head, because T5 scales its output if the head is tied to the embeddings.
-
-    Args:
-        model: a transformers encoder-decoder model.
-        rows: ids of tokens. Each id is a row of the head's matrix.
+    All other weights are shared. The model's own code runs before the head, because T5 scales its
+    output if the head is tied to the embeddings.
     """
     import torch
 

@@ -18,20 +18,19 @@ from q2_metric.types import Verdict
 MAX_INPUT = 2048
 """Maximum tokens of a prompt, as in MiniCheck's code. (T5 has no limit.)"""
 MIN_INPUT = 64
-"""Minimum value of ``max_length``. It leaves room for the prompt's own words, a sentence and a
-chunk."""
+"""Leaves room for the prompt's own words, a sentence and a chunk."""
 
 
 class YesNoEntailment:
     """SCALE's backbone: asks an encoder-decoder model if a chunk implies a sentence.
 
     P(entailment) is the probability of "Yes" at the first decoder step, in a softmax over the first
-    tokens of the answers "Yes" and "No" only. One forward pass is enough.
+    tokens of both answers only.
 
     Args:
         model: tokenizer and weights. They are not changed.
         prompt: a :class:`Prompt`, or its name in :data:`PROMPTS`.
-        batch_size: number of prompts in one batch; ``None`` takes as many as fit (see ``Batches``).
+        batch_size: prompts in one batch; ``None`` takes as many as fit.
         max_length: maximum tokens of a prompt. Longer chunks are read in windows.
 
     Raises:
@@ -64,11 +63,10 @@ class YesNoEntailment:
         self._model = with_head_rows(model.model, answer_ids(model, prompt))
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """A verdict for each (chunk, sentence) pair. The verdict's ``neutral`` is P("No").
+        """The verdict's ``neutral`` is P("No"). Equal pairs are judged once.
 
-        Equal pairs are judged once. A chunk that is too long is read in windows that overlap by a
-        quarter. It gets the verdict of the window with the highest P(entailment). A sentence that
-        would fill more than half of the prompt is cut.
+        A chunk that is too long is read in windows that overlap by a quarter, and gets the verdict
+        of the window with the highest P(entailment). A sentence is cut at half the prompt.
         """
         asked = list(dict.fromkeys(pairs))
         parts = self._clean(asked)
@@ -92,7 +90,6 @@ class YesNoEntailment:
         fails on such a sentence).
 
         Args:
-            pairs: (document, sentence) pairs.
             chunk_size: maximum tokens of the whole prompt, EOS included.
             overlap: share of a chunk that the next chunk repeats.
 
@@ -118,14 +115,7 @@ class YesNoEntailment:
         rows: Sequence[Row],
         items: Sequence[int],
     ) -> list[Verdict]:
-        """Runs the prompts, and returns for each pair the verdict with the highest P(entailment).
-
-        Args:
-            pairs: all pairs, with repetitions.
-            asked: the pairs without repetitions.
-            rows: the prompts for ``asked``, as model inputs.
-            items: for each prompt, the index of its pair in ``asked``.
-        """
+        """``rows`` are the prompts for ``asked[items]``, the distinct ``pairs``."""
         best = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
         by_pair = dict(zip(asked, best, strict=True))
         return [by_pair[pair] for pair in pairs]
@@ -133,11 +123,7 @@ class YesNoEntailment:
     def _authors_rows(
         self, document: str, body: list[int], sentence: str, chunk_size: int, overlap: float
     ) -> list[Row]:
-        """The model inputs of the prompts for a sentence and each chunk of a document.
-
-        ``body`` has the ids of the document's tokens. The other arguments are those of
-        :meth:`judge_long`.
-        """
+        """One prompt for each chunk of a document, whose tokens are ``body``."""
         sentence = self._without_specials(sentence)
         before, between, after = self._prompt.parts()
         if len(body) < chunk_size:
@@ -158,21 +144,15 @@ class YesNoEntailment:
         )
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """The character range (start, end) of each token of ``text``.
-
-        The ranges have no blanks at their ends. Special tokens are not included.
-        """
         return token_offsets(self._loaded.tokenizer, text)
 
     def _clean(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """The (chunk, sentence) pairs without special tokens. Very long sentences are cut."""
         chunks = [self._without_specials(chunk) for chunk, _ in pairs]
         sentences = [self._without_specials(sentence) for _, sentence in pairs]
         limit = self.max_length // 2
         return list(zip(chunks, cut(self._loaded.tokenizer, sentences, limit), strict=True))
 
     def _windows(self, chunk: str, sentence: str) -> list[str]:
-        """The prompts for the windows of a chunk that is too long for one prompt."""
         # At the edges of a window, a cut word can become more tokens. Room is left for two.
         frame = len(self._rows([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
         spans = raw_offsets(self._loaded.tokenizer, chunk)
@@ -184,17 +164,12 @@ class YesNoEntailment:
         ]
 
     def _without_specials(self, text: str) -> str:
-        """The text, with each special token of the model, such as "</s>", replaced by a blank.
-
-        If a text contained "</s>", the tokenizer would take it for the end of the input instead of
-        plain text.
-        """
+        """The tokenizer would take a "</s>" in a text for the end of the input."""
         for mark in self._loaded.tokenizer.all_special_tokens:
             text = text.replace(mark, " ")
         return text
 
     def _rows(self, texts: Sequence[str]) -> list[Row]:
-        """The model inputs (token ids with EOS) of each text."""
         if not texts:
             return []
         encoded = self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]

@@ -18,10 +18,7 @@ _MARKS = re.compile(r"(?:(?<!\s)\s+)?[,;:](?:\s*[,;:])+\s*")
 
 
 def tidy(parts: Iterable[str]) -> str:
-    """Joins texts into one question, with a capital letter and a question mark.
-
-    Stray commas, brackets and quotes are removed.
-    """
+    """Joins texts into one question, without stray commas, brackets and quotes."""
     text = " ".join(part for part in parts if part)
     text = re.sub(r"\(\s*\)|\"\s*\"", " ", text)
     if text.count('"') % 2:
@@ -36,11 +33,9 @@ def tidy(parts: Iterable[str]) -> str:
 
 
 def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
-    """Turns a clause into a question. ``gap`` says which words it asks for, and how.
+    """Turns a clause into a question for the words of ``gap``; ``None`` if none can be formed.
 
-    ``None`` if no question can be formed, for example if no form of "do" fits the verb. If ``full``
-    is true, the question keeps subordinate clauses and asides that a short question leaves out
-    (:func:`dropped`).
+    If ``full`` is true, the question keeps subordinate clauses and asides (:func:`dropped`).
     """
     verb = clause.verb
     inside = tree.below[verb.i] & ~gap.bits & ~clause.subject_bits & ~clause.auxiliary_bits
@@ -80,11 +75,8 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
 
 
 def opens_well(before: Sequence[Word], verb: Word) -> bool:
-    """Whether the words before the subject can move to the end of the question.
-
-    "In 1962, Ann founded it" → "Who founded it in 1962?". ``before`` has these words. Each of their
-    phrases must begin with a preposition ("in 1962") or be a time or measure ("last year").
-    """
+    """Whether the words before the subject can move: "In 1962, Ann founded it" → "Who founded it in
+    1962?". Each of their phrases begins with a preposition, or is a time or measure."""
     if not before:
         return False
     tops = [w for w in before if w.head == verb.i and w.dep != "punct"]
@@ -94,14 +86,9 @@ def opens_well(before: Sequence[Word], verb: Word) -> bool:
 def subject_question(
     tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str
 ) -> str | None:
-    """The question that asks for the subject, in the clause's word order: "Who founded Ford?".
+    """Asks for the subject, in the clause's word order: "Who founded Ford?".
 
-    Args:
-        tree: the sentence.
-        clause: the clause.
-        gap: the question word for the subject.
-        rest: the words of the clause after the subject.
-        moved: text from before the subject, which comes at the end of the question.
+    ``rest`` is what follows the subject; ``moved``, from before it, comes at the question's end.
     """
     verb = clause.verb
     parts: list[str] = []
@@ -130,8 +117,7 @@ def subject_question(
 
 
 def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str | None:
-    """The question that asks for a noun inside the subject: "The symptoms of what are recurring?",
-    or "What is Paris the capital of?". ``rest`` has the words of the clause after the subject."""
+    """Asks for a noun inside the subject: "The symptoms of what are recurring?"."""
     subject = tree.members(clause.subject_bits & ~gap.bits)
     place = (gap.bits & -gap.bits).bit_length() - 1
     before = [word for word in subject if word.i < place]

@@ -15,10 +15,7 @@ from q2_metric.models.questions.words import is_person
 
 
 def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
-    """The question whose answer is the comparative ``root``; ``None`` if no rule applies.
-
-    "bigger" in "Alaska is bigger than Texas" → "How does Alaska compare to Texas?"
-    """
+    """For "bigger": "Alaska is bigger than Texas" → "How does Alaska compare to Texas?"."""
     than = next((c for c in tree.children[root.i] if c.dep == "prep" and c.lower == "than"), None)
     other = tree.child(than, ("pobj",)) if than is not None else None
     if root.dep != "acomp" or root.head != clause.verb.i or other is None or not clause.subject:
@@ -30,12 +27,7 @@ def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
 
 
 def direct_questions(tree: Tree, root: Word, label: str) -> Iterator[str]:
-    """Yields questions whose answer is an example of a noun, or an apposition.
-
-    "he visited small countries such as Peru" → "What is an example of small countries?" "Paris, the
-    capital of France, …" → "What is Paris?" ``root`` is the head of the span, and ``label`` its
-    entity type ("" for none).
-    """
+    """For an example or an apposition: "What is an example of small countries?"."""
     top = top_of(tree, root)
     head = tree.words[top.head]
     noun = tree.words[head.head]

@@ -12,8 +12,7 @@ class Gap:
     Attributes:
         wh: the question words, such as "how many types of guitar".
         bits: the words that are removed from the clause, as a bit mask over word positions.
-        subject: whether these words are the clause's subject. The question then keeps the clause's
-            word order ("Who founded Ford?").
+        subject: whether they are the clause's subject, so that the question keeps its word order.
         after: text at the end of the question ("besides red").
         echo: whether the question words stand in the place of the removed words ("The symptoms of
             what are recurring?") instead of at the start.

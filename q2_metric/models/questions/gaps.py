@@ -1,6 +1,7 @@
 """Finds out how a question can ask for a span of a clause.
 
-The result is a :class:`Gap`: the words that are removed from the clause, and the question words.
+In all functions, ``root`` is the head of the span, ``top`` the first word of the coordination that
+it belongs to, ``label`` its entity type ("" for none), and ``text`` the span in lower case.
 """
 
 from __future__ import annotations
@@ -22,17 +23,7 @@ from q2_metric.models.questions.words import about_person, is_age, plain_wh, wit
 def gaps(
     tree: Tree, clause: Clause, members: Sequence[Word], root: Word, label: str
 ) -> Iterator[Gap]:
-    """Yields the ways in which a question can ask for a span of a clause, best first.
-
-    Each :class:`Gap` has the question words, and the words that are removed from the clause.
-
-    Args:
-        tree: the sentence.
-        clause: the clause that contains the span.
-        members: the words of the span.
-        root: the head of the span.
-        label: the span's entity type; "" for none.
-    """
+    """The ways in which a question can ask for the span ``members`` of a clause, best first."""
     text = spell(tree, members).lower()
     if tree.words[root.head].text in ("'s", "s") and root.dep in ("nummod", "compound", "amod"):
         root = tree.words[root.head]  # "the 1980" in "the 1980's"
@@ -61,11 +52,7 @@ def gaps(
 
 
 def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) -> Iterator[Gap]:
-    """Yields the ways to ask for a span that is the clause's subject: "Who founded Ford?".
-
-    ``root`` is the head of the span, ``label`` its entity type, and ``text`` the span in lower
-    case.
-    """
+    """A span that is the clause's subject: "Who founded Ford?"."""
     wh = with_part(tree, root, plain_wh(tree, root, label, text))
     if wh == "when":
         wh = "what"
@@ -79,11 +66,7 @@ def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) 
 def modifier_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Yields the ways to ask for a modifier of a noun: "three types" → "how many types".
-
-    ``root`` is the head of the span that is asked for, ``label`` its entity type, and ``text`` the
-    span in lower case. ``top`` is the first word of the coordination that ``root`` belongs to.
-    """
+    """A modifier of a noun: "three types" → "how many types"."""
     noun = tree.words[top.head]
     if label == "NORP" and noun.dep == "attr" and about_person(tree, clause, noun):
         yield Gap("what nationality", phrase_bits(tree, noun))
@@ -101,11 +84,7 @@ def modifier_gaps(
 
 
 def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Yields the way to ask for the object of a preposition inside the subject.
-
-    The question word stays in the place of the object: "The symptoms of what are recurring?" The
-    arguments are those of :func:`modifier_gaps`.
-    """
+    """The object of a preposition inside the subject: "The symptoms of what are recurring?"."""
     if tree.words[top.head].lower in ("of", "for", "in", "from", "by", "about"):
         wh = plain_wh(tree, root, label, text)
         wh = "whom" if wh == "who" else wh
@@ -116,12 +95,7 @@ def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Itera
 def adverbial_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Yields the ways to ask for times and measures without a preposition.
-
-    "last year" → "when"; "6 feet tall" → "how tall".
-
-    The arguments are those of :func:`modifier_gaps`.
-    """
+    """Times and measures: "last year" → "when"; "6 feet tall" → "how tall"."""
     timed = label in ("DATE", "TIME")
     often = bool(FREQUENCY.search(text))
     holder = tree.words[top.head]
@@ -142,10 +116,7 @@ def adverbial_gaps(
 def object_gaps(
     tree: Tree, members: Sequence[Word], root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Yields the ways to ask for the object of the verb, or for a name as in "they call him Bob".
-
-    ``members`` has the words of the span. The other arguments are those of :func:`modifier_gaps`.
-    """
+    """The object of the verb, or a name as in "they call him Bob"."""
     wh = plain_wh(tree, root, label, text)
     whole = phrase_bits(tree, top)
     called = top.dep == "oprd"
@@ -171,10 +142,7 @@ def is_mislabelled(root: Word, label: str) -> bool:
 
 
 def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
-    """Whether the span lacks the start of its phrase: "tales" of "fairy tales", "bc" of "400 bc".
-
-    ``members`` has the words of the span, and ``root`` is its head.
-    """
+    """Whether the span lacks its phrase's start: "tales" of "fairy tales", "bc" of "400 bc"."""
     if any(child.lower == "new" and child.i < members[0].i for child in tree.children[root.i]):
         return True
     torn = "nummod" if root.lower in ("bc", "ad") else "compound"
@@ -182,11 +150,7 @@ def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
 
 
 def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -> Iterator[Gap]:
-    """Yields the ways to ask for a span after a form of "be": "it is a band" → "what".
-
-    ``wh`` is the question word that the span alone suggests (:func:`plain_wh`). The other arguments
-    are those of :func:`modifier_gaps`.
-    """
+    """After a form of "be": "it is a band" → "what". ``wh`` is what the span alone suggests."""
     whole = phrase_bits(tree, top)
     if tree.child(clause.verb, ("expl",)):
         kept = kept_modifiers(tree, top)

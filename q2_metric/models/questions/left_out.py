@@ -13,9 +13,7 @@ from q2_metric.models.questions.nouns import own_phrase
 def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
     """The words of a clause that its question leaves out, as a bit mask over word positions.
 
-    The question replaces the words of ``gap`` by question words such as "what". The words of
-    ``gap`` do not count as left out. If ``full`` is true, the question keeps adverbial clauses
-    after the verb, relative clauses and asides.
+    If ``full``, it keeps adverbial clauses after the verb, relative clauses and asides.
     """
     verb = clause.verb
     gone = 0
@@ -43,11 +41,7 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
 
 
 def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
-    """Whether a question leaves out ``child``, a dependent of the clause's verb.
-
-    The question does not ask for a word of ``child``. ``full`` is true for a question that keeps
-    adverbial clauses after the verb.
-    """
+    """Whether the question, which does not ask for ``child``, leaves it out."""
     before = child.i < clause.verb.i
     if child.dep == "advcl":
         return before or not full
@@ -59,11 +53,8 @@ def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
 def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
     """The coordinated phrases that a question leaves out, as a bit mask over word positions.
 
-    The words that the question asks for (``gap``) can be part of one of several coordinated
-    phrases. The question keeps the rest of this phrase and leaves out the other phrases. In "it
-    results in illness and cirrhosis of the liver", the question asks for "the liver", which is part
-    of "cirrhosis of the liver". So it leaves out "illness and": "What does it result in cirrhosis
-    of?". ``verb`` is the main verb of the clause.
+    "it results in illness and cirrhosis of the liver" → "What does it result in cirrhosis of?",
+    without "illness and".
     """
     inner = next((w for w in tree.members(gap.bits) if not gap.bits >> w.head & 1), None)
     gone = 0

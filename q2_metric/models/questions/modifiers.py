@@ -1,5 +1,4 @@
-"""Finds out how a question can ask for a modifier of a noun: "three types of guitar" → "how many
-types of guitar"."""
+"""How a question can ask for a modifier: "three types of guitar" → "how many types of guitar"."""
 
 from __future__ import annotations
 
@@ -10,22 +9,12 @@ from q2_metric.models.questions.gap import Gap
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
 AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
-"""Dependencies of words on a noun. Words with these dependencies are left out of a question that
-asks for another modifier of the noun."""
+"""Dependencies of words on a noun that a question for another modifier of the noun leaves out."""
 
 
 def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
-    """The way to ask for a modifier of a noun; ``None`` if no question can ask for it.
-
-    The question words contain the rest of the noun phrase: "three" in "three types of guitar" →
-    "how many types of guitar"; "ford" in "ford's cars" → "whose cars".
-
-    Args:
-        tree: the sentence.
-        top: the first word of the coordination that the head of the asked span belongs to.
-        label: the span's entity type; "" for none.
-        text: the span in lower case.
-    """
+    """The way to ask for a modifier (arguments as in ``gaps``), with the rest of the noun phrase in
+    the question words: "ford" in "ford's cars" → "whose cars"."""
     noun = tree.words[top.head]
     rest = _repeated(tree, noun, top)
     members = tree.members(rest)
@@ -49,11 +38,7 @@ def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
 
 
 def _repeated(tree: Tree, noun: Word, top: Word) -> int:
-    """The words of the noun phrase that the question repeats, as a bit mask over word positions.
-
-    They lack the modifier ``top``, articles, adjectives before the modifier, and phrases that can
-    be left out, such as relative clauses.
-    """
+    """The words of the noun phrase that the question repeats, as a bit mask over word positions."""
     rest = tree.below[noun.i] & ~tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -67,12 +52,7 @@ def _repeated(tree: Tree, noun: Word, top: Word) -> int:
 
 
 def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:
-    """The words of the sentence that are removed to form the question, as a bit mask over word
-    positions.
-
-    They are the modifier ``top``, the words ``rest`` that the question words repeat, and others of
-    the noun phrase, such as articles.
-    """
+    """The words of the sentence that are removed to form the question, as a bit mask."""
     gone = rest | tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -84,10 +64,7 @@ def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:
 
 
 def _asked(noun: Word, top: Word, label: str) -> str:
-    """The first question words for the modifier ``top`` of a noun, such as "how many".
-
-    "" if no question can ask for the modifier. ``label`` is its entity type ("" for none).
-    """
+    """The first question words for the modifier, such as "how many"; "" if there are none."""
     if (
         top.dep == "nummod"
         and label in ("CARDINAL", "QUANTITY", "")

@@ -1,4 +1,4 @@
-"""Finds the words that belong to a noun: nouns coordinated with it, examples, complements."""
+"""Finds the words that belong to a noun, as bit masks over word positions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from q2_metric.models.english.vocabulary import NOUN_TAGS
 
 
 def phrase_bits(tree: Tree, noun: Word) -> int:
-    """The words of a noun phrase, without clauses that are coordinated with it, as a bit mask over
-    word positions."""
+    """A noun phrase without clauses that are coordinated with it."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep == "conj" and is_verb(child):
@@ -18,19 +17,14 @@ def phrase_bits(tree: Tree, noun: Word) -> int:
 
 
 def top_of(tree: Tree, root: Word) -> Word:
-    """The first noun of the coordination that ``root`` belongs to: "red" for "blue" in "red and
-    blue". ``root`` itself if it is not coordinated."""
+    """The first noun of the coordination that ``root`` belongs to: "red" in "red and blue"."""
     while root.dep == "conj" and not is_verb(tree.words[root.head]):
         root = tree.words[root.head]
     return root
 
 
 def besides(tree: Tree, root: Word) -> str:
-    """The end of a question that asks for one of several coordinated nouns.
-
-    "green" in "red, blue and green" → "besides red and blue". The result is "" if ``root``, the
-    head of the span, does not belong to a coordination of two to five nouns.
-    """
+    """For one of two to five coordinated nouns: "green" in "red and green" → "besides red"."""
     conjuncts = [top_of(tree, root)]
     while following := tree.child(conjuncts[-1], ("conj",)):
         conjuncts.append(following)
@@ -53,10 +47,7 @@ def besides(tree: Tree, root: Word) -> str:
 
 
 def own_phrase(tree: Tree, noun: Word) -> int:
-    """The words of a coordinated noun's own phrase, as a bit mask over word positions.
-
-    Nouns that are coordinated after it, relative clauses and asides are left out.
-    """
+    """The phrase without nouns that are coordinated after it, relative clauses and asides."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod") or (
@@ -76,10 +67,7 @@ def is_example(tree: Tree, preposition: Word) -> bool:
 
 
 def kept_modifiers(tree: Tree, top: Word) -> int:
-    """The words of prepositional phrases after the noun ``top``, as a bit mask over word positions.
-
-    A question about the noun can keep them: "for collectors" in "a fair for collectors".
-    """
+    """What a question about the noun can keep: "for collectors" in "a fair for collectors"."""
     bits = 0
     for child in tree.children[top.i]:
         if child.dep == "prep" and child.i > top.i and child.lower not in ("of", "like", "as"):
@@ -88,8 +76,7 @@ def kept_modifiers(tree: Tree, top: Word) -> int:
 
 
 def has_complement(tree: Tree, noun: Word) -> bool:
-    """Whether a noun needs the words after it: "the age of …", "the right to …", 'the word "tea"'.
-    """
+    """Whether a noun needs what follows: "the age of …", "the right to …", 'the word "tea"'."""
     for child in tree.children[noun.i]:
         infinitive = child.dep == "acl" and tree.words[child.i - 1].lower == "to"
         if infinitive and noun.lemma in ("ability", "right", "attempt", "tendency", "need"):

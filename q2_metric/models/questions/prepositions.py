@@ -1,7 +1,4 @@
-"""Finds out how a question can ask for the object of a preposition.
-
-The question asks when or where, or it asks who or what and keeps the preposition.
-"""
+"""Finds out how a question can ask for the object of a preposition (arguments as in ``gaps``)."""
 
 from __future__ import annotations
 
@@ -26,16 +23,7 @@ from q2_metric.models.questions.words import plain_wh, time_wh
 
 
 def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Yields the ways to ask for a span that is the object of a preposition, best first.
-
-    Args:
-        tree: the sentence.
-        root: the head of the span.
-        top: the first noun of the coordination that ``root`` belongs to. It depends on the
-            preposition.
-        label: the span's entity type; "" for none.
-        text: the span in lower case.
-    """
+    """Yields the ways to ask when or where, or who or what with the preposition, best first."""
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     around = _around(tree, preposition, holder)
@@ -56,12 +44,7 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
 
 
 def _around(tree: Tree, preposition: Word, holder: Word) -> int:
-    """The words of a prepositional phrase and of an adverb before it, as a bit mask over word
-    positions.
-
-    In "as far back as 1272", the adverb is "far back". ``holder`` is the word that the preposition
-    depends on.
-    """
+    """The prepositional phrase, with an adverb before it."""
     around = tree.below[preposition.i]
     if holder.tag == "RB" and holder.lower in ("back", "early", "far", "late", "long", "recently"):
         around |= tree.below[holder.i]  # "as far back as 1272"
@@ -73,11 +56,6 @@ def _around(tree: Tree, preposition: Word, holder: Word) -> int:
 def _time_gap(
     tree: Tree, root: Word, top: Word, around: int, label: str, text: str
 ) -> Gap | None:
-    """The way to ask for a time ("when"); ``None`` if the preposition's object is not a time.
-
-    ``around`` has the words of the prepositional phrase, as a bit mask over word positions. The
-    other arguments are those of :func:`prepositional_gaps`.
-    """
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     prep = preposition.lower
@@ -98,11 +76,6 @@ def _time_gap(
 
 
 def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> Iterator[Gap]:
-    """Yields the ways to ask for a place: "in Paris" → "where".
-
-    ``around`` has the words of the prepositional phrase, as a bit mask over word positions. The
-    other arguments are those of :func:`prepositional_gaps`.
-    """
     prep, whole, after = tree.words[top.head].lower, tree.below[top.i], besides(tree, root)
     inner = tree.child(root, ("appos", "npadvmod"))
     if inner is not None and inner.label in LOCATIONS and prep in ("in", "at"):
@@ -118,10 +91,7 @@ def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> I
 
 
 def _object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Yields the ways to ask who or what, with the preposition kept: "What is it made of?".
-
-    The arguments are those of :func:`prepositional_gaps`.
-    """
+    """With the preposition kept: "What is it made of?"."""
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     whole, after = tree.below[top.i], besides(tree, root)

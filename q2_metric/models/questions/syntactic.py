@@ -5,11 +5,6 @@ A span is removed from its clause, and the rest of the clause becomes a question
     i ' m not sure , but i know it was created by matt groening .
                                [ it was created by GAP ]            the span's clause
     Who + was + it + created by                                     asked
-
-Only the innermost clause around the span is used, so that chit-chat ("i know that", "i'm not sure,
-but") stays out of the question. The kind of the span determines the question word, and its position
-the word order. A question for the subject keeps the order of the clause ("Who founded Ford?"). Any
-other question puts the auxiliary, or a form of "do", before the subject.
 """
 
 from __future__ import annotations
@@ -30,16 +25,14 @@ from q2_metric.text.normalise import normalise
 from q2_metric.types import Span
 
 MAX_QUESTIONS = 5
-"""Maximum number of candidate questions for one span. The Q² paper's beam search also returns 5."""
+"""Candidate questions for one span. The Q² paper's beam search also returns 5."""
 MAX_WORDS = 30
-"""Maximum number of words in a question. Longer questions are dropped, because the parser is rarely
-right about clauses of this length."""
+"""Longer questions are dropped, because the parser is rarely right about clauses of this length."""
 _STUTTER = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 
 
 def is_sound(question: str, span: str) -> bool:
-    """Whether a question has 3 to :data:`MAX_WORDS` words, repeats no word, and does not contain
-    its answer."""
+    """Whether a question has 3 to :data:`MAX_WORDS` words, repeats none, and lacks its answer."""
     asked, answer = normalise(question), normalise(span)
     length = len(question.split())
     return (
@@ -50,15 +43,7 @@ def is_sound(question: str, span: str) -> bool:
 
 
 def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[str]:
-    """The candidate questions whose answer is a span of a sentence, best first.
-
-    Args:
-        tree: the sentence.
-        first: position of the span's first word in the sentence.
-        last: position of the word after the span's last word.
-        label: the span's entity type; "" for none.
-        text: the span.
-    """
+    """The candidate questions about the words [first, last) of a sentence, best first."""
     members = tree.words[first:last]
     inside = range(first, last)
     root = next((w for w in members if w.head not in inside or w.head == w.i), None)
@@ -97,10 +82,9 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
 
 
 class SyntacticQuestions:
-    """The bundled question generator, which turns the clause around a span into a question.
+    """The bundled question generator.
 
-    A pronoun gets no question. A span inside a question, a condition, a denial or a fragment gets
-    no question either.
+    A pronoun gets no question, nor does a span inside a question, condition, denial or fragment.
     """
 
     name = "syntactic"
@@ -110,7 +94,6 @@ class SyntacticQuestions:
         self.parser = parser or default_parser()
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        """The candidate questions for each span, best first. The list can be empty."""
         parses = self.parser.parse(
             [span.example.response for span in spans], [span.example.knowledge for span in spans]
         )

@@ -7,10 +7,7 @@ from q2_metric.models.english.tree import Word
 
 
 def do_form(verb: Word, plural: bool, subject: str) -> str | None:
-    """The form of "do" for a question with this verb and subject: "did", "does" or "do".
-
-    ``plural`` is true for a plural subject. ``None`` for a verb form without a tense.
-    """
+    """The form "did", "does" or "do"; ``None`` for a verb form without a tense."""
     if verb.tag in ("VBD", "VBN"):
         return "did"
     if verb.tag == "VBZ":

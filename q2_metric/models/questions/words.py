@@ -1,4 +1,4 @@
-"""Chooses the question word for a span."""
+"""Chooses the question word for a span (arguments as in ``gaps``)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ from q2_metric.models.english.vocabulary import (
 
 
 def is_person(tree: Tree, root: Word, label: str) -> bool:
-    """Whether the span is a person, so that the question word is "who".
-
-    ``root`` is the head of the span, and ``label`` the span's entity type ("" for none).
-    """
+    """Whether the question word for the span is "who"."""
     if label:
         return label == "PERSON"
     if tree.child(root, ("nummod",)):
@@ -32,11 +29,7 @@ def is_person(tree: Tree, root: Word, label: str) -> bool:
 
 
 def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
-    """The question word for a span, such as "who", "when" or "how many", without its context.
-
-    ``root`` is the head of the span, ``label`` the span's entity type ("" for none), and ``text``
-    the span in lower case.
-    """
+    """The question word that the span alone suggests, such as "who", "when" or "how many"."""
     if is_person(tree, root, label):
         return "who"
     if AGE.search(text):
@@ -61,15 +54,9 @@ def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
 
 
 def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool] | None:
-    """The question word for a time after a preposition, and true if it replaces the preposition.
+    """The question word for a time, and true if it replaces the preposition.
 
-    "in 1990" → ("when", True); "after 1990" → ("what", False): "after what". ``None`` if the span
-    is not a time.
-
-    Args:
-        preposition: the preposition in lower case.
-        text: the span after the preposition, in lower case.
-        span_is_date: whether the span is a date.
+    "in 1990" → ("when", True); "after 1990" → ("what", False): "after what".
     """
     if AGE.search(text):
         return ("at what age" if preposition == "at" else "how old"), True
@@ -93,11 +80,7 @@ def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool]
 
 
 def with_part(tree: Tree, root: Word, wh: str) -> str:
-    """The question word ``wh``, with the "of" phrase that follows a number.
-
-    "three of his opponents" → "how many of his opponents". Without such a phrase, ``wh`` is
-    returned unchanged. ``root`` is the head of the span.
-    """
+    """Adds what follows a number: "three of his opponents" → "how many of his opponents"."""
     part = tree.child(root, ("prep",))
     if wh in ("how many", "how much", "what percentage") and part and part.lower == "of":
         return f"{wh} {spell(tree, tree.members(tree.below[part.i]))}"
@@ -105,17 +88,13 @@ def with_part(tree: Tree, root: Word, wh: str) -> str:
 
 
 def is_age(tree: Tree, clause: Clause, label: str, text: str) -> bool:
-    """Whether the span is the age of a person, as in "he was ten".
-
-    ``label`` is the span's entity type, and ``text`` the span in lower case.
-    """
+    """Whether the span is the age of a person, as in "he was ten"."""
     numeral = label in ("DATE", "CARDINAL") and AGE_NUMBER.match(text) is not None
     return numeral and clause.verb.lemma in ("be", "'s") and about_person(tree, clause)
 
 
 def about_person(tree: Tree, clause: Clause, noun: Word | None = None) -> bool:
-    """Whether the clause is about a person: its subject is one, or ``noun`` names a profession or
-    another role of people."""
+    """Whether the clause is about a person, or ``noun`` names a role of people."""
     if clause.subject in ("he", "she", "I", "who"):
         return True
     subject = tree.child(clause.verb, ("nsubj",))

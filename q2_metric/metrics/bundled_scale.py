@@ -1,0 +1,119 @@
+"""SCALE for the package's own models (``recipe="bundled"``).
+
+Unlike the paper, it judges each claim of a sentence, skips markup, reads tables, and lets rules on
+values overrule the network. A small network chooses the chunk that a larger network judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from q2_metric.metrics import judgements
+from q2_metric.metrics.claims import as_read, short_answers, unclaimed
+from q2_metric.metrics.passages import Search, nearest
+from q2_metric.metrics.ruled import ruled, supports
+from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale
+from q2_metric.metrics.scale_settings import ScaleSettings
+from q2_metric.text.excerpts import Excerpt
+from q2_metric.text.markup import squeezed, unmarked
+from q2_metric.text.values import in_notation_of
+from q2_metric.types import (
+    Backbone,
+    Claim,
+    ClaimFinder,
+    Entailment,
+    Example,
+    Judgement,
+    Score,
+    SentenceSplitter,
+    Verdict,
+)
+
+
+class BundledScale(Scale):
+    """SCALE with the recipe of the package's own models.
+
+    Args:
+        claims: finds the claims of a response, unless ``support`` is "attributable".
+        chooser: the smaller network, which chooses the chunk that ``backbone`` judges and finds the
+            deciding sentence; ``None`` if there is only one network.
+    """
+
+    reads_question = True
+
+    def __init__(
+        self, backbone: Backbone, sentences: SentenceSplitter, claims: ClaimFinder,
+        chooser: Entailment | None = None, settings: ScaleSettings | None = None,
+        preset: str = "custom",
+    ) -> None:
+        self.claims, self.chooser = claims, chooser
+        super().__init__(backbone, sentences, settings or ScaleSettings(recipe="bundled"), preset)
+        self.rates_chat = self.settings.support == "attributable"
+        self.scores_all = self.rates_chat
+
+    def signed(self) -> dict[str, object]:
+        chooser = {"chooser": self.chooser.name} if self.chooser else {}
+        return {**super().signed(), "claims": self.claims.name, **chooser}
+
+    def prepare(self, example: Example) -> tuple[Example, Excerpt]:
+        return as_read(example)
+
+    def units(self, examples: Sequence[Example]) -> list[list[Claim]]:
+        if not self.rates_chat:
+            return self.claims.find(examples)
+        claiming = [e for e in examples if not unclaimed(e, with_question=True)]
+        split = self.sentences.split([example.response for example in claiming])
+        found = {example: [Claim(squeezed(example.response[start:end]), start, end)
+                           for start, end in bounds]
+                 for example, bounds in zip(claiming, split, strict=True)}
+        found |= short_answers(claiming, self.claims)
+        return [found.get(example, []) for example in examples]
+
+    def said(self, knowledge: str, claim: Claim) -> str:
+        return in_notation_of(knowledge, claim.text)
+
+    def chosen(self, asked: Sequence[list[ChunkPair]]) -> Sequence[list[ChunkPair]]:
+        if self.chooser is None:
+            return asked
+        pairs = [chunk.pair for some in asked if len(some) > 1 for chunk in some]
+        judged = dict(zip(pairs, self._choose(pairs), strict=True))
+        return [
+            [max(some, key=lambda chunk: self.support(judged[chunk.pair]))]
+            if len(some) > 1 else some
+            for some in asked
+        ]
+
+    def _choose(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """The smaller network's verdict on each pair."""
+        unique = list(dict.fromkeys(pairs))
+        judged = self.chooser.judge(unique) if self.chooser and unique else []
+        known = dict(zip(unique, judged, strict=True))
+        return [known[pair] for pair in pairs]
+
+    def review(
+        self, examples: Sequence[Example], judged: list[list[Judgement]], places: Sequence[Place],
+    ) -> list[list[Judgement]]:
+        return ruled(examples, judged, places)
+
+    def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
+        return nearest(knowledge, sentences, claim.text)
+
+    def deciding(
+        self, search: Search, known: Known, examples: Sequence[Example],
+    ) -> list[Place | None]:
+        """The sentence that decided each claim: the smaller network judges each sentence."""
+        return search.deciding(
+            self._choose if self.chooser else lambda pairs: self.judge(pairs, known),
+            self.support, None)
+
+    def supports(self, pairs: Sequence[Pair]) -> list[float]:
+        known = [(unmarked(text), claim) for text, claim in pairs]
+        noted = [(text, in_notation_of(text, claim)) for text, claim in known]
+        return supports(known, super().supports(noted))
+
+    def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
+        """The mean support of the distinct claims."""
+        if not judged and self.rates_chat:
+            return judgements.nothing_claimed(example)
+        value = judgements.mean(judgements.distinct(judged))
+        return Score(example, value, tuple(judged), reason=None if judged else "no_claim")
