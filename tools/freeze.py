@@ -89,7 +89,8 @@ def write(out: Path, data: Path) -> None:
             os.environ["Q2_ALLOW_PICKLES"] = ",".join(made.values())
             _write(file, few, "q2,scale,nli", preset=preset, device="cpu",
                    reader_model=made["reader"], question_model=made["questions"],
-                   nli_model=made["nli"], scale_model=made["scale"])
+                   nli_model=made["nli"], scale_model=made["scale"],
+                   nli_labels="entailment,neutral,contradiction")
 
 
 def _write(out: TextIO, files: Files, metrics: str, **settings: str) -> None:
