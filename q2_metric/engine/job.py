@@ -59,10 +59,7 @@ class LoadedJob:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """For each metric, the line of text that records its models and settings (its signature).
-
-        If the job chooses the knowledge, the line also says how.
-        """
+        """By metric, its signature. If the job chooses the knowledge, the signature says how."""
         signed = {metric.name: metric.signature for metric in self.metrics}
         if self.selector is None:
             return signed
@@ -75,31 +72,27 @@ class Job:
 
     Attributes:
         files: paths of the files to read; "-" is standard input.
-        columns: the names of the columns that hold the response, the knowledge and so on.
-        metrics: names of the metrics, in the order of
-            :data:`q2_metric.metrics.registry.METRICS`.
-        preset: name of the preset (the set of models) of the metrics.
+        columns: names of the columns of the response, the knowledge and so on.
+        metrics: names of the metrics, in the order of the registry.
+        preset: name of the metrics' preset.
         keywords: further keyword arguments of :func:`q2_metric.metrics.load_metrics`.
         calibrations: each is applied to the scores of the metric that it names.
-        evidence: if true, metrics that support it also return, for each claim, the sentence of the
-            knowledge that decides it.
+        evidence: whether metrics also find the sentence of the knowledge that decides each claim.
         no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
             ("exclude").
-        texts: if true, output rows also contain the response, the knowledge and the history.
-        raw_csv: if true, texts in csv are written unchanged. Otherwise, a text that a spreadsheet
+        texts: whether output rows also contain the response, the knowledge and the history.
+        raw_csv: whether texts in csv are written unchanged. Otherwise, a text that a spreadsheet
             might run as a formula gets a ' in front.
-        form: format of the files (:data:`q2_metric.rows.formats.FORMS`). ``None`` means that the
-            suffix of each file gives the format.
-        group_by: names of columns. Means are also computed for the rows of each value of these
-            columns.
+        form: format of the files (:data:`q2_metric.rows.formats.FORMS`); ``None`` for the format
+            that the suffix gives.
+        group_by: columns; means are also computed for the rows of each of their values.
         limit: maximum number of rows that are read from each file.
         choice: how each row's knowledge is chosen; ``None`` if the row contains its knowledge.
         cache: file of the score cache; ``None`` means that scores are not cached.
         cache_bytes: maximum size of the cache file in bytes.
         block: maximum number of rows that are scored together.
-        entries: the metrics' entries in the registry. A metric that the user named as
-            "package.module:Class" is not in the registry of a Ray process, so the entries are sent
-            with the job.
+        entries: the metrics' entries in the registry. They are sent with the job, because the
+            registry of a Ray process lacks the user's own metrics.
     """
 
     files: tuple[str, ...]
@@ -165,14 +158,11 @@ class Job:
         return Cache(self.cache, largest=self.cache_bytes, **callbacks)
 
     def identities(self, store: Cache | None = None) -> dict[str, Identity]:
-        """By metric, everything that determines its scores (``engine/identity.py``).
-
-        If the job chooses knowledge, the key "knowledge" says everything that determines the
-        choice.
+        """By metric, everything that determines its scores (``engine/identity.py``); under the key
+        "knowledge", everything that determines the choice of knowledge.
 
         Args:
-            store: result of :meth:`store`, which stores digests of files. If ``None``, the cache is
-                opened here.
+            store: result of :meth:`store`; ``None`` opens the cache here.
         """
         known = self.store() if store is None else store
         identities = {
@@ -213,13 +203,10 @@ class Job:
         If the job names a cache file, a metric loads its models only when a score is not cached.
 
         Args:
-            store: result of :meth:`store`. If ``None``, the cache is opened here.
+            store: result of :meth:`store`; ``None`` opens the cache here.
 
         Raises:
-            Q2Error: a metric, a calibration or the selector cannot be loaded
-                (:func:`q2_metric.metrics.load_metrics`,
-                :func:`q2_metric.metrics.calibration.calibrate`,
-                :meth:`q2_metric.knowledge.scoring.PoolChoice.load`).
+            Q2Error: a metric, a calibration or the selector cannot be loaded.
         """
         know(self.entries)
         if self.cache is None:
@@ -260,11 +247,7 @@ class Job:
         on_read: Callable[[str], None] | None = None,
     ) -> Iterator[list[Row]]:
         """Reads the rows of one file in blocks. The same file is always cut into the same blocks.
-
-        Args:
-            file: path of the file.
-            on_columns, on_note, on_read: as for :func:`q2_metric.rows.read.read_rows`.
-        """
+        ``on_columns``, ``on_note`` and ``on_read`` are arguments of ``read_rows``."""
         rows = self.rows(file, on_columns=on_columns, on_note=on_note, on_read=on_read)
         yield from cut(rows, self.block, characters)
 
@@ -272,9 +255,8 @@ class Job:
         self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row],
         progress: Progress = lambda _rows: None,
     ) -> list[OutputRow]:
-        """Scores a block. Returns an output row for each row, in order.
-
-        If a row cannot be scored, its output row has an ``error`` that says why.
+        """Scores a block. Returns an output row for each row, in order; it has an ``error`` if the
+        row cannot be scored.
 
         Args:
             loaded: result of :meth:`load`.

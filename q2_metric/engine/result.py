@@ -23,10 +23,8 @@ class FileResult:
       file without rows.
     - ``resumed``: number of rows that an earlier, interrupted run had finished.
     - ``resumed_failed``: number of those rows that could not be scored.
-    - ``looked_up``: number of scores (one for each row and metric) that an earlier run had put into
-      the cache. A score that this run computed and used again does not count.
-    - ``no_knowledge``: number of rows with blank knowledge. They have no score, but do not count as
-      failed.
+    - ``looked_up``: number of scores that an earlier run had put into the cache.
+    - ``no_knowledge``: number of rows with blank knowledge. They do not count as failed.
     - ``verdict``: how many responses have an unsupported claim.
     - ``groups``: by column and value, the mean scores of the rows with this value.
     """

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,9 +76,9 @@ class Listener:
     progress: Callable[[Sequence[str]], AbstractContextManager[Progress]] = _no_bar
 
 
-ScoreBlock = Callable[[str, int, Sequence[Row], Progress], tuple[list[OutputRow], int]]
+ScoreBlock = Callable[[str, int, Sequence[Row], Progress], list[OutputRow]]
 """Scores the next block. Takes the file's path, the index of the block's first row, its rows and
-the progress bar. Returns the output rows and the number of scores that came from the cache."""
+the progress bar. Returns the output rows."""
 
 # --- the run -----------------------------------------------------------------------------
 
@@ -109,12 +110,15 @@ class JobRun:
         self._bad = 0
         self._said: set[str] = set()
         self._loaded: LoadedJob | None = None
+        self._here: ScoreBlock | None = None
+        self._looked_up = 0
         # Recorded before the files are read, so that a later change is noticed.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
             store = job.store(self.listener.warn)
             self._identities = job.identities(store)
             self._loaded = job.load(store)
+            self._here = partial(job.score, self._loaded)
             signed = self._loaded.signatures
         else:
             only_once = [file for file in job.files if file not in self._states]
@@ -124,6 +128,11 @@ class JobRun:
 
             signed, self._identities = prepared(job, cluster, self.listener.warn)
         self.signatures = signatures(signed)
+
+    @property
+    def looked_up(self) -> int:
+        """The number of scores so far that an earlier run had put into the cache."""
+        return self._looked_up if self._loaded is None else self._loaded.looked_up
 
     def run(
         self, out: str | None = None, page: OpenPage | None = None, *, overwrite: bool = False
@@ -178,31 +187,26 @@ class JobRun:
             rows_of_page = stack.enter_context(nullcontext() if page is None else page(results))
             done = 0 if unfinished is None else unfinished.done
             earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
-            score = self._here if self.cluster is None else self._there(self.cluster, done, stack)
+            score = self._here or self._there(done, stack)
             for file in self.job.files:
                 results.append(self._score_file(file, earlier, score, unfinished, rows_of_page))
         return results
 
-    def _here(
-        self, file: str, first: int, block: Sequence[Row], progress: Progress
-    ) -> tuple[list[OutputRow], int]:
-        assert self._loaded is not None
-        before = self._loaded.looked_up
-        rows = self.job.score(self._loaded, file, first, block, progress)
-        return rows, self._loaded.looked_up - before
-
-    def _there(self, cluster: Cluster, done: int, stack: ExitStack) -> ScoreBlock:
+    def _there(self, done: int, stack: ExitStack) -> ScoreBlock:
         from q2_metric.engine.cluster import scored
 
-        blocks = stack.enter_context(closing(scored(self.job, cluster, done)))
+        assert self.cluster is not None
+        blocks = stack.enter_context(closing(scored(self.job, self.cluster, done)))
 
         def score(
             file: str, _first: int, block: Sequence[Row], progress: Progress
-        ) -> tuple[list[OutputRow], int]:
+        ) -> list[OutputRow]:
             if (found := next(blocks, None)) is None:
                 raise _changed(file)
+            rows, looked_up = found
+            self._looked_up += looked_up
             progress(len(block))
-            return found
+            return rows
 
         return score
 
@@ -230,10 +234,10 @@ class JobRun:
                     rows = [json.loads(line) for line in lines.splitlines()]
                     progress(len(block))
                 else:
-                    started = time.perf_counter()
-                    rows, looked_up = score(file, result.rows, block, progress)
+                    started, before = time.perf_counter(), self.looked_up
+                    rows = score(file, result.rows, block, progress)
                     result.seconds += time.perf_counter() - started
-                    result.looked_up += looked_up
+                    result.looked_up += self.looked_up - before
                     if unfinished is not None:
                         unfinished.append(_encoded(rows))
                 bad = self._count(aggregate, rows)

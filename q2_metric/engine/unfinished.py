@@ -63,8 +63,7 @@ class Unfinished:
             return bool(file.read(1))
 
     def begin(self, out: str | Path, now: Manifest, *, overwrite: bool = False) -> str | None:
-        """Prepares the file for this run. The blocks of an interrupted run are kept if this run can
-        resume that run; otherwise they are removed.
+        """Prepares the file for this run, and keeps the intact blocks of an interrupted run.
 
         Args:
             out: path of the output.
@@ -143,10 +142,7 @@ class Unfinished:
             raise unreadable(self.path, error) from error
 
     def append(self, lines: bytes) -> None:
-        """Writes a finished block.
-
-        Args:
-            lines: the block's output rows, as lines of jsonl.
+        """Writes a finished block, the lines of jsonl of its output rows.
 
         Raises:
             WriteError: the file cannot be written, for example because the disk is full.
@@ -201,14 +197,7 @@ def _check_sum(last: str, data: bytes) -> str:
 
 
 def _hold(path: Path, out: str | Path) -> int:
-    """Opens the file, or creates it, and locks it.
-
-    Returns:
-        The file's descriptor. The lock ends when it is closed.
-
-    Raises:
-        InputError, WriteError: as for :func:`open_unfinished`.
-    """
+    """Opens or creates the file, and locks it until the returned descriptor is closed."""
     for _ in range(_TRIES):
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW

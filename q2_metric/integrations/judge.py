@@ -13,7 +13,7 @@ from q2_metric.metrics.registry import columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.rows.plain import PARTS, REASONS, contribution_words
 from q2_metric.scoring.outcome import NOT_TRIED
-from q2_metric.types import Comparison, Example, Judgement, Part, Score
+from q2_metric.types import Comparison, Evidence, Example, Judgement, Score
 
 _LOG = logging.getLogger(__name__)
 
@@ -154,7 +154,7 @@ def said(score: Score) -> str:
     return "\n  ".join([*lines, *(_item(item) for item in score.evidence)])
 
 
-def _item(item: Comparison | Judgement | Part) -> str:
+def _item(item: Evidence) -> str:
     if isinstance(item, Comparison):
         answer = "no answer" if item.knowledge_answer is None else f'"{item.knowledge_answer}"'
         return (f"{item.score:.2f} {item.question.text} response: "

@@ -166,9 +166,8 @@ class Groundedness:
 def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
     """The change of the logit by rules on values, as one part; empty without a change. A
     contradicted claim's support is an upper bound, even if all words occur. If values support all
-    claims, the smallest support is a lower bound, even if few words occur: "for 20 years" shares no
-    word with "from 1990 to 2010". Of 68 labelled responses with a bound, 66 have the label that it
-    suggests."""
+    claims, the smallest support is a lower bound, even if few words occur: "at 11:10 pm" shares no
+    word with "at 23:10"."""
     bound = logit
     if claims and all(claim.rule == "values" and claim.verdict == "supported" for claim in claims):
         bound = max(logit, min(_logit(claim.support) for claim in claims))

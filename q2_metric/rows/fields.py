@@ -9,12 +9,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Literal
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from q2_metric.metrics.registry import entry
 from q2_metric.rows.plain import plain
 from q2_metric.rows.read import BadRow
-from q2_metric.types import Comparison, Dropped, Example, Judgement, Part, Score
+from q2_metric.types import Comparison, Dropped, Example, Judgement, Part, Passage, Score
 
 OutputRow = dict[str, Any]
 
@@ -53,6 +54,8 @@ class Field:
                 for part in self.of(item) if isinstance(part, self.kind)  # type: ignore[attr-defined]
             ]
         value = self.of(item)
+        if self.form == "texts":
+            return list(value)  # type: ignore[call-overload]
         if self.form != "number" or value is None:
             return value
         return float(value) if math.isfinite(value) else None  # type: ignore[arg-type]
@@ -62,30 +65,46 @@ def _verdict_p(item: Comparison) -> float | None:
     return getattr(item.verdict, item.verdict.label) if item.verdict else None
 
 
-def _own(**forms: Form) -> tuple[Field, ...]:
-    """Makes fields whose values are attributes of the same name. ``forms`` holds, by name, the type
-    of each field."""
-    return tuple(Field(name, form, attrgetter(name)) for name, form in forms.items())
+def fields_of(kind: type, *paths: str) -> tuple[Field, ...]:
+    """Makes fields of an object from the attributes of a dataclass; their types are those of the
+    class.
+
+    Args:
+        kind: the class.
+        paths: names of attributes; "claim.start" is an attribute of an attribute. Without any, all
+            attributes are taken.
+    """
+    return tuple(Field(path.rpartition(".")[2], _form(kind, path), attrgetter(path))
+                 for path in paths or get_type_hints(kind))
+
+
+def _form(kind: Any, path: str) -> Form:
+    for name in path.split("."):
+        kind = get_type_hints(kind)[name]
+    if get_origin(kind) in (Union, UnionType):  # such as "float | None"
+        kind = get_args(kind)[0]
+    if get_origin(kind) is tuple:
+        return "texts"
+    return _FORMS.get(kind, "text")  # a Literal is a text
+
+
+_FORMS: Mapping[Any, Form] = {float: "number", int: "whole", bool: "yes-no"}
 
 
 _ASKED = (
-    Field("span", "text", lambda item: item.question.span.text),
-    Field("start", "whole", lambda item: item.question.span.start),
-    Field("question", "text", lambda item: item.question.text),
+    Field("span", "text", attrgetter("question.span.text")),
+    Field("start", "whole", attrgetter("question.span.start")),
+    Field("question", "text", attrgetter("question.text")),
 )
 """Fields that describe a question of Q². ``span`` is the part of the response that the question
 asks about, and ``start`` its character offset in the response."""
 
 QUESTIONS = Field("questions", "objects", lambda score: score.evidence, kind=Comparison, fields=(
     *_ASKED,
-    Field("response_answer", "text", lambda item: item.response_answer),
-    Field("knowledge_answer", "text", lambda item: item.knowledge_answer),
-    Field("knowledge_start", "whole", lambda item: item.knowledge_start),
-    Field("how", "text", lambda item: item.how),
+    *fields_of(Comparison, "response_answer", "knowledge_answer", "knowledge_start", "how"),
     Field("verdict", "text", lambda item: item.verdict.label if item.verdict else None),
     Field("verdict_p", "number", _verdict_p),
-    Field("f1", "number", lambda item: item.f1),
-    Field("score", "number", lambda item: item.score),
+    *fields_of(Comparison, "f1", "score"),
     Field("plain", "text", lambda item: plain(
         item.response_answer, item.knowledge_answer, item.how, item.verdict and item.verdict.label,
     )),
@@ -96,29 +115,23 @@ is a sentence that describes the result."""
 
 DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped, fields=(
     *_ASKED,
-    Field("reason", "text", lambda item: item.reason),
-    Field("answer", "text", lambda item: item.answer),
+    *fields_of(Dropped, "reason", "answer"),
 ))
 """The questions that Q² generated but rejected. ``reason`` is "personal" (the question is about the
 speakers) or "round_trip" (the response itself gives another answer, ``answer``)."""
 
 CLAIMS = Field("claims", "objects", lambda score: score.evidence, kind=Judgement, fields=(
-    Field("start", "whole", lambda item: item.claim.start),
-    Field("end", "whole", lambda item: item.claim.end),
-    Field("text", "text", lambda item: item.claim.text),
-    Field("kind", "text", lambda item: item.claim.kind),
-    *_own(verdict="text", support="number", passage="text", passage_start="whole",
-          passage_number="whole", passage_support="number", citation="text"),
+    *fields_of(Judgement, "claim.start", "claim.end", "claim.text", "claim.kind", "verdict",
+               "support", "passage", "passage_start", "passage_number", "passage_support",
+               "citation"),
     Field("passage_id", "text"),
-    Field("cites", "texts", lambda item: list(item.cites)),
+    *fields_of(Judgement, "cites"),
 ))
 """The claims of the response, each with its verdict. Offsets are in characters. ``passage`` is the
 sentence of the knowledge that decides the claim. If the knowledge is a list of passages,
 ``passage_number`` and ``passage_id`` say which of them contains the sentence."""
 
-PARTS = Field("parts", "objects", lambda score: score.evidence, kind=Part, fields=_own(
-    name="text", value="number", contribution="number",
-))
+PARTS = Field("parts", "objects", lambda score: score.evidence, kind=Part, fields=fields_of(Part))
 """The inputs of the groundedness score, each with its contribution to the score's logit."""
 
 DETAILS: Mapping[str, tuple[Field, ...]] = {
@@ -141,21 +154,16 @@ SELECTED = Field("selected", "object", fields=(
 """The snippet that ``--knowledge-pool`` chose as the row's knowledge, with the ranker's score."""
 
 FILE, ID, ERROR = (Field(name, "text") for name in ("file", "id", "error"))
-PASSAGES = Field("passages", "objects", lambda row: row.passages, fields=_own(
-    start="whole", end="whole", id="text",
-))
+PASSAGES = Field("passages", "objects", lambda row: row.passages, fields=fields_of(Passage))
 """Start, end and id of each passage in the field ``knowledge`` (character offsets). Empty if the
 knowledge is a single text."""
 OTHER = Field("other", "json", lambda row: dict(row.other))
 """The row's values in the columns from which no field was read, such as "model", by column."""
 TEXT_FIELDS = (
-    Field("question", "text", attrgetter("question")),
-    Field("response", "text", attrgetter("response")),
-    Field("knowledge", "text", attrgetter("knowledge")),
-    Field("history", "texts", lambda row: list(row.history)),
+    *fields_of(Example, "question", "response", "knowledge", "history"),
     PASSAGES,
     OTHER,
-    Field("label", "yes-no", attrgetter("label")),
+    *fields_of(Example, "label"),
 )
 """Fields of an output row that repeat the row that was scored. ``label`` is the human label."""
 TEXTS = tuple(field.name for field in TEXT_FIELDS)

@@ -1,67 +1,38 @@
 """Writes a score as JSON and reads it back, for the cache and for other processes.
 
-Each item of ``evidence`` contains the name of its class::
+The format follows the dataclasses in :mod:`q2_metric.types`, so a new kind of evidence needs no
+code here. An item of evidence is an object with its fields and the name of its class; other
+dataclasses are lists of their fields. The example is left out::
 
-    {"value": 0.5, …, "evidence": [{"kind": "comparison", "question": […], …}]}
+    {"value": 0.5, …, "evidence": [{"kind": "part", "name": "words", …}]}
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
 
-from q2_metric.types import (
-    Claim,
-    Comparison,
-    Dropped,
-    Example,
-    Judgement,
-    Part,
-    Question,
-    Score,
-    Span,
-    Verdict,
-)
+from q2_metric.types import Evidence, Example, Score
 
-_KINDS: Mapping[str, Callable[..., Any]] = {
-    kind.__name__.lower(): kind for kind in (Comparison, Judgement, Part)
-}
-"""The classes of evidence, by their names in lower case."""
+_KINDS: Mapping[str, type] = {kind.__name__.lower(): kind for kind in get_args(Evidence)}
 
 
 def to_json(score: Score) -> dict[str, Any]:
     """A score as a JSON object, without its example. :func:`from_json` reads the object back."""
-    whole = _fields(score)
-    del whole["example"]
-    return {
-        **whole,
-        "evidence": [_item(item) for item in score.evidence],
-        "verdict": asdict(score.verdict) if score.verdict else None,
-        "dropped": [{**_fields(dropped), "question": _question(dropped.question)}
-                    for dropped in score.dropped],
-    }
+    return {name: _written(getattr(score, name)) for name in _hints(Score)}
 
 
-def _item(item: Comparison | Judgement | Part) -> dict[str, Any]:
-    fields = {"kind": type(item).__name__.lower(), **_fields(item)}
-    if isinstance(item, Comparison):
-        fields["question"] = _question(item.question)
-        fields["verdict"] = asdict(item.verdict) if item.verdict else None
-    elif isinstance(item, Judgement):
-        fields["claim"] = asdict(item.claim)
-        fields["questions"] = [_item(question) for question in item.questions]
-    return fields
-
-
-def _question(question: Question) -> list[Any]:
-    span = question.span
-    return [question.text, span.text, span.start, span.label]
-
-
-def _fields(item: Score | Comparison | Dropped | Judgement | Part) -> dict[str, Any]:
-    return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+def _written(value: Any) -> Any:
+    if value is None or isinstance(value, (str, float, int)):
+        return value
+    if isinstance(value, tuple):
+        return [_written(item) for item in value]
+    kind: Any = type(value)
+    whole = {name: _written(getattr(value, name)) for name in _hints(kind)}
+    name = kind.__name__.lower()
+    return {"kind": name, **whole} if name in _KINDS else list(whole.values())
 
 
 def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
@@ -78,28 +49,8 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
         TypeError, KeyError, ValueError, AttributeError: ``fields`` is not an object that
             :func:`to_json` wrote.
     """
-
-    def asked(item: Mapping[str, Any]) -> dict[str, Any]:
-        text, answer, start, label = item["question"]
-        return {**item, "question": Question(Span(example, answer, start, label), text)}
-
-    def read(item: Mapping[str, Any]) -> Any:
-        given = dict(item)
-        kind = _KINDS[given.pop("kind")]
-        if kind is Comparison:
-            given = {**asked(given), "verdict": _verdict(given["verdict"])}
-        elif kind is Judgement:
-            given |= {"claim": Claim(**given["claim"]),
-                      "questions": tuple(map(read, given["questions"])),
-                      "cites": tuple(given["cites"])}
-        return kind(**given)
-
-    return Score(example, **{
-        **fields,
-        "evidence": tuple(map(read, fields["evidence"])),
-        "dropped": tuple(Dropped(**asked(item)) for item in fields["dropped"]),
-        "verdict": _verdict(fields["verdict"]),
-    })
+    score: Score = _made(Score, fields, example)
+    return score
 
 
 def readable(value: Any) -> bool:
@@ -112,5 +63,40 @@ def readable(value: Any) -> bool:
     return True
 
 
-def _verdict(fields: Mapping[str, float] | None) -> Verdict | None:
-    return Verdict(**fields) if fields else None
+def _made(kind: Any, given: Mapping[str, Any], example: Example) -> Any:
+    hints = _hints(kind)
+    values = {name: _read(hints[name], value, example) if isinstance(value, (list, dict)) else value
+              for name, value in given.items()}
+    return kind(example, **values) if _has_example(kind) else kind(**values)
+
+
+def _read(hint: Any, value: Any, example: Example) -> Any:
+    if isinstance(value, dict):
+        named = dict(value)
+        return _made(_KINDS[named.pop("kind")], named, example)
+    if not isinstance(value, list):
+        return value
+    items, kind = _shape(hint)
+    if kind is None:
+        return tuple([_read(items, item, example) for item in value])
+    return _made(kind, dict(zip(_hints(kind), value, strict=True)), example)
+
+
+@cache
+def _shape(hint: Any) -> tuple[Any, Any]:
+    """(type of a tuple's items, dataclass) of a field whose value is written as a list."""
+    if get_origin(hint) is tuple:
+        return get_args(hint)[0], None
+    return None, next(filter(is_dataclass, (hint, *get_args(hint))))
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """By name, the types of a dataclass's fields, without the example."""
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind) if field.name != "example"}
+
+
+@cache
+def _has_example(kind: Any) -> bool:
+    return any(field.name == "example" for field in fields(kind))

@@ -7,13 +7,13 @@ unless the sentence only asks a question.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 
 from q2_metric.text.abstention import abstains
 from q2_metric.text.language import is_language
-from q2_metric.text.word_order import CONTRACTED, in_no_order
+from q2_metric.text.word_order import CONTRACTED, in_order
 
 FUNCTION_WORDS = frozenset("""
 a an the this that these those i me my mine myself you your yours yourself we us our ours he him
@@ -98,11 +98,11 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
 
     - texts without a word, sounds, greetings, thanks, feelings and agreement ("i love it !"),
     - questions,
-    - one or two words repeated again and again, and many words that stand twice in a row,
+    - one or two words repeated again and again,
     - word-for-word copies of an earlier turn,
     - statements that the given text has no answer (:mod:`q2_metric.text.abstention`),
     - texts that are not in any language (:mod:`q2_metric.text.language`),
-    - English words in random order (:mod:`q2_metric.text.word_order`).
+    - English words in no order (:mod:`q2_metric.text.word_order`).
 
     Args:
         sentence: the text. It may be in lower case and may be tokenised ("do n't").
@@ -113,19 +113,35 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     >>> has_claim("that's awesome! what do you think ?")
     False
     """
+    return _has_claim(sentence, tuple(history))
+
+
+@functools.lru_cache(maxsize=256)  # every metric of a run asks about the same texts
+def _has_claim(sentence: str, history: tuple[str, ...]) -> bool:
     said = {tuple(_words(part)) for turn in history for part in (turn, *sentences(plain(turn)))}
     echoed = {words for words in said if len(words) > 2}  # a mere name may be repeated
     words = _words(sentence)
-    if _repeats(words) or _stutters(words) or tuple(words) in echoed:
+    if _repeats(words) or tuple(words) in echoed:
         return False
-    return any(_states(plain(part)) and is_language(part) and tuple(_words(part)) not in echoed
-               for part in sentences(sentence))
+    return in_order(part for part in stating(sentence) if tuple(_words(part)) not in echoed)
+
+
+def stating(text: str) -> Iterator[str]:
+    """Yields the sentences of a text that state something in some language, once each, with
+    contractions in one piece. Their words may be in any order."""
+    for part in dict.fromkeys(sentences(text)):
+        if _states(plain(part)) and is_language(part):
+            yield _joined(part)
 
 
 def plain(text: str) -> str:
     """The text in lower case, with contractions in one piece ("it 's" → "it's") and without
     emoticons."""
-    text = text.lower().replace("’", "'").replace("`", "'").replace(" n't", "n't")
+    return _joined(text.lower())
+
+
+def _joined(text: str) -> str:
+    text = text.replace("’", "'").replace("`", "'").replace(" n't", "n't")
     return _HEART.sub(" ", _APART.sub(r"'\1", text))
 
 
@@ -146,16 +162,9 @@ def _repeats(words: Sequence[str]) -> bool:
     return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
 
 
-def _stutters(words: Sequence[str]) -> bool:
-    """Whether many words stand twice in a row: four different words, and a third of all words."""
-    again = [word for before, word in pairwise(words) if word == before]
-    return len(set(again)) >= 4 and 3 * len(again) >= len(words)
-
-
 def _states(part: str) -> bool:
     words = _words(part)
-    return (_any_content(words) and not _only_asks(part, words)
-            and not abstains(part) and not in_no_order(part))
+    return _any_content(words) and not _only_asks(part) and not abstains(part)
 
 
 def _any_content(words: Sequence[str]) -> bool:
@@ -174,12 +183,11 @@ def is_content(word: str) -> bool:
     )
 
 
-def _only_asks(part: str, words: Sequence[str]) -> bool:
+def _only_asks(part: str) -> bool:
     """Whether a sentence only asks a question and states nothing.
 
     "did you know (that) it is red ?" states something. So does a clause after a comma that has a
-    subject of its own ("have you been there , it is in paris ?"). ``words`` has the words of the
-    sentence ``part``.
+    subject of its own ("have you been there , it is in paris ?").
     """
     clauses = [clause for clause in re.split(r"[,;]|\s-+\s", part) if _words(clause)]
     while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):

@@ -1,123 +1,190 @@
-"""Detects shuffled English words by how likely each word is after the word before.
+"""Detects English words that are in no order, as a shuffle or an untrained model leaves them.
 
-A response could consist of the knowledge's words in random order. Such a response would overlap
-with the knowledge completely and state nothing. The test is the likelihood ratio of two models of a
-text. In the first model, each word depends on the word before, as in English. In the second model,
-words are independent of each other, as after a shuffle. Words are replaced by classes, so that the
-topic does not matter. A function word is a class of its own. Any other word is represented by its
-ending.
-``python -m tools.training.word_order`` makes the table of log ratios (``word_order.tsv``).
+A response could consist of the knowledge's words in random order, or of what a language model with
+random weights says ("the in of and the"). It would share many words with the knowledge and state
+nothing. A logistic regression judges the pairs of neighbouring words. Words are replaced by
+classes, so that the topic does not matter: a function word is a class of its own, another frequent
+word belongs to a cluster, and any other word is represented by its ending.
+``python -m tools.training.word_order`` makes the table of words and weights (``word_order.tsv``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
 TABLE = "word_order.tsv"
-ENDINGS = ("ing", "ed", "ly", "s", "er", "ion", "al", "y")
-BREAK = "|"
-"""The class of punctuation, and of the start and the end of a text."""
+STOP, COMMA, MARK, MARKS = ".", ",", "|", "+"
+"""Classes of breaks: the end of a sentence, other pauses, other marks, several pauses in a row."""
+NUMBER, AGAIN, LISTED, LETTER, NAME, NEW_NAME, MIXED = "0", "=", "?", "*", "^", "^^", "^a"
+"""Classes of words: with a digit, repeated, in a list, of one letter, with a capital (in the table
+or not), with a capital inside."""
+ENDINGS = ("ing", "ed", "ly", "s", "er", "ion", "al", "y", "")
+RUN = "@"
+"""Stands before each function word that follows three function words, and likewise for clusters."""
+CLASSES = (STOP, COMMA, MARK, MARKS, NUMBER, AGAIN, LISTED, LETTER, NAME, NEW_NAME, MIXED, "-'",
+           *(f"-{end}" for end in ENDINGS), RUN)
+"""All classes but the function words, which are written as they are, and the clusters ("#12")."""
+
 CLIP = 4.0
-"""Maximum absolute value of a log ratio, in nats. A single rare pair of words is then not enough to
-call a text shuffled."""
+"""Maximum absolute value of a weight. A single pair of words is then not enough."""
 STEP = 0.1
-"""Difference between two neighbouring values of log ratios in the table. Each value is written as
-one character."""
-
+"""Difference between two neighbouring weights. The table writes each as one character."""
+BOUND = 3.4
+"""Sentences are in no order if their weights add up to more. Chosen on the development sets."""
+ORDERED = -4.0
+"""A sentence whose weights add up to less is in order, whatever the other sentences are."""
 LEAST = 8
-"""A text with fewer pairs of neighbouring words than this never counts as shuffled."""
-SUM, MEAN = -6.0, -0.3
-"""A text counts as shuffled if the sum of its log ratios is below ``SUM`` and their mean below
-``MEAN``, in nats. Lists of names, headlines and other languages have low sums, but means near 0."""
+"""Fewer pairs of neighbouring words than this are always in order."""
+LONG_RUN = 3
+LONGEST = 1000
+"""Number of characters that are read of a sentence."""
 
-_WORD = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.,;:!?…–—]+|-+(?!\w)")
+_TOKEN = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.!?…]+|[^\w\s]|_")
 _NO_WORD = re.compile(r"(?<!\S)\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
 """Matches an address, or a single word in quotes, as in: the word "the"."""
 CONTRACTED = re.compile(r"(?:n't|'(?:s|m|re|ve|ll|d|t))$")
 """Matches the end of a contraction: "n't" in "isn't", "'s" in "it's"."""
+_TWICE = frozenset(("had", "that"))
+"""Words that English says twice in a row: "he had had it", "I know that that is so"."""
+_CAPITAL_INSIDE = re.compile(r"[^\W\d_A-Z][A-Z]")
+_BREAKS = frozenset((STOP, COMMA, MARK, MARKS))
+_BREAK_AT = {**dict.fromkeys(".!?…", STOP), **dict.fromkeys(",:;", COMMA)}
 
 
-def in_no_order(text: str) -> bool:
-    """Whether the words of an English text are in random order.
+def in_order(sentences: Iterable[str]) -> bool:
+    """Whether the words of some of the sentences are in an order that English may have.
 
-    False for short texts, because they contain too little evidence.
+    True for a few words and for other languages, because they contain too little evidence. False
+    without any sentence.
 
     Args:
-        text: in lower case, with contractions in one piece ("it's").
+        sentences: in their original case, with contractions in one piece ("it's").
 
-    >>> in_no_order("the 1889 it paris in is opened the in tower and of symbol a paris")
-    True
-    >>> in_no_order("it is the tower in paris, opened in 1889 and a symbol of paris")
+    >>> in_order(["the 1889 it paris in is opened the in tower and of symbol a paris"])
     False
-    """
-    ratios = _ratios(text)
-    return len(ratios) >= LEAST and sum(ratios) < SUM and sum(ratios) / len(ratios) < MEAN
-
-
-def classes(text: str, known: Container[str]) -> list[str | None]:
-    """The class of each word of a lower-case text, and of each break between words.
-
-    Each word in ``known`` is a class of its own. Any other word has the class of its ending, such
-    as "-ing". A word that may stand anywhere has no class (``None``): a number, a single letter, an
-    address, a word in quotes, or a word alone between two breaks, as in a list. Breaks are
-    punctuation, and the start and the end of the text.
-    """
-    row: list[str | None] = [BREAK]
-    for word in _WORD.findall(_NO_WORD.sub(" 0 ", text)):
-        word_class = _class(word, known)
-        if word_class != BREAK or row[-1] != BREAK:
-            row.append(word_class)
-        if word_class == BREAK and row[-3:-2] == [BREAK]:
-            row[-2] = None
-    return row if row[-1] == BREAK else [*row, BREAK]
-
-
-def _class(word: str, known: Container[str]) -> str | None:
-    if not word[0].isalnum():
-        return BREAK
-    if word in known:
-        return word
-    if len(word) == 1 or any(letter.isdigit() for letter in word):
-        return None
-    if CONTRACTED.search(word):
-        return "-'"
-    return "-" + next((end for end in ENDINGS if word.endswith(end) and len(word) > len(end) + 1),
-                      "")
-
-
-def _ratios(text: str) -> list[float]:
-    """For each pair of neighbouring words, log P(second | first) - log P(second).
-
-    P is the probability of a word's class in English. The class of a function word is the word
-    itself; the class of another word is its ending (:func:`classes`). Pairs in which a word has no
-    class are left out. A number is negative if the second class is less likely after the first
-    class than elsewhere.
+    >>> in_order(["it is the tower in paris, opened in 1889 and a symbol of paris"])
+    True
     """
     table = _table()
-    return [table[one][other] for one, other in pairwise(classes(text, table))
-            if one is not None and other is not None]
+    rows: list[list[str]] = []
+    weights = 0.0
+    for sentence in sentences:
+        rows.append(classes(sentence, table.words))
+        weight = sum(table.weight(*pair) for pair in pairs(rows[-1]))
+        if weight < ORDERED:
+            return True
+        weights += weight
+    short = sum(map(len, rows)) - len(rows) < LEAST
+    return bool(rows) and (short or weights <= BOUND or not is_english(rows))
+
+
+def is_english(rows: Iterable[Sequence[str]]) -> bool:
+    """Whether at least a third of the words are in the table; names and numbers are not.
+
+    Args:
+        rows: the classes of sentences.
+    """
+    names = [name for row in rows for name in row]
+    known = sum(name[0].isalpha() or name[0] == "#" for name in names)
+    return known > 0 and 2 * known >= sum(name[0] in "-^0?*" for name in names)
+
+
+def classes(sentence: str, words: Mapping[str, str]) -> list[str]:
+    """The class of each word of a sentence, and of each break between words.
+
+    Breaks are punctuation, and the start and the end of the sentence. One to three words between
+    two breaks, as in a list, may be in any order (:data:`LISTED`) unless one is a function word.
+
+    Args:
+        words: the classes of frequent words in lower case.
+    """
+    row, before = [STOP], ["", ""]
+    for token in _TOKEN.findall(_NO_WORD.sub(" 0 ", sentence[:LONGEST])):
+        if not token[0].isalnum():
+            name = _BREAK_AT.get(token[0], MARK)
+            if row[-1] not in _BREAKS:
+                row.append(name)
+            elif len(row) > 1 and MARK not in (name, row[-1]):
+                row[-1] = MARKS
+            elif name == STOP:
+                row[-1] = STOP
+            continue
+        word = token.lower()
+        name = _class(token, words, (len(row) > 1 and row[-1] == STOP) or len(row) == 1)
+        again = word == before[1] or (word == before[0] and not name[0].isalpha())
+        row.append(AGAIN if again and word not in _TWICE and name != NUMBER else name)
+        before = [before[1], word]
+    ends = [i for i, name in enumerate([*row, STOP]) if name in (*_BREAKS, NUMBER)]
+    for start, end in pairwise(ends):
+        if 2 <= end - start <= 4 and not any(name[0].isalpha() for name in row[start + 1 : end]):
+            row[start + 1 : end] = [LISTED] * (end - start - 1)
+    return row if row[-1] in _BREAKS else [*row, STOP]
+
+
+def _class(word: str, words: Mapping[str, str], first: bool) -> str:
+    """The class of a word in its original case. ``first``: whether it begins a sentence."""
+    plain = word.lower()
+    if any(letter.isdigit() for letter in word):
+        return NUMBER
+    if len(word) == 1 and plain not in words:
+        return LISTED if word.isupper() else LETTER
+    if _CAPITAL_INSIDE.search(word):
+        return MIXED
+    if word[0].isupper() and not first and plain[:2] not in ("i", "i'"):
+        return NAME if plain in words else NEW_NAME
+    if plain in words:
+        return words[plain]
+    if CONTRACTED.search(plain):
+        return "-'"
+    return "-" + next(end for end in ENDINGS if plain.endswith(end) and len(plain) > len(end) + 1)
+
+
+def pairs(row: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yields the pairs of neighbouring classes, and ``(RUN, class)`` for each class in a long run.
+    """
+    run, kind = 0, ""
+    for one, other in pairwise(row):
+        yield one, other
+        same = "a" if other[0].isalpha() else other[0] if other[0] == "#" else ""
+        run, kind = run + 1 if same and same == kind else 1, same
+        if run > LONG_RUN and same:
+            yield RUN, other
+
+
+@dataclass(frozen=True, slots=True)
+class WordOrderTable:
+    """The words and weights of ``word_order.tsv``.
+
+    Attributes:
+        words: the class of each frequent word.
+        columns: the place of each class in a row.
+        rows: for each class, the weights of the classes after it, one character each.
+    """
+
+    words: Mapping[str, str]
+    columns: Mapping[str, int]
+    rows: Mapping[str, str]
+
+    def weight(self, one: str, other: str) -> float:
+        """The weight of a pair of neighbouring classes. Positive weights speak against order."""
+        return (ord(self.rows[one][self.columns[other]]) - ord("!")) * STEP - CLIP
 
 
 @cache
-def _table() -> dict[str, dict[str, float]]:
-    """For each pair of word classes, log P(second | first) - log P(second), clipped to ±``CLIP``.
-
-    The outer key is the class of the first word, the inner key that of the word after it.
-    """
-    text = files(__package__).joinpath(TABLE).read_text(encoding="ascii")
-    rows = [line.split("\t") for line in text.splitlines()]
-    names = [name for name, _ in rows]
-    return {name: dict(zip(names, map(_number, numbers), strict=True)) for name, numbers in rows}
+def _table() -> WordOrderTable:
+    """Reads ``word_order.tsv``. A line has a class, its weights and the words of a cluster."""
+    text = files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
+    lines = [line.split("\t") for line in text.splitlines()]
+    words = {word: name for name, _, found in lines for word in found.split()}
+    return WordOrderTable(words, {name: i for i, (name, _, _) in enumerate(lines)},
+                          {name: weights for name, weights, _ in lines})
 
 
-def letter(number: float) -> str:
-    """The character with which the table writes a log ratio."""
-    return chr(round((max(-CLIP, min(CLIP, number)) + CLIP) / STEP) + ord("!"))
-
-
-def _number(written: str) -> float:
-    return (ord(written) - ord("!")) * STEP - CLIP
+def letter(weight: float) -> str:
+    """The character with which the table writes a weight."""
+    return chr(round((max(-CLIP, min(CLIP, weight)) + CLIP) / STEP) + ord("!"))

@@ -31,6 +31,11 @@ _OTHER = (
     "night and the ferry to the island leaves at noon unless the wind turns"
 )
 
+_UNTRAINED = (
+    'both is take the is holds players as , pastels have is alps ( ( " murder bonds maghrebi one '
+    "to of chainsmokers and"
+)
+
 TRICKS: Mapping[str, Callable[[Example], str]] = {
     "empty": lambda row: "",
     "blank": lambda row: " \n",
@@ -49,6 +54,7 @@ TRICKS: Mapping[str, Callable[[Example], str]] = {
     "question": lambda row: "what do you think ?",
     "not sure": lambda row: "i do n't know , sorry .",
     "echo": lambda row: row.history[-1] if row.history else "",
+    "untrained model": lambda row: _UNTRAINED,
     "random letters": _random_letters,
     "shuffled words": _shuffled_words,
     "other text": lambda row: _OTHER + " .",
@@ -60,5 +66,6 @@ SILENT = (
     "empty", "blank", "full stop", "colons", "one letter", "one function word", "lol", "yes",
     "repeated word", "repeated function word", "two words",
     "thanks", "praise", "question", "not sure", "echo",
+    "untrained model",
 )
 """The tricks that claim nothing."""

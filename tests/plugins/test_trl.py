@@ -42,6 +42,17 @@ def test_what_repeats_the_history_claims_nothing() -> None:
     assert reward([""] * 2, said, text=[KNOWLEDGE] * 2, turns=turns) == [0.0, 0.5]
 
 
+def test_an_untrained_model_earns_nothing() -> None:
+    """The share of its texts with a claim is its whole reward."""
+    golden = Path(__file__).parents[1] / "golden" / "untrained.tsv"
+    said = [line.split("\t")[-1] for line in golden.read_text(encoding="utf-8").splitlines()[1:]]
+    logged: dict[str, float] = {}
+    found = Reward("q2")(["?"] * len(said), said, knowledge=[KNOWLEDGE] * len(said),
+                         log_metric=logged.__setitem__)
+    assert logged["q2/no_claim"] == pytest.approx(found.count(0.0) / len(said))
+    assert logged["q2/no_claim"] >= 0.69
+
+
 def test_conversational_completions() -> None:
     spoken: list[Any] = [
         [{"role": "assistant", "content": "7 hills"}],

@@ -1,14 +1,21 @@
-"""Words in no order: shuffles of real sentences are taken, what people write is not."""
+"""Words in no order: shuffles and untrained models claim nothing, what people write does."""
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from q2_metric import Example
-from q2_metric.text.claims import has_claim
-from q2_metric.text.word_order import CLIP, STEP, _number, _table, in_no_order, letter
+from q2_metric.text.claims import has_claim, stating
+from q2_metric.text.markup import unmarked
+from q2_metric.text.word_order import TABLE, in_order
+
+ROOT = Path(__file__).parents[2]
 
 SENTENCES = (
     "The Eiffel Tower was built in 1889 for the World's Fair and is named after the engineer whose "
@@ -54,7 +61,9 @@ def test_what_is_only_unusual_is_a_claim(sentence: str) -> None:
 
 
 def test_a_few_words_are_given_the_benefit_of_the_doubt() -> None:
-    assert not in_no_order("tower the of is")
+    assert in_order(["tower the of is"])
+    assert in_order(["1889 1890 1891"])
+    assert not in_order([])
 
 
 def test_one_sentence_in_order_makes_a_claim() -> None:
@@ -63,11 +72,50 @@ def test_one_sentence_in_order_makes_a_claim() -> None:
     assert has_claim(f"The tower was built by Gustave Eiffel. {salad}.")
 
 
-def test_the_table_is_square_and_holds_numbers_to_the_step() -> None:
-    table = _table()
-    assert all(list(row) == list(table) for row in table.values())
-    for number in (-9.0, -3.14159, 0.0, 2.55, 9.0):
-        assert abs(_number(letter(number)) - max(-CLIP, min(CLIP, number))) <= STEP / 2 + 1e-9
+def untrained() -> list[str]:
+    """What 60 random GPT-2, T5 and LSTM models say, after 0 to 60 training steps."""
+    lines = (ROOT / "tests" / "golden" / "untrained.tsv").read_text(encoding="utf-8").splitlines()
+    return [line.split("\t")[-1] for line in lines[1:]]
+
+
+def test_most_texts_of_untrained_models_claim_nothing() -> None:
+    texts = untrained()
+    assert len(texts) == 200
+    assert sum(not has_claim(unmarked(text)) for text in texts) >= 138
+
+
+def strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from strings(inner)
+
+
+def real() -> Iterator[str]:
+    """The examples, the README, the golden claims and what was written for training."""
+    for file in sorted((ROOT / "examples").glob("*.jsonl")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            yield from strings(json.loads(line))
+    yield from (ROOT / "README.md").read_text(encoding="utf-8").split("\n\n")
+    golden = (ROOT / "tests" / "golden" / "claims.tsv").read_text(encoding="utf-8")
+    yield from (line.split("\t")[0] for line in golden.splitlines())
+    for file in sorted((ROOT / "tools" / "training" / "written").glob("*.jsonl")):
+        with file.open(encoding="utf-8") as lines:
+            for line in islice(lines, 12):
+                yield from strings(json.loads(line))
+
+
+def test_no_real_text_loses_its_claims() -> None:
+    texts = [text for text in map(unmarked, real()) if any(stating(text))]
+    assert len(texts) > 2000
+    assert [text for text in texts if not has_claim(text)] == []
+
+
+def test_the_table_is_small() -> None:
+    import q2_metric.text
+
+    assert (Path(q2_metric.text.__path__[0]) / TABLE).stat().st_size < 250_000
 
 
 def test_no_metric_of_the_preset_scores_them() -> None:

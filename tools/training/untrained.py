@@ -139,6 +139,13 @@ def vocabularies(lines: Sequence[str], rng: random.Random) -> Iterator[tuple[str
     yield "the bundled word pieces", pieces
 
 
+def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    """The text of tokens, with one blank between its words."""
+    if isinstance(tokenizer.model, models.WordLevel):
+        return " ".join(tokenizer.id_to_token(i) or "" for i in ids)
+    return " ".join(tokenizer.decode(ids).replace("\ufffd", "").split())
+
+
 @dataclass(frozen=True, slots=True)
 class Speaker:
     """A language model and its tokenizer."""
@@ -169,12 +176,7 @@ class Speaker:
             if top:
                 logits[logits < logits.topk(top).values[-1]] = -torch.inf
             ids.append(int(logits.softmax(-1).multinomial(1)))
-        return " ".join(self._decoded(ids[1:]).split())
-
-    def _decoded(self, ids: Sequence[int]) -> str:
-        if isinstance(self.tokenizer.model, models.WordLevel):
-            return " ".join(self.tokenizer.id_to_token(i) or "" for i in ids)
-        return self.tokenizer.decode(ids).replace("\ufffd", "")
+        return decoded(self.tokenizer, ids[1:])
 
 
 def rows_of(lines: Sequence[str], tokenizer: Tokenizer) -> Tensor:

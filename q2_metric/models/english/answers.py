@@ -141,7 +141,7 @@ def _parts(tree: Tree) -> _QuestionParts | None:
     asking = said[:at]
     if asking and not any(word.lower in _ASKING for word in asking[:2]):
         return None
-    if asking and (found := _asked_subject(tree, asking, said)):
+    if asking and (found := _asked_subject(tree, said)):
         return found
     if at >= len(said) - 1:
         return None
@@ -161,12 +161,10 @@ def _parts(tree: Tree) -> _QuestionParts | None:
     return asked
 
 
-def _asked_subject(
-    tree: Tree, asking: Sequence[Word], said: Sequence[Word]
-) -> _QuestionParts | None:
+def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
     """The parts of a question about the subject ("Who wrote the book"); ``None`` for any other one.
 
-    ``asking`` are the question's words before the auxiliary, and ``said`` all of its words.
+    ``said`` are all words of the question.
     """
     head = next((word for word in said if word.dep in ("nsubj", "nsubjpass")
                  and _first(tree, word) == said[0].i), None)

@@ -113,7 +113,7 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
         new: list[tuple[Claim, _Kind]] = []
         if at >= 0 and start < listed[at].end:
             if starts[at] >= start or starts[at] not in begun:
-                new = _of_item(listed[at], example)
+                new = _of_item(listed[at])
         elif has_claim(sentence.doc.text, example.history):
             new = _of_sentence(parsed, sentence)
         found += new
@@ -131,7 +131,7 @@ def _bounds(text: str) -> tuple[int, int]:
     return start, start + len(text.strip())
 
 
-def _of_item(item: Item, example: Example) -> list[tuple[Claim, _Kind]]:
+def _of_item(item: Item) -> list[tuple[Claim, _Kind]]:
     return [(Claim(text, start, end, item.kind), _Kind.FACT) for text, start, end in item.claims]
 
 

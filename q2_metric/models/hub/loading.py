@@ -265,7 +265,7 @@ def _errors_about(name: str) -> Iterator[None]:
         if isinstance(error, ImportError) and (package := _package_named_in(error)):
             raise MissingExtra(f"the model {name!r}", package, EXTRA) from error
         # transformers, huggingface_hub, httpx and safetensors each have error classes of their own.
-        raise ModelError(f"{name}: {_reason(name, error)}") from error
+        raise ModelError(f"{name}: {_reason(error)}") from error
 
 
 def _package_named_in(error: ImportError) -> str | None:
@@ -275,7 +275,7 @@ def _package_named_in(error: ImportError) -> str | None:
     return error.name if isinstance(error, ModuleNotFoundError) else named
 
 
-def _reason(name: str, error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     chain = list(causes(error))
     if is_out_of_memory(error):
         return ("does not fit into memory: use --dtype bfloat16 (half of it), another device, or a "

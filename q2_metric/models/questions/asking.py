@@ -49,7 +49,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     rest = [word for word in rest if word.i > edge]
     moved = (
         spell(tree, [w for w in before if w.dep != "punct"])
-        if opens_well(tree, before, verb)
+        if opens_well(before, verb)
         else ""
     )
     if gap.echo:
@@ -74,7 +74,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     )
 
 
-def opens_well(tree: Tree, before: Sequence[Word], verb: Word) -> bool:
+def opens_well(before: Sequence[Word], verb: Word) -> bool:
     """Whether the words before the subject can move: "In 1962, Ann founded it" → "Who founded it in
     1962?". Each of their phrases begins with a preposition, or is a time or measure."""
     if not before:

@@ -70,7 +70,7 @@ def modifier_gaps(
     noun = tree.words[top.head]
     if label == "NORP" and noun.dep == "attr" and about_person(tree, clause, noun):
         yield Gap("what nationality", phrase_bits(tree, noun))
-    gap = modifier_gap(tree, root, top, label, text)
+    gap = modifier_gap(tree, top, label, text)
     if gap is None:
         return
     if clause.subject_bits >> root.i & 1:

@@ -12,7 +12,7 @@ AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
 """Dependencies of words on a noun that a question for another modifier of the noun leaves out."""
 
 
-def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Gap | None:
+def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
     """The way to ask for a modifier (arguments as in ``gaps``), with the rest of the noun phrase in
     the question words: "ford" in "ford's cars" → "whose cars"."""
     noun = tree.words[top.head]

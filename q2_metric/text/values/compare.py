@@ -292,9 +292,9 @@ def has_wrong_value(claim: str, passage: str, knowledge: str = "") -> bool:
             or (len(known) > 1 and any(value.kind == "share" for value in known))):
         return False
     for value in own:
-        others = [other for other in known if may_be_meant(value, other)
-                  and of_one_thing(claim, value, passage, other)]
-        if len(others) != 1 or sum(may_be_meant(value, one) for one in own) > 1:
+        others = [other for other in known if _may_be_meant(value, other)
+                  and _of_one_thing(claim, value, passage, other)]
+        if len(others) != 1 or sum(_may_be_meant(value, one) for one in own) > 1:
             continue
         if value.kind == "weekday" and others[0].low < others[0].high:
             continue  # "open Monday to Friday" does not contradict "closed on Sunday"
@@ -318,13 +318,13 @@ def _elsewhere(claim: str, value: Value, text: str) -> bool:
         for other in values_in(text))
 
 
-def may_be_meant(value: Value, other: Value) -> bool:
+def _may_be_meant(value: Value, other: Value) -> bool:
     """Whether two values have the same kind (such as dates) and, for quantities, the same dimension
     (such as length)."""
     return value.kind == other.kind and (value.kind != "quantity" or value.unit == other.unit)
 
 
-def of_one_thing(claim: str, value: Value, text: str, other: Value) -> bool:
+def _of_one_thing(claim: str, value: Value, text: str, other: Value) -> bool:
     """Whether a value (number, amount, date, time) of a claim and one of a text can count the same
     thing: "60 cars" and "50 cars" can, "60 cars" and "50 vans" cannot.
 
