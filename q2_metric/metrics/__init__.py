@@ -1,8 +1,5 @@
-"""Loads the metrics by their names.
-
-All code that scores (the command line, the plug-ins) gets its metrics from :func:`load_metrics` and
-runs them through :mod:`q2_metric.scoring`.
-"""
+"""Loads metrics by their names. All code that scores (the command line, the plug-ins) gets its
+metrics from :func:`load_metrics`."""
 
 from __future__ import annotations
 
@@ -18,14 +15,12 @@ def load_metrics(
     """Loads the metrics with these names.
 
     Args:
-        names: names of metrics in :data:`q2_metric.metrics.registry.METRICS`, such as "q2", or
-            "package.module:Class" for a metric class of your own.
-        preset: name of a set of models and settings: "bundled", "bundled-small", "paper",
-            "paper-exact", "paper-small" or "modern".
+        names: names of metrics, such as "q2", or "package.module:Class" for a class of your own.
+        preset: "bundled", "bundled-small", "paper", "paper-exact", "paper-small" or "modern".
         keywords: fields of :class:`~q2_metric.runtime_config.RuntimeConfig`, settings of the
             metrics, and Hub names or local folders that replace the preset's models
-            (``reader_model=...``). ``None`` means the default. Each metric reads only the keywords
-            that it supports; a keyword that no chosen metric supports is logged as a warning.
+            (``reader_model=...``). Each metric reads only the keywords that it supports; a keyword
+            that no chosen metric supports is logged as a warning.
 
     Raises:
         InputError: a name, preset or keyword is unknown, or a value is wrong.
@@ -46,11 +41,7 @@ def load_metrics(
 
 
 def default_names(preset: str = "bundled") -> tuple[str, ...]:
-    """The names of the metrics that are computed with a preset if the caller names no metric.
-
-    Raises:
-        InputError: there is no preset with this name.
-    """
+    """What a preset computes if no metric is named; ``InputError`` if the preset is unknown."""
     from q2_metric.metrics.registry import DEFAULT, PAPERS
     from q2_metric.models import presets
 
@@ -58,11 +49,7 @@ def default_names(preset: str = "bundled") -> tuple[str, ...]:
 
 
 def check_models(names: Sequence[str], preset: str, keywords: Mapping[str, Any]) -> None:
-    """Checks that the models of these metrics can be used. It does so before any weights are
-    downloaded.
-
-    The arguments and the errors are those of :func:`load_metrics`.
-    """
+    """Checks models before weights are downloaded, with the errors of :func:`load_metrics`."""
     from q2_metric.metrics.registry import METRICS
     from q2_metric.models import presets, stages
 

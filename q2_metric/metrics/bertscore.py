@@ -19,22 +19,18 @@ _POSITIONS = 512
 
 
 class BertScore:
-    """BERTScore F1 between response and knowledge (Zhang et al., ICLR 2020).
+    """BERTScore F1 between response and knowledge, not rescaled.
 
-    Scores are not rescaled. They are clipped to [0, 1], because a cosine can be below 0 and
-    rounding can exceed 1. A text that is longer than the encoder's input is truncated.
+    Scores are clipped to [0, 1], because a cosine can be below 0 and rounding can exceed 1. A text
+    that is longer than the encoder's input is truncated.
 
     Args:
-        model: a Hub name or a local folder of an encoder.
         layer: the layer whose vectors are compared. The default is bert-score's layer for
             ``model``, or the last layer if bert-score does not know the model.
-        device: "cpu", "cuda", …; ``None`` or "auto" takes a GPU if there is one.
-        batch_size: number of texts encoded at a time.
 
     Raises:
         MissingExtra: bert-score is not installed.
-        ModelError: the encoder cannot be loaded, or its weights exist only as pickles
-            (:func:`q2_metric.models.hub.pickles.check_weights`).
+        ModelError: the encoder cannot be loaded, or its weights exist only as pickles.
     """
 
     name = "bertscore"
@@ -98,13 +94,11 @@ class BertScore:
         device: str | None = None,
         batch_size: int = 64,
     ) -> BertScore:
-        """Creates the metric. The preset is ignored, because BERTScore has its own encoder. The
-        other arguments are those of the class."""
+        """The preset is ignored, because BERTScore has its own encoder."""
         return cls(bertscore_model, device=device, batch_size=batch_size)
 
     @texts_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """One score for each example, in order."""
         from q2_metric.models.hub.loading import limit_threads
 
         limit_threads()

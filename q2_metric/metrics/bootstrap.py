@@ -21,18 +21,13 @@ SEED = 12345
 LEVEL = 0.95
 
 _DRAWS_AT_ONCE = 1 << 20
-"""Maximum number of random item indices in memory at a time (8 MB). A resample with more items than
-this is drawn alone."""
+"""8 MB of random item indices. A resample with more items than this is drawn alone."""
 
 
 def bootstrap_interval(
     values: Sequence[float], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
 ) -> tuple[float, float] | None:
-    """The 95 % bootstrap percentile interval of the mean of the values.
-
-    ``None`` if there are fewer than two values, or if ``n_bootstrap`` (the number of resamples) is
-    0.
-    """
+    """The 95 % percentile interval of the mean; ``None`` below two values or one resample."""
     if len(values) < 2 or n_bootstrap <= 0:
         return None
     import numpy as np
@@ -52,20 +47,13 @@ def resampled(
     n_bootstrap: int = N_BOOTSTRAP,
     seed: int = SEED,
 ) -> Floats:
-    """Draws bootstrap resamples and computes a statistic of each (Efron and Tibshirani, 1993,
-    §13.3).
+    """Draws resamples; returns ``n_bootstrap`` statistics (Efron and Tibshirani, 1993, §13.3).
 
     Args:
-        size: number of items. Each resample draws this number of items, with replacement.
-        measure: computes the statistic of each resample. Its argument contains the indices of the
-            drawn items, in the shape (resamples, size).
-        usable: takes the same argument, and returns true for each resample for which the statistic
-            is defined. The other resamples are drawn again.
-        n_bootstrap: number of resamples.
-        seed: seed of the random numbers.
-
-    Returns:
-        The statistic of each resample: ``n_bootstrap`` numbers.
+        measure: computes the statistic of each resample, from the indices of the drawn items in
+            the shape (resamples, size).
+        usable: says, from the same indices, for which resamples the statistic is defined. The
+            other resamples are drawn again.
     """
     import numpy as np
 
@@ -84,8 +72,7 @@ def resampled(
 
 
 def percentiles(drawn: Floats) -> tuple[float, float]:
-    """The 2.5th and the 97.5th percentile of ``drawn``, which must contain at least one statistic.
-    """
+    """The 2.5th and the 97.5th percentile of at least one statistic."""
     import numpy as np
 
     tail = 100 * (1 - LEVEL) / 2

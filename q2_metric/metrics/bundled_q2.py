@@ -1,8 +1,5 @@
-"""Q² for the package's own models (``recipe="bundled"``).
-
-Unlike the paper, it skips markup, reads tables and short answers, compares values in any notation,
-reads only the nearest passages, and lets the verdict on a whole claim lower its questions' scores.
-"""
+"""Q² for the package's own models (``recipe="bundled"``). The description of the setting ``recipe``
+says what differs from the paper."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ _BETWEEN_ITEMS = re.compile(r"[,;]\s*(?:and |or )?|\s(?:and|or|&)\s+")
 
 
 class BundledQ2(Q2):
-    """Q² with the recipe of the package's own models. The arguments are those of :class:`Q2`."""
+    """The arguments are those of :class:`~q2_metric.metrics.q2.Q2`."""
 
     recipe = "bundled"
     reading = "neighbours"
@@ -40,7 +37,6 @@ class BundledQ2(Q2):
         self._short_answers = EnglishAnswers()
 
     def prepare(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples without markup, with statements instead of short answers ("In 1903.")."""
         plain = list(map(without_marks, examples))
         stated_as = self._short_answers.stated(plain)
         return super().prepare([
@@ -48,15 +44,14 @@ class BundledQ2(Q2):
             for example, said in zip(plain, stated_as, strict=True)])
 
     def is_silent(self, example: Example) -> bool:
-        """Whether the response is "yes" or "no" to a question that no rule could make a statement
-        of."""
+        """Whether the response is "yes" or "no" to a question that no rule made a statement of."""
         return is_verdict(example)
 
     def read_for(self, spans: Sequence[Span]) -> list[str]:
         return [span.example.response for span in in_passages(spans)]
 
     def agrees(self, answer: Answer, span: Span) -> bool:
-        """Whether the answer is the span, or a list such as "red, green and blue" with the span."""
+        """The answer may also be a list with the span, such as "red, green and blue"."""
         items = [answer.text, *_BETWEEN_ITEMS.split(answer.text)]
         return normalise(span.text) in map(normalise, items)
 
@@ -86,16 +81,13 @@ class BundledQ2(Q2):
 
 
 def near(knowledge: str, about: str) -> Excerpt:
-    """The part of the knowledge that models read for ``about`` (a question or a claim)."""
+    """The part of the knowledge that models read for a question or a claim."""
     return excerpt(knowledge, about, PASSAGES, tables=True)
 
 
 def same_value(span: Span, answer: str) -> bool | None:
-    """Whether a span of the response and the knowledge's answer agree, by words or by values.
-
-    If the values differ but the knowledge states the response's value elsewhere, the result is
-    ``None``, because the reader may have read the wrong sentence.
-    """
+    """Whether span and answer agree by words or values. ``None`` if the values differ but the
+    knowledge states the span's value elsewhere: the reader may have read the wrong sentence."""
     if same_words(span, answer):
         return True
     same = compare_answers(span.text, answer)

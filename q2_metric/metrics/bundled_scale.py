@@ -1,8 +1,5 @@
-"""SCALE for the package's own models (``recipe="bundled"``).
-
-Unlike the paper, it judges each claim of a sentence, skips markup, reads tables, and lets rules on
-values overrule the network. A small network chooses the chunk that a larger network judges.
-"""
+"""SCALE for the package's own models (``recipe="bundled"``). The description of the setting
+``recipe`` says what differs from the paper."""
 
 from __future__ import annotations
 
@@ -31,13 +28,8 @@ from q2_metric.types import (
 
 
 class BundledScale(Scale):
-    """SCALE with the recipe of the package's own models.
-
-    Args:
-        claims: finds the claims of a response, unless ``support`` is "attributable".
-        chooser: the smaller network, which chooses the chunk that ``backbone`` judges and finds the
-            deciding sentence; ``None`` if there is only one network.
-    """
+    """``claims`` finds the claims of a response, unless ``support`` is "attributable". ``chooser``
+    is the smaller network, if there are two."""
 
     reads_question = True
 
@@ -84,7 +76,6 @@ class BundledScale(Scale):
         ]
 
     def _choose(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """The smaller network's verdict on each pair."""
         unique = list(dict.fromkeys(pairs))
         judged = self.chooser.judge(unique) if self.chooser and unique else []
         known = dict(zip(unique, judged, strict=True))
@@ -101,7 +92,6 @@ class BundledScale(Scale):
     def deciding(
         self, search: Search, known: Known, examples: Sequence[Example],
     ) -> list[Place | None]:
-        """The sentence that decided each claim: the smaller network judges each sentence."""
         return search.deciding(
             self._choose if self.chooser else lambda pairs: self.judge(pairs, known),
             self.support, None)
@@ -112,7 +102,6 @@ class BundledScale(Scale):
         return supports(known, super().supports(noted))
 
     def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
-        """The mean support of the distinct claims."""
         if not judged and self.rates_chat:
             return judgements.nothing_claimed(example)
         value = judgements.mean(judgements.distinct(judged))

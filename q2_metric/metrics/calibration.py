@@ -1,8 +1,6 @@
-"""A calibration turns a metric's score into a probability and a decision (consistent or not).
-
-``q2 calibrate`` (:mod:`q2_metric.evaluation.calibrate`) fits a calibration and stores it as a small
-JSON file. This module applies it without scipy or scikit-learn.
-"""
+"""A calibration turns a metric's score into a probability and a decision. ``q2 calibrate``
+(:mod:`q2_metric.evaluation.calibrate`) fits it; this module applies it without scipy or
+scikit-learn."""
 
 from __future__ import annotations
 
@@ -24,10 +22,10 @@ from q2_metric.text import given
 from q2_metric.types import Example, Metric, Score
 
 FORMAT = "q2-calibration-1"
-"""The value of the field ``format`` in a calibration file. Files with another value are refused."""
+"""Files with another ``format`` are refused."""
 
 SETTING = "calibration"
-"""The key that stands before the calibration's name in the signature of calibrated scores."""
+"""The key of the calibration's name in the signature of calibrated scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +33,19 @@ class Calibration:
     """A monotone map from scores to P(consistent), and a threshold on the scores.
 
     Attributes:
-        name: the calibration's name in the signature of calibrated scores.
-        metric: the metric whose scores the calibration was fitted on ("q2", "scale", …).
-        kind: the form of the map. "isotonic" interpolates between the points ``x``, ``y``
-            (Zadrozny and Elkan, KDD 2002). "platt" is a logistic curve with ``slope`` and
-            ``intercept`` (Platt, 1999).
-        threshold: threshold on the score itself, not on the probability. A response is consistent
-            if its score is above the threshold, and inconsistent if its score is equal or below
-            (Q², section 4.2).
+        kind: "isotonic" interpolates between the points ``x``, ``y`` (Zadrozny and Elkan, KDD
+            2002); "platt" is a logistic curve (Platt, 1999).
+        threshold: on the score itself, not on the probability. A response is consistent if its
+            score is above the threshold (Q², section 4.2).
         signature: signature of the scores that the calibration was fitted on.
-        x: scores, strictly rising. The map is linear between neighbouring scores, and constant
-            below the first and above the last.
+        x: scores, strictly rising. The map is linear between them and constant beyond them.
         y: the probability in [0, 1] at each score in ``x``, never falling.
         slope, intercept: P = 1 / (1 + exp(-(slope * score + intercept))), slope >= 0.
         rule: how the threshold was chosen, such as "balanced accuracy".
         n: number of labelled responses that the calibration was fitted on.
 
     Raises:
-        InputError: a field is missing or wrong, or the map is not monotone.
-
-    >>> half = Calibration("c", "q2", "isotonic", 0.5, "q2|version:1", x=(0, 1), y=(0.2, 0.4))
-    >>> half.apply(0.5), half.apply(7.0), half.consistent(0.5)
-    (0.30000000000000004, 0.4, False)
+        InputError: a field is wrong, or the map is not monotone.
     """
 
     name: str
@@ -77,11 +66,7 @@ class Calibration:
             raise InputError(f"calibration {self.name!r}: {problem}")
 
     def apply(self, value: float) -> float:
-        """Turns an uncalibrated score into P(consistent), in [0, 1].
-
-        Raises:
-            InputError: the score is not a finite number.
-        """
+        """P(consistent) of an uncalibrated score; ``InputError`` if the score is not finite."""
         if not math.isfinite(value):
             raise InputError(f"calibration {self.name!r}: the score {value} is not a finite number")
         if self.slope is not None and self.intercept is not None:
@@ -96,23 +81,11 @@ class Calibration:
         return self.y[after - 1] + share * (self.y[after] - self.y[after - 1])
 
     def consistent(self, value: float) -> bool:
-        """Whether an uncalibrated score is above the threshold."""
         return value > self.threshold
 
     def check(self, scores: str) -> None:
-        """Checks that the calibration may be applied to scores with this signature (the line that
-        records metric, models and settings).
-
-        It must have been fitted on scores of the same metric with the same models and settings. The
-        version of the package may differ.
-
-        Args:
-            scores: signature of the scores.
-
-        Raises:
-            InputError: the metric, a model or a setting differs, or the scores are already
-                calibrated.
-        """
+        """Raises ``InputError`` if the calibration must not be applied to scores with this
+        signature: they are calibrated already, or differ in more than the package's version."""
         metric, settings = parse(of_metric(scores))
         _, fitted = parse(of_metric(self.signature))
         if metric != self.metric:
@@ -132,9 +105,7 @@ class Calibration:
                 )
 
     def sign(self, scores: str) -> str:
-        """The signature (the line that records how scores are computed) of calibrated scores.
-        ``scores`` is the signature of the uncalibrated scores, to which the calibration's name is
-        added."""
+        """Adds the calibration's name to the signature of uncalibrated scores."""
         name, settings = parse(scores)
         version = settings.pop("version", None)
         settings[SETTING] = self.name
@@ -143,21 +114,13 @@ class Calibration:
         return signature(name, settings)
 
     def save(self, path: str | Path) -> None:
-        """Writes the JSON file that :meth:`load` reads.
-
-        Raises:
-            InputError: the file cannot be written.
-        """
+        """Writes the file that :meth:`load` reads; ``InputError`` if that is impossible."""
         fields = {"format": FORMAT, **dataclasses.asdict(self)}
         write_text(path, json.dumps(fields, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Calibration:
-        """Reads a file that :meth:`save` wrote.
-
-        Raises:
-            InputError: the file is missing or is not a calibration.
-        """
+        """Reads a file of :meth:`save`; ``InputError`` if it is missing or no calibration."""
         if not isinstance(path, (str, Path)):
             raise InputError(f"a calibration is a file, not {given.kind(path)}")
         fields = read_json(path)
@@ -167,14 +130,8 @@ class Calibration:
 
 
 class Calibrated:
-    """A metric that returns calibrated values: P(consistent) instead of the score.
-
-    ``Score.consistent`` says whether the uncalibrated score is above the threshold.
-    ``Score.evidence`` and ``Score.no_nli`` are unchanged.
-
-    Args:
-        metric: the metric to calibrate.
-        calibration: a calibration fitted on this metric with these models and settings.
+    """A metric whose values are P(consistent). ``Score.consistent`` says whether the uncalibrated
+    score is above the threshold; evidence and ``no_nli`` are unchanged.
 
     Raises:
         InputError: the calibration was fitted on another metric, model or setting.
@@ -190,8 +147,6 @@ class Calibrated:
         self.reads_question = bool(getattr(metric, "reads_question", False))
 
     def score(self, examples: Sequence[Example], **keywords: Any) -> list[Score]:
-        """One calibrated score for each example, in order. ``keywords`` are passed to the metric.
-        """
         return [self._calibrated(score) for score in self.metric.score(examples, **keywords)]
 
     def _calibrated(self, score: Score) -> Score:
@@ -205,11 +160,11 @@ class Calibrated:
 
 
 def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) -> list[Metric]:
-    """Applies each calibration to its metric. Metrics without a calibration are unchanged.
+    """Applies each calibration to its metric; other metrics are unchanged.
 
     Raises:
-        InputError: a calibration's metric is missing, a metric has two calibrations, or a
-            calibration was fitted on other models or settings.
+        InputError: a calibration's metric is missing or has two calibrations, or a calibration was
+            fitted on other models or settings.
     """
     by_metric: dict[str, Calibration] = {}
     for calibration in calibrations:
@@ -233,7 +188,6 @@ def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) ->
 
 
 def logistic(value: float) -> float:
-    """The logistic function 1 / (1 + exp(-value))."""
     # Of the two equal formulas, this one has an exponential that cannot overflow.
     if value >= 0:
         return 1 / (1 + math.exp(-value))
@@ -245,7 +199,6 @@ _FALLS = "its probability falls as the score rises"
 
 
 def _problem(fitted: Calibration) -> str | None:
-    """What is wrong with the fields of a calibration, as a phrase; ``None`` if nothing is wrong."""
     if not fitted.name or not fitted.metric:
         return "has no name or no metric"
     if fitted.kind not in ("isotonic", "platt"):
@@ -276,8 +229,7 @@ _KNOTS = ("x", "y")
 
 
 def _typed(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Checks the fields of a JSON file and converts them to the types of :class:`Calibration`.
-    ``where`` is the file's path, for error messages."""
+    """The fields of the JSON file ``where``, checked and with the types of :class:`Calibration`."""
     known = {field.name: field for field in dataclasses.fields(Calibration)}
     for name, field in known.items():
         if name not in fields and field.default is dataclasses.MISSING:

@@ -10,20 +10,12 @@ from q2_metric.text.citations import cited, passages, texts
 from q2_metric.types import Citation, Example, Judgement, Score
 
 Support = Callable[[Sequence[tuple[str, str]]], list[float]]
-"""A function that takes (passage, claim) pairs and returns how far each passage supports its claim,
-in [0, 1]."""
+"""How far each passage supports its claim, in [0, 1], for (passage, claim) pairs."""
 
 
 def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
-    """For responses that cite passages, says for each claim whether a cited passage supports it.
-
-    The result is in ``Judgement.citation``, and the cited passages are in ``Judgement.cites``.
-    The values of the scores do not change. All claims and passages are judged in one call.
-
-    Args:
-        scores: scores of the original examples, with judged claims in ``evidence``.
-        support: computes how far each passage supports its claim, from (passage, claim) pairs.
-    """
+    """Sets ``citation`` and ``cites`` of each judged claim in the responses that cite passages. The
+    scores must be of the original examples. All claims and passages are judged in one call."""
     asked: dict[tuple[int, int], list[tuple[str, str]]] = {}
     cites: dict[int, list[list[str]]] = {}
     for i, score in enumerate(scores):
@@ -50,11 +42,7 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
 
 
 def _places(example: Example) -> dict[str, tuple[int, int]]:
-    """The character range of each passage of the knowledge, keyed by the number that cites it.
-
-    The number of a passage is its position, from "1". If the id of a passage is a number, the
-    passage is also found by this id.
-    """
+    """A passage is cited by its position, from "1", or by its id if that is a number."""
     listed = example.passages
     if not listed:
         return passages(example.knowledge)

@@ -1,11 +1,6 @@
 """Keeps back the examples that metrics do not score: blank texts, and responses without a claim.
-
-The rules are :func:`q2_metric.text.given.is_blank` and
-:func:`q2_metric.english.claims.checkable.has_claim`.
-:mod:`q2_metric.scoring.scores` applies these rules to every metric. The decorators in this module
-apply the same rules when one of our metrics is called directly, as in
-``Q2.from_preset().score(examples)``.
-"""
+:mod:`q2_metric.scoring.scores` does so for every metric. The decorators here do so when one of our
+metrics is called directly."""
 
 from __future__ import annotations
 
@@ -23,54 +18,39 @@ from q2_metric.text.markup import laid_out, unmarked
 from q2_metric.types import Claim, ClaimFinder, Example, Reason, Score
 
 Stated = Callable[[Sequence[Example]], list[str | None]]
-"""A function that turns each response that is a short answer ("In 1903.") into a statement, with
-the help of its question. It returns ``None`` for other responses."""
+"""Each response that is a short answer ("In 1903.") as a statement; ``None`` for the others."""
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
 
 def texts_only(score: Scoring) -> Scoring:
-    """A decorator for a metric's method ``score``. Examples with a blank text do not reach it.
-
-    If the knowledge or the response of an example is blank, the example's score has the value
-    ``None`` and the reason "no_knowledge" or "empty".
-
-    Raises:
-        InputError: an item is not an :class:`~q2_metric.types.Example`.
-    """
+    """Keeps examples with a blank text from a method ``score``. They get no value and the reason
+    "no_knowledge" or "empty". Raises ``InputError`` if an item is no example."""
     return _given_only(score, lambda _metric, example: blank(example))
 
 
 def claims_only(score: Scoring) -> Scoring:
-    """A decorator like :func:`texts_only`. Responses that claim nothing do not reach ``score``
-    either.
-
-    The score of such a response has no value and the reason "no_claim". If the metric's attribute
-    ``scores_all`` is true, the metric gets these responses after all. If its attribute
-    ``reads_question`` is true, it also gets a bare "yes" or "no" that answers the question of its
-    example.
-    """
+    """As :func:`texts_only`, and keeps back responses that claim nothing (reason "no_claim"). A
+    metric gets them all if its attribute ``scores_all`` is true, or, if ``reads_question`` is true,
+    those that are a bare "yes" or "no" to the example's question."""
     return _given_only(score, _left_out)
 
 
 def without_marks(example: Example) -> Example:
-    """The example with citation marks and markup replaced by blanks. Character offsets do not
-    change."""
+    """Blanks replace citation marks and markup, so that character offsets do not change."""
     return replace(example, response=unmarked(example.response),
                    knowledge=unmarked(laid_out(example.knowledge)))
 
 
 def as_read(example: Example) -> tuple[Example, Excerpt]:
-    """The example as metrics read it: without citation marks and markup, and with the tables and
-    JSON of the knowledge as sentences. The second result maps character offsets of this rewritten
-    knowledge back to the original knowledge."""
+    """Without marks, and with the tables and JSON of the knowledge as sentences. The second result
+    maps offsets in this knowledge back to the original."""
     bare = without_marks(example)
     known = with_tables(bare.knowledge)
     return replace(bare, knowledge=known.text), known
 
 
 def _left_out(metric: object, example: Example) -> Reason | None:
-    """The reason why this metric does not score an example; ``None`` if the metric scores it."""
     if getattr(metric, "scores_all", False):
         return blank(example)
     return unclaimed(example, with_question=getattr(metric, "reads_question", False))
@@ -92,11 +72,7 @@ def _given_only(score: Scoring, why_not: Callable[[object, Example], Reason | No
 
 
 def check_examples(examples: Any) -> None:
-    """Checks that ``examples`` is a sequence of :class:`~q2_metric.types.Example` with valid texts.
-
-    Raises:
-        InputError: an item is not an :class:`~q2_metric.types.Example`, or a text is not a string.
-    """
+    """Raises ``InputError`` if ``examples`` is no sequence of examples with valid texts."""
     if isinstance(examples, (str, Example)) or not isinstance(examples, Sequence):
         raise InputError(f"examples are {_kind(examples)}, not a list of q2_metric.Example")
     for i, example in enumerate(examples):
@@ -119,27 +95,19 @@ def _kind(value: object) -> str:
 
 
 def blank(example: Example) -> Reason | None:
-    """The reason for no score if a text is blank: "no_knowledge" if it is the knowledge, "empty" if
-    it is the response. ``None`` if neither is blank."""
     if is_blank(example.knowledge):
         return "no_knowledge"
     return "empty" if is_blank(example.response) else None
 
 
 def is_verdict(example: Example) -> bool:
-    """Whether the response is a bare "yes" or "no", and the example's question asks for it.
-
-    Such a response makes a claim: for "Is it open?", "Yes." claims that it is open.
-    """
+    """Whether the response is a bare "yes" or "no" to a question that asks for it: a claim."""
     return decides(unmarked(example.response), example.question)
 
 
 def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Example, list[Claim]]:
-    """The claims of those examples whose response is a short answer, such as "In 1903.".
-
-    ``finder`` reads each answer together with the example's question. The list of an example is
-    empty if the answer is "yes" or "no" and no rule can turn the question into a statement.
-    """
+    """The claims of the responses that are short answers; none for a "yes" or "no" to a question
+    that no rule can turn into a statement."""
     asked = [example for example in examples if example.question and is_short(example.response)]
     claimed = finder.find(asked) if asked else []
     return {example: claims for example, claims in zip(asked, claimed, strict=True)
@@ -147,11 +115,7 @@ def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Exam
 
 
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
-    """The reason why an example has no claim to judge; ``None`` if it has claims.
-
-    If ``with_question`` is true, "yes" or "no" as the answer to a yes/no question also counts as a
-    claim.
-    """
+    """Why an example has no claim; ``with_question`` counts "yes" or "no" to a question as one."""
     reason = blank(example)
     if reason is None and not has_claim(unmarked(example.response), example.history):
         return None if with_question and is_verdict(example) else "no_claim"

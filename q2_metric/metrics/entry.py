@@ -1,5 +1,4 @@
-"""The description of a metric (:class:`Entry`). It can be read without loading the metric's class.
-"""
+"""The description of a metric, which can be read without loading the metric's class."""
 
 from __future__ import annotations
 
@@ -14,8 +13,7 @@ from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.types import Metric, Score
 
 Details = Literal["questions", "sentences", "parts"]
-"""What ``Score.evidence`` contains: Q²'s "questions", judged claims ("sentences"), or the "parts"
-of a combined score (with its claims)."""
+"""What ``Score.evidence`` contains: Q²'s questions, judged claims, or a combined score's parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +21,10 @@ class MetricColumn:
     """A column in outputs: one number that a metric computes for each response.
 
     Attributes:
-        name: name in output files.
-        title: title in tables and reports.
         field: field of :class:`~q2_metric.types.Score` that contains the number.
-        sign: "module:function" that turns the metric's signature into the column's signature; "" if
-            both signatures are equal.
-        gloss: one line that explains the number to readers, and says what a high value means.
+        sign: "module:function" that turns the metric's signature into the column's; "" if both are
+            equal.
+        gloss: one line for readers, which says what a high value means.
     """
 
     name: str
@@ -38,7 +34,6 @@ class MetricColumn:
     gloss: str = ""
 
     def of(self, score: Score) -> float | None:
-        """The value of this column for one score."""
         value: float | None = getattr(score, self.field)
         return value
 
@@ -49,25 +44,21 @@ class Entry:
 
     Attributes:
         name: name of the metric and of its first column.
-        title: title in tables and reports.
         loader: "module:Class". The metric is created by ``Class.from_preset(preset, **keywords)``
             if the entry names models, settings or runtime fields, otherwise by ``Class()``.
         settings: "module:Class" of the metric's settings dataclass; "" for no settings.
         more: further columns, after the first.
         details: what ``Score.evidence`` contains; ``None`` if it is always empty.
         models: keywords with which a user replaces models of the preset, such as "reader_model".
-        runtime: the fields of :class:`~q2_metric.runtime_config.RuntimeConfig` that the metric
-            accepts.
+        runtime: the accepted fields of :class:`~q2_metric.runtime_config.RuntimeConfig`.
         cached: true if computing a score takes longer than reading it from the cache.
         any_text: true if the metric also scores responses that claim nothing, as word overlap does.
-            Other metrics get only responses that claim something (:mod:`q2_metric.scoring.scores`).
         evidence: true if ``score`` accepts ``evidence=True``, which also returns, for each claim,
             the sentence of the knowledge that decided it.
-        probability: true if the value is a probability that the response is supported. Its
-            calibration can then be measured.
-        bases: names of the metrics from whose scores this metric is computed. The metric object has
-            an attribute with each of these names. It is ``None`` if that metric is not used.
-        gloss: one line that explains the first column to readers, and says what a high value means.
+        probability: true if the value is a probability, whose calibration can be measured.
+        bases: names of the metrics from whose scores this metric is computed. The metric has an
+            attribute with each of these names, ``None`` if that metric is not used.
+        gloss: the first column's.
     """
 
     name: str
@@ -87,49 +78,37 @@ class Entry:
 
     @property
     def columns(self) -> tuple[MetricColumn, ...]:
-        """The metric's columns. The column named after the metric comes first."""
         return (MetricColumn(self.name, self.title, gloss=self.gloss), *self.more)
 
     def signatures(self, signed: str) -> dict[str, str]:
-        """The signature of each score column, by column name: a line that records how the column is
-        computed. ``signed`` is the metric's signature."""
+        """By column name. ``signed`` is the metric's signature."""
         return {
             column.name: named(column.sign)(signed) if column.sign else signed
             for column in self.columns
         }
 
     def settings_class(self) -> Any:
-        """Imports the metric's settings dataclass. ``settings`` must not be empty."""
         return named(self.settings)
 
     def setting_fields(self) -> tuple[Setting, ...]:
-        """The fields of the metric's settings dataclass, in order."""
         return settings_of(named(self.settings)) if self.settings else ()
 
     def keywords(self) -> tuple[str, ...]:
-        """The names of all keywords that the metric accepts in :meth:`load`: runtime fields, models
-        and settings."""
         return (*self.runtime, *self.models, *(field.name for field in self.setting_fields()))
 
     def request(self, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of ``load_metrics`` that can change the metric's scores.
-
-        They are the preset and those ``keywords`` that the metric accepts. Runtime fields other
-        than ``dtype``, such as the device, are left out, because they change no score.
-        """
+        """Those arguments of ``load_metrics`` that can change scores: not the device, for
+        example."""
         how = {name for name in RUNTIME_FIELDS if name != "dtype"}
         own = [name for name in self.keywords() if name not in how]
         return {"preset": preset, **given_of(keywords, own)}
 
     def load(self, preset: str, keywords: Mapping[str, Any]) -> Metric:
-        """Creates the metric. A keyword is ignored if the metric does not accept it, or if its
-        value is ``None``.
+        """Creates the metric. Keywords that it does not accept or that are ``None`` are ignored.
 
         Raises:
-            InputError: the preset is unknown, a setting has a wrong value, or the class is not a
-                metric.
-            MissingExtra: a package is not installed.
-            ModelError: a model cannot be loaded.
+            InputError: the preset is unknown, a setting is wrong, or the class is not a metric.
+            MissingExtra, ModelError: a package is not installed, or a model cannot be loaded.
         """
         kind, takes = named(self.loader), self.keywords()
         if takes:
@@ -150,11 +129,10 @@ class Entry:
 
 
 def given_of(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The keywords whose name is in ``names`` and whose value is not ``None``."""
     return {name: keywords[name] for name in names if keywords.get(name) is not None}
 
 
 def named(where: str) -> Any:
-    """Imports and returns an object. ``where`` is its path, in the form "module:name"."""
+    """Imports the object at "module:name"."""
     module, _, name = where.partition(":")
     return getattr(import_module(module), name)

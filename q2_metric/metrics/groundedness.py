@@ -1,12 +1,7 @@
 """Groundedness: the calibrated probability that the knowledge supports the response.
 
-A logistic regression computes the probability from a few numbers: how SCALE's neural network judges
-the claims, how much of the wording occurs in the knowledge, and the scores of Q²'s questions. There
-are two definitions of "supported" (``GroundednessSettings.support``). Each has its own
-coefficients, with and without Q²'s questions. The coefficients are fitted on human-labelled sources
-on which no network was trained, each source with the same weight
-(``tools/training/groundedness.py``). Those of "attributable" are then scaled on a development set
-whose labels mean "attributable". The model card lists the coefficients.
+A logistic regression computes it from SCALE's judgements of the claims, word overlap and Q²'s
+questions. ``tools/training/groundedness.py`` fits the coefficients; the model card lists them.
 """
 
 from __future__ import annotations
@@ -35,8 +30,7 @@ from q2_metric.text.overlap import UNKNOWN, overlap
 from q2_metric.types import Claim, Comparison, Example, Judgement, Part, Score
 
 PRIOR = 0.55
-"""Approximate mean score of Q²'s questions. It is averaged with the scores of a response's
-questions, like one more question. So a single question has less effect."""
+"""About the mean score of Q²'s questions. It counts like one more question of each response."""
 
 MOST_SURE = 1e-3
 """Probabilities are clipped to [MOST_SURE, 1 - MOST_SURE] before their logits are computed."""
@@ -44,14 +38,9 @@ MOST_SURE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The coefficients of a logistic regression that computes P(supported) from several numbers.
+    """P(supported) = 1 / (1 + exp(-(intercept + Σ weight · (value - mean) / deviation))).
 
-    P = 1 / (1 + exp(-(intercept + Σ weight · (value - mean) / deviation))).
-
-    Attributes:
-        name: name of this set of coefficients in signatures.
-        intercept: intercept of the logit.
-        features: (mean, standard deviation, weight) of each input number, by the number's name.
+    ``features`` has (mean, standard deviation, weight) by the name of the input number.
     """
 
     name: str
@@ -60,15 +49,8 @@ class Head:
 
     @classmethod
     def load(cls, path: str | Path, which: str) -> Head:
-        """Reads one logistic regression from a JSON file with several.
-
-        Args:
-            path: path of the file.
-            which: name of the regression: "consistent", "attributable+questions", …
-
-        Raises:
-            ModelError: the file is missing or has no regression with this name.
-        """
+        """Reads the regression ``which`` ("consistent", "attributable+questions", …) from a JSON
+        file; ``ModelError`` if it is not there."""
         try:
             head = read_json(path, ModelError)["heads"][which]
             features = {name: (float(item["mean"]), float(item["deviation"]), float(item["weight"]))
@@ -78,18 +60,15 @@ class Head:
             raise ModelError(f"{path}: has no groundedness head {which!r} ({error})") from error
 
     def parts(self, values: Mapping[str, float]) -> tuple[Part, ...]:
-        """Each input number with its contribution to the logit, which may be negative. The part
-        with the largest absolute contribution comes first. ``values`` are the numbers by name."""
+        """Each input number with its contribution to the logit, the largest absolute one first."""
         parts = [Part(name, values[name], weight * (values[name] - mean) / deviation)
                  for name, (mean, deviation, weight) in self.features.items()]
         return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
 
     def logit(self, parts: Sequence[Part]) -> float:
-        """The logit of P(supported): the intercept plus the contributions of all parts."""
         return self.intercept + math.fsum(part.contribution for part in parts)
 
     def probability(self, parts: Sequence[Part]) -> float:
-        """P(supported) in (0, 1), computed from the contributions of all parts."""
         return logistic(self.logit(parts))
 
 
@@ -113,14 +92,8 @@ class GroundednessSettings:
 
 
 class Groundedness:
-    """The probability that the knowledge supports the response, with its parts and claims.
-
-    Args:
-        scale: the SCALE metric that judges the claims.
-        head: the logistic regression. It must be fitted with Q²'s questions if ``q2`` is given.
-        preset: name of the preset that is written into the signature.
-        q2: the Q² metric that asks the questions; ``None`` if no questions count.
-    """
+    """The probability that the knowledge supports the response, with its parts and claims. ``head``
+    must be fitted with Q²'s questions if ``q2`` is given."""
 
     name = "groundedness"
 
@@ -139,12 +112,8 @@ class Groundedness:
 
     @classmethod
     def from_preset(cls, preset: str = "bundled", **keywords: Any) -> Groundedness:
-        """Creates the metric with a preset's models.
-
-        Args:
-            preset: a preset for which groundedness was fitted: "bundled" or "bundled-small".
-            keywords: the fields of :class:`GroundednessSettings` and of
-                :class:`~q2_metric.runtime_config.RuntimeConfig`.
+        """Creates the metric with a preset's models. ``keywords`` are fields of
+        :class:`GroundednessSettings` and of :class:`~q2_metric.runtime_config.RuntimeConfig`.
 
         Raises:
             InputError: groundedness was not fitted for the preset, or a keyword is unknown.
@@ -166,28 +135,19 @@ class Groundedness:
                    Q2.from_preset(preset, **config) if counts else None)
 
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
-        """A score in (0, 1) for each example, in order.
-
-        ``Score.evidence`` contains the parts and the claims. With ``evidence=True``, each claim
-        also contains the sentence of the knowledge that decided it.
-
-        If SCALE has no value, for example because nothing is claimed, the value is ``None`` with
-        SCALE's reason. With ``support="attributable"``, a response that claims nothing scores 0.
-        """
+        """Scores in (0, 1), with the parts and the claims as evidence. ``evidence=True`` adds the
+        sentence that decided each claim. Without a value by SCALE, the value is ``None`` with
+        SCALE's reason; with ``support="attributable"``, a response that claims nothing scores 0."""
         asked = [self.q2.score(examples)] if self.q2 else []
         return self.of(self.scale.score(examples, evidence=evidence), *asked)
 
     @property
     def computed_from(self) -> tuple[str, ...]:
-        """For each metric whose scores :meth:`of` needs, the line that records its models and
-        settings (its signature)."""
+        """The signatures of the metrics whose scores :meth:`of` needs."""
         return (self.scale.signature, *([self.q2.signature] if self.q2 else []))
 
     def of(self, judged: Sequence[Score], asked: Sequence[Score] | None = None) -> list[Score]:
-        """Computes groundedness from existing scores of the same responses, without running models.
-
-        ``judged`` are the scores by SCALE, ``asked`` those by Q² (``None`` if they do not count).
-        """
+        """From existing scores of the same responses by SCALE and by Q² (``None``: not counted)."""
         questions: Sequence[Score | None] = [None] * len(judged) if asked is None else asked
         return [self._total(claims, answers)
                 for claims, answers in zip(judged, questions, strict=True)]
@@ -204,13 +164,10 @@ class Groundedness:
 
 
 def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
-    """The change of the logit by rules on values (numbers, amounts, dates, times), as one part;
-    empty without a change.
-
-    If rules contradict a claim, the claim's support is an upper bound of the score, even if all
-    words occur in the knowledge. If values support all claims, the smallest support is a lower
-    bound, even if few words occur: "at 11:10 pm" shares no word with "at 23:10".
-    """
+    """The change of the logit by rules on values, as one part; empty without a change. A
+    contradicted claim's support is an upper bound, even if all words occur. If values support all
+    claims, the smallest support is a lower bound, even if few words occur: "at 11:10 pm" shares no
+    word with "at 23:10"."""
     bound = logit
     if claims and all(claim.rule == "values" and claim.verdict == "supported" for claim in claims):
         bound = max(logit, min(_logit(claim.support) for claim in claims))
@@ -221,8 +178,7 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
 
 
 def _with_questions(judged: Sequence[Judgement], asked: Score | None) -> tuple[Judgement, ...]:
-    """Adds Q²'s questions about each claim to its judgement. They are the questions whose span lies
-    in the claim. ``asked`` is the score by Q²; with ``None``, nothing is added."""
+    """Adds to each judgement Q²'s questions whose span lies in the claim."""
     items = [item for item in (asked.evidence if asked else ()) if isinstance(item, Comparison)]
     order = sorted(range(len(items)), key=lambda place: items[place].question.span.start)
     starts = [items[place].question.span.start for place in order]
@@ -237,19 +193,10 @@ def _with_questions(judged: Sequence[Judgement], asked: Score | None) -> tuple[J
 
 
 def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
-    """The input numbers of the logistic regression for one response, by name.
-
-    Args:
-        judged: a response's score by SCALE; its value is not ``None``.
-        asked: the same response's score by Q²; ``None`` if the questions do not count.
-
-    Returns:
-        ``claims`` is the mean logit of the claims' support, and ``weakest`` the smallest logit.
-            ``words``, ``numbers`` and ``phrases`` are the shares of
-            :class:`q2_metric.text.overlap.Overlap` for the words of the claims. With ``asked``,
-            ``questions`` is the mean of the expected scores of Q²'s questions and of
-            :data:`PRIOR`.
-    """
+    """The regression's input numbers for one response, by name. ``judged`` must have a value.
+    ``claims`` and ``weakest`` are the mean and the smallest logit of the claims' support; the
+    shares are those of :class:`~q2_metric.text.overlap.Overlap` for the claims' words;
+    ``questions`` is the mean of the questions' expected scores and of :data:`PRIOR`."""
     claims = list(map(_logit, distinct(
         item for item in judged.evidence if isinstance(item, Judgement))))
     known = judged.example.knowledge
@@ -268,8 +215,7 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
 
 
 def _claimed(judged: Score) -> str:
-    """The words of the response that belong to a claim. Chat and frames ("I know that") are left
-    out."""
+    """The words that belong to a claim, without chat and frames ("I know that")."""
     places = sorted((item.claim.start, item.claim.end) for item in judged.evidence
                     if isinstance(item, Judgement))
     pieces, done = [], 0
@@ -280,15 +226,13 @@ def _claimed(judged: Score) -> str:
 
 
 def _stated(judged: Score) -> str | None:
-    """If the response is a short answer such as "In 1903.", the statement that was made from it and
-    its question; otherwise ``None``."""
+    """The statement made from a short answer such as "In 1903." and its question, if it is one."""
     return next((item.claim.text for item in judged.evidence
                  if isinstance(item, Judgement) and item.claim.kind == "answer"), None)
 
 
 def _expected(asked: Comparison) -> float:
-    """The expected score of one of Q²'s questions: the scores of the NLI classes, weighted by their
-    probabilities. If NLI was not needed, it is the question's score."""
+    """The scores of the NLI classes, weighted by their probabilities, if NLI was needed."""
     if asked.how not in ("nli", "token_f1") or asked.verdict is None:
         return asked.score
     return asked.verdict.entailment + asked.verdict.neutral * asked.f1

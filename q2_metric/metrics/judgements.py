@@ -10,16 +10,10 @@ from q2_metric.text.nearest import WordIndex
 from q2_metric.types import Claim, Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
-"""A claim counts as supported if its support is above this number."""
 
 
 def decision(verdict: Verdict, support: float) -> Decision:
-    """Decides whether a claim is "supported", "contradicted" or "not found".
-
-    Args:
-        verdict: the entailment verdict of the chunk of the knowledge that supports the claim best.
-        support: the claim's support, computed from this verdict.
-    """
+    """``verdict`` is that of the chunk of the knowledge that supports the claim best."""
     if support > SUPPORTED:
         return "supported"
     return "contradicted" if verdict.contradiction > verdict.neutral else "not found"
@@ -34,14 +28,7 @@ def nothing_claimed(example: Example) -> Score:
 def decided(
     judged: Judgement, knowledge: str, place: tuple[int, int], support: float
 ) -> Judgement:
-    """Adds to a judgement the sentence of the knowledge that decided it.
-
-    Args:
-        judged: the judgement of a claim.
-        knowledge: the text in which the sentence stands.
-        place: the sentence's character range.
-        support: how far this sentence alone supports the claim.
-    """
+    """Adds the sentence at ``place``, which decided the claim and alone gives it this support."""
     start, end = place
     lines = knowledge[:start].split("\n")
     return replace(
@@ -51,13 +38,11 @@ def decided(
 
 
 def distinct(judged: Iterable[Judgement]) -> list[float]:
-    """The support of each distinct claim. A repeated claim counts once. So a response cannot raise
-    its score by repeating a true claim."""
+    """A repeated claim counts once, so that repeating a true claim does not raise the score."""
     return list({" ".join(one.claim.text.lower().split()): one.support for one in judged}.values())
 
 
 def mean(supports: Sequence[float]) -> float | None:
-    """``None`` without supports."""
     return sum(supports) / len(supports) if supports else None
 
 
@@ -65,20 +50,10 @@ def deciding(
     judged: Judgement, claim: str, sentences: Sequence[str],
     known: Mapping[tuple[str, str], Verdict], best: int,
 ) -> int:
-    """The index of the sentence that best explains the verdict on a claim.
-
-    For a supported claim, this is the sentence that supports it best. For a contradicted claim, it
-    is the sentence that contradicts it most. Otherwise, it is the sentence that shares most words
-    with the claim.
-
-    Args:
-        judged: the judgement of the claim.
-        claim: the text of the claim as the model read it.
-        sentences: the sentences that were searched.
-        known: verdicts by (sentence, claim). They are needed only for a contradicted claim with
-            several sentences.
-        best: the index of the sentence that supports the claim best.
-    """
+    """The index of the sentence that best explains the verdict on a claim. It contradicts a
+    contradicted claim most, shares most words with a claim that is not found, and is otherwise
+    ``best``, the one that supports most. ``known`` has verdicts by (sentence, claim), needed only
+    for a contradicted claim with several sentences."""
     if judged.verdict == "contradicted" and len(sentences) > 1:
         return max(range(len(sentences)),
                    key=lambda place: known[sentences[place], claim].contradiction)
@@ -88,12 +63,8 @@ def deciding(
 
 
 def as_written(score: Score, example: Example, known: Excerpt | None = None) -> Score:
-    """Replaces the rewritten example of a score by the original ``example``.
-
-    Passages in the judgements are then quoted from the original knowledge. ``known`` is the text
-    that the metric read instead: without markup, and with tables as sentences. ``None`` means that
-    the metric read the original.
-    """
+    """Gives a score its original ``example``, from which passages are then quoted. ``known`` is the
+    text that the metric read instead, if it did."""
     evidence = tuple(_written(item, example.knowledge, known) if known else item
                      for item in score.evidence if isinstance(item, Judgement))
     return replace(score, example=example, evidence=evidence)

@@ -1,7 +1,5 @@
-"""End-to-end NLI: an NLI model judges the whole response against the whole knowledge.
-
-It is a baseline in the papers (Q², section 4; TRUE, section 3).
-"""
+"""End-to-end NLI: an NLI model judges the whole response against the whole knowledge. It is a
+baseline in the papers (Q², section 4; TRUE, section 3)."""
 
 from __future__ import annotations
 
@@ -35,14 +33,7 @@ class NliSettings:
 
 class EndToEndNli:
     """Scores 1 if the knowledge entails the whole response, 0 if it contradicts it, otherwise 0.5.
-
-    The premise is the knowledge and the hypothesis the response, as in Q²'s fallback. The model's
-    verdict is in ``Score.verdict``.
-
-    Args:
-        entailment: the NLI model.
-        preset: name of the preset that is written into the signature.
-    """
+    The model's verdict is in ``Score.verdict``."""
 
     name = "nli"
 
@@ -55,20 +46,8 @@ class EndToEndNli:
     def from_preset(
         cls, preset: str = "bundled", *, nli_model: str | None = None, **keywords: Any
     ) -> EndToEndNli:
-        """Creates the metric with a preset's NLI model, or with ``nli_model`` instead.
-
-        Args:
-            preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or
-                "modern".
-            nli_model: a Hub name or a local folder.
-            keywords: the fields of :class:`NliSettings` and of
-                :class:`~q2_metric.runtime_config.RuntimeConfig`.
-
-        Raises:
-            InputError: the preset or a keyword is unknown.
-            MissingExtra: the preset needs a package that is not installed.
-            ModelError: the model cannot be loaded.
-        """
+        """Creates the metric with a preset's NLI model, or with ``nli_model``: a Hub name or a
+        local folder. The errors are those of :func:`~q2_metric.metrics.load_metrics`."""
         from q2_metric.models import presets, stages
 
         chosen = presets.preset(preset)
@@ -79,7 +58,6 @@ class EndToEndNli:
 
     @claims_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """One score for each example, in order. One call of the model judges all examples."""
         verdicts = self._entailment.judge([(item.knowledge, item.response) for item in examples])
         return [
             Score(item, FALLBACK_SCORE[verdict.label], verdict=verdict)

@@ -1,13 +1,7 @@
-"""Finds metrics outside of this package: by a path "package.module:Class", or by entry point.
+"""Finds metrics outside of this package: by a path "package.module:Class", or by an entry point of
+the group ``q2_metric.metrics`` that names a class or its :class:`~q2_metric.metrics.entry.Entry`.
 
-A package adds a metric with an entry point of the group ``q2_metric.metrics``. The entry point
-names the class or, to give more information, its :class:`~q2_metric.metrics.entry.Entry`::
-
-    [project.entry-points."q2_metric.metrics"]
-    chrf = "my_package.chrf:ChrF"
-
-The package's module is imported whenever metrics are listed. So it should import slow libraries
-inside functions. It must not import ``q2_metric.metrics.registry``.
+Their modules are imported whenever metrics are listed. They must not import the registry.
 """
 
 from __future__ import annotations
@@ -24,7 +18,6 @@ from q2_metric.metrics.entry import Entry
 _LOG = logging.getLogger(__name__)
 
 GROUP = "q2_metric.metrics"
-"""The entry-point group in which other packages register their metrics."""
 
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -39,15 +32,7 @@ RESERVED = frozenset((
 
 
 def by_path(where: str) -> Entry:
-    """Imports a metric and returns its entry.
-
-    Args:
-        where: "package.module:Class". Instead of the class, the name of an :class:`Entry` in the
-            module may be given.
-
-    Raises:
-        InputError: there is no such class, or it is not a metric.
-    """
+    """Imports a metric or its :class:`Entry` at "package.module:Class"; ``InputError`` if none."""
     if not _PATH.fullmatch(where):
         raise InputError(f"the metric {where!r} is not of the form package.module:Class")
     module, _, name = where.partition(":")
@@ -70,15 +55,7 @@ def by_path(where: str) -> Entry:
 
 
 def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
-    """Checks that the names of a metric and its columns are valid and not yet in use.
-
-    Args:
-        entry: the entry of the metric.
-        others: the entries of the other metrics, by name.
-
-    Raises:
-        InputError: a name is invalid or reserved, or belongs to another metric or its columns.
-    """
+    """Raises ``InputError`` if a name of the metric or a column is invalid, reserved or used."""
     if entry.name in others:
         raise InputError(f"the name {entry.name!r} already belongs to the metric "
                          f"{others[entry.name].loader}")
@@ -93,11 +70,7 @@ def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
 
 
 def installed(ours: Mapping[str, Entry]) -> dict[str, Entry]:
-    """The entries of metrics from other installed packages, by name.
-
-    A metric that cannot be used is skipped with a warning. ``ours`` contains this package's own
-    entries, whose names cannot be used again.
-    """
+    """By name, without the metrics that cannot be used; for each of these a warning is logged."""
     entries: dict[str, Entry] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:

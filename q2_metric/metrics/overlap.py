@@ -25,16 +25,12 @@ class TokenF1:
 
     @texts_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """One score for each example, in order."""
         return [Score(item, token_f1(item.response, item.knowledge)) for item in examples]
 
 
 class Bleu:
-    """Sentence BLEU of the response with the knowledge as reference, in [0, 1].
-
-    sacrebleu computes it with the option ``effective_order``, so that responses of fewer than four
-    words can score above 0. The signature contains sacrebleu's own settings.
-    """
+    """Sentence BLEU by sacrebleu, with the knowledge as reference, in [0, 1]. With
+    ``effective_order``, responses of fewer than four words can score above 0."""
 
     name = "knowledge_bleu"
 
@@ -46,7 +42,6 @@ class Bleu:
 
     @texts_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """One score for each example, in order."""
         return [
             Score(item, _share(self._bleu.sentence_score(item.response, [item.knowledge]).score))
             for item in examples
@@ -54,12 +49,8 @@ class Bleu:
 
 
 def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[str]]) -> float:
-    """Corpus BLEU of a system's responses in [0, 1], with one or several references for each
-    response.
-
-    This is the BLEU that papers report. It counts the n-grams of all responses together, so it is
-    not the mean of sentence scores. It is 0 if there are no responses.
-    """
+    """Corpus BLEU in [0, 1], with one or several references for each response. This is the BLEU
+    that papers report, not the mean of sentence scores. It is 0 if there are no responses."""
     from sacrebleu.metrics.bleu import BLEU
 
     if not responses:
@@ -71,8 +62,7 @@ def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[st
 
 
 def _share(percent: float) -> float:
-    """Converts a BLEU score in percent to a number in [0, 1]. A result above 1, which rounding can
-    cause, becomes 1."""
+    """Rounding can make sacrebleu's percentage exceed 100."""
     return min(1.0, percent / 100)
 
 

@@ -1,5 +1,4 @@
-"""Finds the sentence of the knowledge that decided the verdict on each claim (SCALE, section 3.2).
-"""
+"""Finds the sentence of the knowledge that decided each claim (SCALE, section 3.2)."""
 
 from __future__ import annotations
 
@@ -12,31 +11,21 @@ from q2_metric.text.search import UnitRange, search_each, tree_search
 from q2_metric.types import Judgement, Verdict
 
 SEARCHED = 5
-"""Maximum number of sentences that are judged for each claim. The sentences that share most words
-with the claim are chosen."""
+"""Maximum number of sentences judged for a claim: those that share most words with it."""
 
 Pair = tuple[str, str]
 Place = tuple[int, int]
 
 
 def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
-    """The character ranges of those :data:`SEARCHED` sentences that share most words with a claim.
-
-    ``places`` contains the character range of each sentence in ``knowledge``.
-    """
+    """The places of the :data:`SEARCHED` sentences that share most words with a claim."""
     parts = WordIndex([knowledge[start:end] for start, end in places])
     return [places[i] for i in parts.nearest(claim, SEARCHED)]
 
 
 @dataclass(frozen=True, slots=True)
 class TreeDivision:
-    """How a tree search (:func:`~q2_metric.text.search.tree_search`) divides sentences into parts.
-
-    Attributes:
-        sizes: for each search, the number of tokens of each sentence.
-        branches: number of parts at each level.
-        limit: maximum number of tokens of a part.
-    """
+    """The arguments of :func:`~q2_metric.text.search.tree_search`."""
 
     sizes: Sequence[Sequence[int]]
     branches: int
@@ -45,16 +34,8 @@ class TreeDivision:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Searches for the sentence of the knowledge that decided the verdict on each claim.
-
-    There is one search for each claim. So all attributes have one item for each claim.
-
-    Attributes:
-        knowledge: the text that is searched.
-        judged: the judgement of the claim.
-        said: the text of the claim, as the model reads it.
-        units: the character ranges of the sentences that are searched.
-    """
+    """One search for each claim, so each attribute has one item for each claim. ``said`` is the
+    claim as the model reads it, and ``units`` are the places of the sentences that are searched."""
 
     knowledge: Sequence[str]
     judged: Sequence[Judgement]
@@ -65,17 +46,10 @@ class Search:
         self, ask: Callable[[Sequence[Pair]], Sequence[Verdict]], read: Callable[[Verdict], float],
         tree: TreeDivision | None,
     ) -> list[Place | None]:
-        """The character range of the sentence that decided each claim.
-
-        It is ``None`` for a claim without sentences to search.
-
-        Args:
-            ask: the entailment model. It judges (text, claim) pairs.
-            read: computes the support of a claim from a verdict.
-            tree: how to divide the sentences for a tree search. With ``None``, each sentence is
-                judged alone, and :func:`q2_metric.metrics.judgements.deciding` chooses one. A claim
-                with one sentence, or with the verdict "not found", needs no judgements.
-        """
+        """The place of the sentence that decided each claim; ``None`` without sentences. ``ask``
+        judges (text, claim) pairs, and ``read`` turns a verdict into support. Without ``tree``,
+        each sentence is judged alone; a claim with one sentence, or with the verdict "not found",
+        then needs no judgements."""
         seen: dict[Pair, Verdict] = {}
 
         def judge(parts: Sequence[UnitRange]) -> list[float]:
@@ -97,11 +71,7 @@ class Search:
         return [None if index is None else self.units[n][index] for n, index in enumerate(best)]
 
     def pairs(self, places: Sequence[Place | None]) -> list[Pair | None]:
-        """The (sentence, claim) pair of each search, as the model reads it.
-
-        ``places`` contains the character range of each search's sentence. A search without a
-        sentence (``None``) has the pair ``None``.
-        """
+        """The (sentence, claim) pair of each search; ``None`` without a sentence."""
         return [place and self._pair(n, *place) for n, place in enumerate(places)]
 
     def _pair(self, search: int, start: int, end: int) -> Pair:

@@ -1,9 +1,7 @@
 """Q²: asks questions about the response, answers them from the knowledge, and compares the answers.
 
 Honovich et al., "Q²: Evaluating Factual Consistency in Knowledge-Grounded Dialogues via Question
-Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202). Two recipes replace some of its
-steps: that of the authors' program (:mod:`q2_metric.metrics.authors`), and that of the package's
-own models (:mod:`q2_metric.metrics.bundled_q2`).
+Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
 """
 
 from __future__ import annotations
@@ -46,11 +44,7 @@ FALLBACK_SCORE = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
 
 
 class Q2:
-    """Scores a response by asking questions about it. Answers from the response are compared with
-    answers from the knowledge.
-
-    >>> Q2.from_preset("bundled").score([Example("...", "...")])  # doctest: +SKIP
-    """
+    """Compares answers from the response with answers from the knowledge, question by question."""
 
     name = "q2"
     recipe: Literal["paper", "authors", "bundled"] = "paper"
@@ -96,21 +90,15 @@ class Q2:
         """Creates the metric with a preset's models. Each model can be replaced.
 
         Args:
-            preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or
-                "modern".
-            question_model, reader_model, nli_model: a Hub name or local folder that replaces the
-                preset's model.
-            coreference_model: the model that resolves pronouns; ``None`` means the default of the
-                coreference library.
+            preset: as for :func:`~q2_metric.metrics.load_metrics`.
+            question_model, reader_model, nli_model: a Hub name or a local folder.
+            coreference_model: ``None`` means the default of the coreference library.
             keywords: fields of :class:`Q2Settings` and of
-                :class:`~q2_metric.runtime_config.RuntimeConfig` (device, dtype, batch_size, …). A
-                setting that is not given has the preset's value, or, if ``nli_model`` is given, the
-                paper's value.
+                :class:`~q2_metric.runtime_config.RuntimeConfig`. A setting that is not given has
+                the preset's value, or, if ``nli_model`` is given, the paper's value.
 
         Raises:
-            InputError: a preset or setting is unknown.
-            MissingExtra: the preset needs a package that is not installed.
-            ModelError: a model cannot be loaded.
+            InputError, MissingExtra, ModelError: as for :func:`~q2_metric.metrics.load_metrics`.
         """
         from q2_metric.models import presets, stages
 
@@ -160,12 +148,9 @@ class Q2:
 
     @claims_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """A score for each example, in order.
-
-        Values are in [0, 1]. If a response has no valid question, NLI judges it as a whole, and its
-        score has ``fallback=True``. With the setting ``fallback=False``, its value is ``None``.
-        Each model runs once over all examples.
-        """
+        """Scores in [0, 1]. NLI judges a response without a valid question as a whole
+        (``Score.fallback``); with the setting ``fallback=False``, its value is ``None``. Each model
+        runs once over all examples."""
         read = self.prepare(examples)
         unique = [example for example in dict.fromkeys(read) if not self.is_silent(example)]
         spans = [span for some in self.spans.find(unique) for span in some]
@@ -189,8 +174,7 @@ class Q2:
     # The steps that a recipe can replace.
 
     def prepare(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples as Q² reads them: with the pronouns of the response resolved, if the setting
-        ``coreference`` is on (v1, appendix A)."""
+        """Resolves the response's pronouns with the setting ``coreference`` (v1, appendix A)."""
         if not self.settings.coreference or self.coreference is None:
             return list(examples)
         texts = self.coreference.resolve([(*e.history, e.response) for e in examples])
@@ -208,28 +192,23 @@ class Q2:
         return bool(normalise(span.text))
 
     def agrees(self, answer: Answer, span: Span) -> bool:
-        """Whether the answer from the response is the span, so that the question is valid."""
         return agrees(answer, span)
 
     def knowledge_for(self, question: Question) -> Excerpt:
-        """The part of the knowledge in which an answer is sought."""
         return Excerpt(question.span.example.knowledge)
 
     def to_judge(self, question: Question, answer: Answer | None) -> tuple[str, str] | None:
-        """The (premise, hypothesis) pair by which NLI compares the two answers to a question;
-        ``None`` if they can be compared without NLI."""
+        """``None`` if the two answers can be compared without NLI."""
         return to_judge(question, answer)
 
     def compare(
         self, question: Question, answer: Answer | None, verdict: Verdict | None,
     ) -> Comparison:
-        """Compares the span with the knowledge's answer (section 2.3)."""
         return compare(question, answer, verdict)
 
     def review(
         self, examples: Sequence[Example], comparisons: list[Comparison],
     ) -> list[Comparison]:
-        """The comparisons, after a second look."""
         return comparisons
 
     def whole(self, example: Example) -> tuple[str, str]:
@@ -237,18 +216,12 @@ class Q2:
         return example.knowledge, example.response
 
     def fallback_value(self, verdict: Verdict) -> float:
-        """The score of a response without questions, from NLI's verdict on it (section 4.2)."""
         return FALLBACK_SCORE[verdict.label]
 
     # The paper's computation.
 
     def valid_questions(self, spans: Sequence[Span]) -> tuple[list[Question], list[Dropped]]:
-        """The valid questions, and one rejected question for each span without a valid question
-        (sections 2.1 and 2.2).
-
-        A question is valid if it is not about the speakers, and if the response answers it with the
-        span that it asks about. If all questions of a span are rejected, the first is returned.
-        """
+        """The valid questions, and the first rejected one of each other span (2.1, 2.2)."""
         candidates = self.questions.generate(spans)
         dropped: dict[int, Dropped] = {}
         if self.settings.personal == "remove":
@@ -269,13 +242,8 @@ class Q2:
         self, spans: Sequence[Span], candidates: Sequence[Sequence[str]],
         dropped: dict[int, Dropped],
     ) -> list[list[str]]:
-        """The valid questions of each span.
-
-        If one valid question for each span is enough, the reader first answers the best candidate
-        of all spans. Then it answers the second-best candidates of the spans without a valid
-        question, and so on. The first invalid candidate of a span is added to ``dropped``, unless
-        the span has a rejected question already.
-        """
+        """The valid questions of each span. If one is enough, only spans without one have their
+        next candidate read. A span's first invalid candidate is added to ``dropped``."""
         texts = self.read_for(spans)
         valid: list[list[str]] = [[] for _ in spans]
         for rank in range(max(map(len, candidates), default=0)):
@@ -295,13 +263,11 @@ class Q2:
         return valid
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """The reader's answer to each (question, text) pair. Repeated pairs are read once."""
         unique = list(dict.fromkeys(pairs))
         answers = dict(zip(unique, self.reader.read(unique), strict=True)) if unique else {}
         return [answers[pair] for pair in pairs]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer | None]:
-        """The knowledge's answer to each question."""
         near = list(map(self.knowledge_for, questions))
         read = self._read([(q.text, part.text) for q, part in zip(questions, near, strict=True)])
         return [
@@ -311,8 +277,7 @@ class Q2:
         ]
 
     def comparisons(self, questions: Sequence[Question]) -> list[Comparison]:
-        """Answers each question from the knowledge, and compares this answer with the question's
-        span (section 2.3)."""
+        """Answers each question from the knowledge, and compares the answers (section 2.3)."""
         answers = self._answers(questions)
         asked = [self.to_judge(question, answer) if self.settings.nli else None
                  for question, answer in zip(questions, answers, strict=True)]
@@ -322,15 +287,13 @@ class Q2:
                 for question, answer, pair in zip(questions, answers, asked, strict=True)]
 
     def _verdicts(self, examples: Sequence[Example]) -> dict[Example, Verdict]:
-        """NLI's verdict on each whole response."""
         judged = self.entailment.judge(list(map(self.whole, examples))) if examples else []
         return dict(zip(examples, judged, strict=True))
 
     def _total(
         self, example: Example, evidence: list[Comparison], verdict: Verdict | None
     ) -> Score:
-        """The score of a response: the mean of its questions' scores (section 2.4), or, without
-        questions, the value of NLI's ``verdict`` on the whole response."""
+        """The mean of the questions' scores (section 2.4), or the value of NLI's ``verdict``."""
         if not evidence:
             value = self.fallback_value(verdict) if verdict else None
             return Score(example, value, (), verdict is not None, value, verdict)
@@ -346,8 +309,7 @@ class Q2:
 
 
 def without_nli(signed: str) -> str:
-    """Turns the signature of Q² (the line that records models and settings) into the signature of
-    "Q² without NLI", which is computed in the same run."""
+    """The signature of "Q² without NLI", which is computed in the same run."""
     _, settings = parse(signed)
     settings["compare"] = "f1"
     if settings.get("fallback") == "off":

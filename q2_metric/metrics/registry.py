@@ -1,10 +1,6 @@
-"""The registry of metrics: an :class:`Entry` for each metric, and functions that look entries up.
-
-A metric is a file with a class that implements :class:`q2_metric.types.Metric`, and one entry in
-:data:`METRICS`. The command line, reports and plug-ins read a metric's name, title, columns,
-settings and models from its entry. So their code contains no metric's name. Importing this module
-is fast, because a metric's class is loaded at its first use.
-"""
+"""The registry of metrics: an :class:`Entry` for each. The command line, reports and plug-ins read
+all about a metric from its entry, so their code contains no metric's name. A metric's class is
+loaded at its first use, so importing this module is fast."""
 
 from __future__ import annotations
 
@@ -72,41 +68,35 @@ METRICS: dict[str, Entry] = {
         ),
     )
 }
-"""The entry of each metric, by name, in the order in which metrics are shown."""
+"""By name, in the order in which metrics are shown."""
 
 METRICS |= installed(METRICS)
 
 
 AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
-"""Metrics of other frameworks that compare the response with a reference response. Each name is
-mapped to our metric that makes the same comparison with the knowledge."""
+"""Metrics that compare with a reference response, and ours that compare with the knowledge."""
 
 DEFAULT = ("groundedness", "q2", "scale")
-"""The metrics that are computed if the caller names none. Groundedness is computed from the scores
-of the other two, so it adds little cost."""
+"""If the caller names no metric. Groundedness adds little cost to the other two."""
 
 PAPERS = ("q2", "scale")
-"""The metrics that papers define. They are the default for presets for which groundedness was not
-fitted, and in integrations that are named after the papers."""
+"""The default of presets without groundedness, and of integrations named after the papers."""
 
 
 def entry(name: str) -> Entry:
-    """The entry of the metric with this name. For a name that is not registered, the entry contains
-    only the name."""
+    """For a name that is not registered, the entry contains only the name."""
     return METRICS.get(name) or Entry(name, name, "")
 
 
 def know(entries: Iterable[Entry]) -> None:
-    """Registers the entries of metrics that another process has registered. An entry is ignored if
-    its name is already registered here."""
+    """Registers metrics that another process has registered. A name that is known is ignored."""
     for metric in entries:
         if metric.loader:
             METRICS.setdefault(metric.name, metric)
 
 
 def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
-    """The columns of the metrics with these names, by column name and in order. With ``None``, the
-    columns of all metrics."""
+    """By column name and in order; ``None`` means all metrics."""
     return {
         column.name: column
         for name in (METRICS if names is None else names)
@@ -115,7 +105,6 @@ def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
 
 
 def of_column(name: str) -> tuple[Entry, MetricColumn]:
-    """The entry of the metric that has a column with this name, and that column."""
     for metric in METRICS.values():
         for column in metric.columns:
             if column.name == name:
@@ -125,14 +114,12 @@ def of_column(name: str) -> tuple[Entry, MetricColumn]:
 
 
 def title(column: str) -> str:
-    """The title that readers see for a column, such as "Q²" for "q2". A column of a metric that is
-    not registered is its own title."""
+    """What readers see, such as "Q²" for "q2"."""
     return of_column(column)[1].title
 
 
 def signatures(signed: Mapping[str, str]) -> dict[str, str]:
-    """The signature of each score column, by column name: a line that records how the column is
-    computed. ``signed`` maps the name of each metric to the metric's signature."""
+    """By column name. ``signed`` has each metric's signature by the metric's name."""
     by_column: dict[str, str] = {}
     for name, text in signed.items():
         by_column |= entry(name).signatures(text)
@@ -145,17 +132,13 @@ def models() -> tuple[str, ...]:
 
 
 def keywords() -> tuple[str, ...]:
-    """The names of all keywords of ``load_metrics``: runtime fields, models and settings."""
+    """All keywords of ``load_metrics``: runtime fields, models and settings."""
     settings = (field.name for metric in METRICS.values() for field in metric.setting_fields())
     return tuple(dict.fromkeys([*RUNTIME_FIELDS, *models(), *settings]))
 
 
 def check_names(names: Iterable[str] | str) -> list[str]:
-    """Normalises names of metrics as :func:`listed` does, and checks that the metrics exist.
-
-    Raises:
-        InputError: there is no metric with one of the names.
-    """
+    """As :func:`listed`; ``InputError`` also if there is no metric with one of the names."""
     known = listed(names)
     for name in known:
         if name not in METRICS:
@@ -164,14 +147,9 @@ def check_names(names: Iterable[str] | str) -> list[str]:
 
 
 def listed(names: Iterable[str] | str) -> list[str]:
-    """Converts names of metrics to a list of lower-case names without repetition.
-
-    ``names`` is a sequence, or one string such as "q2,scale". A name "package.module:Class"
-    registers that metric and is replaced by the metric's own name. Other names are not checked.
-
-    Raises:
-        InputError: the value is not a list of names, or the class does not exist.
-    """
+    """Lower-case names without repetition. "package.module:Class" registers that metric and becomes
+    its name; other names are not checked. Raises ``InputError`` if ``names`` is no list of names or
+    the class does not exist."""
     several = names.split(",") if isinstance(names, str) else names
     if not isinstance(several, Iterable) or not all_text(several := list(several)):
         raise InputError(f"metrics are {kind(several)}, not a list of names or \"q2,scale\"")
@@ -180,7 +158,6 @@ def listed(names: Iterable[str] | str) -> list[str]:
 
 
 def _registered(where: str) -> str:
-    """Registers the metric "package.module:Class" in :data:`METRICS` and returns its name."""
     added = by_path(where)
     if METRICS.get(added.name, added) != added:
         known = METRICS[added.name]
@@ -194,7 +171,7 @@ def _registered(where: str) -> str:
 
 
 def no_such(name: str) -> str:
-    """The error message about a metric name that does not exist. It suggests a similar name."""
+    """An error message, which suggests a similar name."""
     if name in AGAINST_GOLD:
         return (f"{name!r} compares responses with reference responses; the metric that compares "
                 f"them with the knowledge is {AGAINST_GOLD[name]!r}")
@@ -219,18 +196,13 @@ MEANT = {
 
 
 def together(names: Iterable[str], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keywords for loading metrics that are computed in one run.
-
-    If ``names`` contains both Q² and groundedness, groundedness also counts Q²'s questions
-    (``asked="count"``), unless the keyword ``asked`` is given.
-    """
+    """Beside Q², groundedness counts its questions, unless the keyword ``asked`` is given."""
     if {"q2", "groundedness"} <= set(names) and given.get("asked") is None:
         return {**given, "asked": "count"}
     return given
 
 
 def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Logs a warning for each given keyword that none of the metrics with these names uses."""
     used = {*RUNTIME_FIELDS, *(keyword for name in names for keyword in entry(name).keywords())}
     for keyword, value in given.items():
         if value is not None and keyword not in used:

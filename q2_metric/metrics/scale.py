@@ -1,7 +1,7 @@
 """SCALE: judges whether large chunks of the knowledge imply each sentence of the response.
 
-Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Documents", EMNLP
-2023 (arXiv 2310.13189). :mod:`q2_metric.metrics.bundled_scale` has the recipe of our models.
+Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Documents", EMNLP 2023
+(arXiv 2310.13189).
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ from q2_metric.types import (
 
 BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"
 NEUTRAL_WEIGHT = 0.1
-"""The weight w in a claim's support e / (e + c + w * n) with ``support="consistent"``, where e, c
-and n are the probabilities of entailment, contradiction and neutral. With w = 0, the support of an
-unrelated claim would depend on two tiny probabilities. With w = 1, it would be e."""
+"""The weight w in the support e / (e + c + w * n) with ``support="consistent"``. With w = 0, two
+tiny probabilities would decide on an unrelated claim. With w = 1, the support would be e."""
 
 Pair = tuple[str, str]
 """A premise and a claim."""
@@ -50,24 +49,13 @@ Claimed = tuple[int, Claim]
 
 
 class ChunkPair(NamedTuple):
-    """A pair of a chunk's text and a claim, and the place of the chunk."""
-
     pair: Pair
     place: Place
 
 
 class Scale:
-    """Scores a response by whether chunks of the knowledge entail its sentences.
-
-    Args:
-        backbone: the entailment model that judges whether a chunk supports a claim.
-        sentences: cuts texts into sentences.
-        settings: the settings; the defaults are the paper's.
-        preset: name of the preset that is written into the signature.
-
-    Raises:
-        InputError: the settings do not fit the backbone.
-    """
+    """Scores a response by whether chunks of the knowledge entail its sentences. Raises
+    ``InputError`` if the settings do not fit the backbone."""
 
     name = "scale"
     reads_question = False
@@ -104,18 +92,12 @@ class Scale:
         scale_model: str | None = None,
         **keywords: Any,
     ) -> Scale:
-        """Creates the metric with a preset's backbone, or with ``scale_model`` instead.
-
-        Args:
-            preset: name of a preset, as for :meth:`Q2.from_preset`.
-            scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model or any NLI
-                cross-encoder.
-            keywords: fields of :class:`~q2_metric.runtime_config.RuntimeConfig` and of
-                :class:`ScaleSettings`. The defaults of the settings are the preset's, or the
-                paper's if ``scale_model`` is given.
+        """Creates the metric with a preset's backbone, or with ``scale_model``: a Hub name or local
+        folder of a Yes/No sequence-to-sequence model or of any NLI cross-encoder. Settings that are
+        not given are the preset's, or the paper's if ``scale_model`` is given.
 
         Raises:
-            InputError, MissingExtra, ModelError: as for :meth:`Q2.from_preset`.
+            InputError, MissingExtra, ModelError: as for :func:`~q2_metric.metrics.load_metrics`.
         """
         from q2_metric.english.claims.find import EnglishClaims
         from q2_metric.models import presets, stages
@@ -134,11 +116,8 @@ class Scale:
 
     @claims_only
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
-        """A score in [0, 1] for each example, in order: the mean support of its claims.
-
-        ``Score.evidence`` holds each claim's judgement; ``evidence=True`` adds the sentence of the
-        knowledge that decided it. The value is ``None`` if a text contains no sentence.
-        """
+        """Scores in [0, 1]: the mean support of the claims, ``None`` without a sentence.
+        ``evidence=True`` adds the sentence that decided each claim, and judges citations."""
         read = [self.prepare(example) for example in examples]
         unique = list(dict.fromkeys(seen for seen, _ in read))
         claims = [(i, claim) for i, some in enumerate(self.units(unique)) for claim in some]
@@ -156,8 +135,7 @@ class Scale:
     # The steps that a recipe can replace.
 
     def prepare(self, example: Example) -> tuple[Example, Excerpt | None]:
-        """The example as SCALE reads it. The second result maps the places of a rewritten knowledge
-        to those of the original; the paper reads the original."""
+        """The second result maps the places of a rewritten knowledge to those of the original."""
         return example, None
 
     def units(self, examples: Sequence[Example]) -> list[list[Claim]]:
@@ -179,14 +157,13 @@ class Scale:
     def review(
         self, examples: Sequence[Example], judged: list[list[Judgement]], places: Sequence[Place],
     ) -> list[list[Judgement]]:
-        """The judgements of each example, after a second look. ``places`` holds the best chunk of
-        each judgement, in order."""
+        """``places`` holds the best chunk of each judgement, in order."""
         return judged
 
     def deciding(
         self, search: Search, known: Known, examples: Sequence[Example],
     ) -> list[Place | None]:
-        """The sentence that decided each claim, by a tree search (section 3.2)."""
+        """By a tree search (section 3.2)."""
         starts = {e.knowledge: [start for start, _ in self.backbone.offsets(e.knowledge)]
                   for e in examples}
         sizes = [
@@ -210,21 +187,20 @@ class Scale:
     # The paper's computation.
 
     def support(self, verdict: Verdict) -> float:
-        """The support of a claim, in [0, 1], by the model's verdict on it."""
+        """In [0, 1]."""
         e, n, c = verdict.entailment, verdict.neutral, verdict.contradiction
         if self.settings.support == "attributable" or c == 0:  # c is 0 for Yes/No models
             return e
         return e / (e + c + NEUTRAL_WEIGHT * n)
 
     def cut(self, text: str) -> list[Place]:
-        """The chunks of a text."""
         if self.settings.chunking == "sentences":
             return sentence_chunks(text, self.sentences.split([text])[0], self.settings.chunk_size)
         return chunks(self.backbone.offsets(text), self.settings.chunk_size,
                       self.settings.overlap)
 
     def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
-        """The backbone's verdict on each pair. New verdicts are added to ``known``."""
+        """New verdicts are added to ``known``."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new:
             known.update(zip(new, self.backbone.judge(new), strict=True))
@@ -274,8 +250,7 @@ class Scale:
     def _judged_in_windows(
         self, examples: Sequence[Example], claims: Sequence[Claimed]
     ) -> list[tuple[Verdict, Place] | None]:
-        """As :meth:`_judged_in_chunks`, but the backbone cuts the knowledge itself. The place is
-        that of the whole knowledge."""
+        """The backbone cuts the knowledge itself, so the place is that of the whole knowledge."""
         backbone = cast("PromptBackbone", self.backbone)
         pairs = [(examples[i].knowledge, self.said(examples[i].knowledge, claim))
                  for i, claim in claims]
@@ -292,7 +267,6 @@ class Scale:
         self, examples: Sequence[Example], judged: Sequence[list[Judgement]],
         places: Sequence[Place], known: Known,
     ) -> list[list[Judgement]]:
-        """Adds to each judgement the sentence of the knowledge that decided it (section 3.2)."""
         split = self.sentences.split([example.knowledge for example in examples])
         searches = [(i, judgement) for i, some in enumerate(judged) for judgement in some]
         units = [

@@ -14,9 +14,7 @@ OVERLAP = 0.25
 """Share of a chunk that the next chunk repeats (the authors' code)."""
 
 Reading = Literal["attributable", "consistent"]
-"""When a response counts as supported: if no claim is contradicted or invented ("consistent"), or
-only if the knowledge states every statement ("attributable"). Labelling guidelines differ in this.
-"""
+"""As in :class:`ScaleSettings`. Labelling guidelines differ in this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,3 +1,1 @@
-"""Functions on strings, in pure Python and without models: normalisation, overlap, chunks, values
-(numbers, amounts, dates, times).
-"""
+"""Functions on strings, in pure Python and without models."""

@@ -1,9 +1,6 @@
-"""Lexical alignment of a query (hypothesis or question) with a text (premise or passage).
-
-Each word of the query gets a type that says whether the word also occurs in the text, and vice
-versa. The bundled neural networks read these types in place of BERT's segment ids. So a small
-network does not have to learn which words match.
-"""
+"""Lexical alignment of a query (hypothesis or question) with a text (premise or passage). The
+bundled networks read these types of words in place of BERT's segment ids, so that a small network
+does not have to learn which words match."""
 
 from __future__ import annotations
 
@@ -14,13 +11,8 @@ from functools import lru_cache
 TEXT, TEXT_EXACT, TEXT_STEM = 0, 1, 2
 QUERY, QUERY_EXACT, QUERY_STEM, QUERY_FUNCTION, QUERY_NUMBER, QUERY_RUN = 3, 4, 5, 6, 7, 8
 N_TYPES = 9
-"""Number of word types.
-
-TEXT, TEXT_EXACT and TEXT_STEM are words of the text that do not occur in the query, occur exactly,
-or occur by their stem. QUERY, QUERY_EXACT and QUERY_STEM are the same for words of the query.
-QUERY_FUNCTION is a function word, QUERY_NUMBER a number that the text does not contain, and
-QUERY_RUN a word that occurs in the text together with a neighbour.
-"""
+"""EXACT and STEM words occur in the other text, as they are or by their stem. A NUMBER does not,
+and a RUN occurs together with a neighbour."""
 
 FUNCTION_WORDS = frozenset(
     """a an the this that these those and or but if then so as of in on at by for to from
@@ -37,11 +29,7 @@ _SUFFIXES = ("ations", "ation", "ingly", "ness", "ment", "ings", "ies", "ing", "
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A crude stem of a lower-case word: its last suffix is removed.
-
-    >>> stem("paintings"), stem("painters"), stem("its")
-    ('paint', 'paint', 'its')
-    """
+    """A crude stem of a lower-case word: its last suffix is removed."""
     if len(word) < 4 or not word.isalpha():
         return word
     for suffix in _SUFFIXES:
@@ -51,9 +39,7 @@ def stem(word: str) -> str:
 
 
 def align(query: Sequence[str], text: Sequence[str]) -> tuple[list[int], list[int]]:
-    """The type of each word of the query, and of each word of the text (see :data:`N_TYPES`).
-
-    ``query`` and ``text`` are lists of lower-case words.
+    """The type of each lower-case word of the query, and of each word of the text.
 
     >>> align(["he", "painted", "rivers", "in", "1994"], ["bob", "paints", "rivers"])
     ([6, 5, 4, 6, 7], [0, 2, 1])

@@ -17,7 +17,7 @@ _CITATION = re.compile(
     rf"|\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*({_NAMES})\s*\)", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)|(\d+)")
 _MOST = 20
-"""Maximum number of passages in one citation. A longer range, as in "[1-50]", is no citation."""
+"""Maximum number of passages in one citation. A longer range, as in "[1-50]", is none."""
 
 _LABEL = re.compile(rf"^\s*(?:\[\s*(?:{_SOURCE}[\s.:#_-]*)?({_NAME})\s*\]:?"
                     rf"|{_SOURCE}[\s.:#_-]*({_NAME})\s*[:.)])", re.IGNORECASE)
@@ -30,11 +30,9 @@ def has_labels(knowledge: str) -> bool:
 
 
 def passages(knowledge: str) -> dict[str, tuple[int, int]]:
-    """The character range of each passage, keyed by the name that citations use.
-
-    If the knowledge begins with a passage number ("[2] …", "Source 2: …"), a passage extends to the
-    next line with such a number. Otherwise each line that is not blank is a passage, and its name
-    is its number, from 1.
+    """The range of each passage, by the name that citations use. A passage begins with a number
+    ("[2] …", "Source 2: …"). If the knowledge does not begin with one, each line that is not blank
+    is a passage, numbered from 1.
 
     >>> passages("[4] One.\\nMore.\\n[7] Two.")
     {'4': (0, 14), '7': (15, 23)}
@@ -62,14 +60,8 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
 
 
 def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
-    """For each claim, the names of the passages that it cites.
-
-    A citation inside a claim belongs to that claim. A claim that contains no citation gets the
-    citations that follow it in its sentence or directly after the sentence.
-
-    Args:
-        response: the response.
-        places: the character range of each claim in the response.
+    """For each claim, the names of the passages that it cites. A claim without a citation inside
+    gets those that follow in its sentence or directly after the sentence.
 
     >>> cited("It is old [1], and tall. [2] It is red.", [(0, 9), (11, 24), (29, 39)])
     [['1'], ['2'], []]
@@ -107,8 +99,5 @@ def _names(text: str) -> list[str]:
 
 
 def texts(knowledge: str, names: Sequence[str], places: Mapping[str, tuple[int, int]]) -> list[str]:
-    """The texts of the passages with these names. Names that ``places`` lacks are skipped.
-
-    ``places`` maps the name of each passage to its character range in ``knowledge``.
-    """
+    """Names that ``places`` lacks are skipped."""
     return [knowledge[slice(*places[name])] for name in names if name in places]

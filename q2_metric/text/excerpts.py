@@ -12,46 +12,29 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
 
 PASSAGE = 900
-"""Maximum characters of a passage, about 200 tokens. Sentences are joined while they fit into a
-passage. A longer sentence is cut."""
+"""Maximum characters of a passage, about 200 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A text made of pieces of another text, such as the passages of a document about a question.
-
-    Attributes:
-        text: the pieces, joined.
-        starts: for each piece, its first character in ``text`` and in the other text.
-        of: the other text, if that is an excerpt too; otherwise ``None``.
-    """
+    """Pieces of another text, joined. ``starts`` has the first character of each piece in ``text``
+    and in the other text; ``of`` is the other text, if that is an excerpt too."""
 
     text: str
     starts: tuple[tuple[int, int], ...] = ((0, 0),)
     of: Excerpt | None = None
 
     def place(self, start: int) -> int:
-        """The character offset in the original text, given a character offset in this excerpt."""
+        """The offset in the original text, given one in ``text``."""
         own, original = self.starts[bisect_right(self.starts, (start, 1 << 62)) - 1]
         there = original + start - own
         return self.of.place(there) if self.of else there
 
 
 def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
-    """Shortens a text to the passages that share the most words with ``about``, in text order.
-
-    The whole text is returned if ``most`` is 0, or if the text is not longer than ``most``
-    passages.
-
-    Args:
-        text: the text to shorten.
-        about: a question or claim.
-        most: maximum number of passages.
-        tables: if true, first rewrite each table cell as a sentence with its row and column.
-
-    >>> excerpt("All of it.", "it", 3).text
-    'All of it.'
-    """
+    """The passages that share the most words with ``about``, in text order: at most ``most``, or
+    the whole text if that is 0 or enough for it. With ``tables``, each table cell first becomes a
+    sentence."""
     whole = with_tables(text) if tables else Excerpt(text)
     if not most or len(whole.text) <= most * PASSAGE:
         return whole
@@ -62,7 +45,7 @@ def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
 
 @functools.lru_cache(maxsize=64)
 def with_tables(text: str) -> Excerpt:
-    """The text with each table cell and each JSON value rewritten as a sentence."""
+    """Each table cell and each JSON value becomes a sentence."""
     return _joined([(piece.text, piece.start) for piece in read_tables(text)])
 
 
@@ -78,8 +61,6 @@ def _joined(
 
 @functools.lru_cache(maxsize=64)
 def _passages(text: str) -> tuple[list[tuple[int, int]], WordIndex]:
-    """The character ranges of a text's passages, and an index that ranks the passages by their
-    words."""
     places: list[tuple[int, int]] = []
     for start, end in split_sentences(text):
         if places and end - places[-1][0] <= PASSAGE:

@@ -10,42 +10,24 @@ from q2_metric.errors import InputError
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text has no visible character: only spaces, control and format characters.
-
-    >>> is_blank(" \\u200b\\n"), is_blank("\\u200ba")
-    (True, False)
-    """
+    """Whether a text has only spaces, control and format characters."""
     return not any(sign.isprintable() and not sign.isspace() for sign in text)
 
 
 def missing(value: object) -> bool:
-    """Whether a value stands for a missing text: ``None``, or NaN, which pandas uses.
-
-    >>> missing(None), missing(float("nan")), missing("")
-    (True, True, False)
-    """
+    """``None``, or what pandas writes for it: NaN and NA."""
     return (value is None or (isinstance(value, float) and math.isnan(value))
             or type(value).__name__ == "NAType")
 
 
 def absent(item: object) -> bool:
-    """Whether an item of a list stands for a missing text. NaN does not: it is a number.
-
-    >>> absent(None), absent(float("nan"))
-    (True, False)
-    """
+    """As :func:`missing`, but NaN in a list is a number."""
     return missing(item) and not isinstance(item, float)
 
 
 def encodable(text: str, where: str) -> str:
-    """Returns the text unchanged if it is valid Unicode.
-
-    A lone surrogate (half of a character) can neither be tokenised nor written to a file.
-
-    Raises:
-        InputError: the text has a lone surrogate. The message begins with ``where``, which says
-            where the text comes from.
-    """
+    """Returns the text. Raises ``InputError``, which begins with ``where``, for a lone surrogate:
+    half of a character, which can neither be tokenised nor written to a file."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -56,7 +38,7 @@ def encodable(text: str, where: str) -> str:
 
 
 def kind(value: object) -> str:
-    """The type of a value in JSON's terms ("a number", "a list of strings"), for error messages."""
+    """The type in JSON's terms ("a number", "a list of strings"), for error messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -77,5 +59,4 @@ def kind(value: object) -> str:
 
 
 def all_text(values: Iterable[object]) -> bool:
-    """Whether all values are strings."""
     return all(isinstance(value, str) for value in values)

@@ -1,8 +1,5 @@
-"""Removes markup, which states nothing about the world: a model's reasoning before its answer,
-citations, HTML tags, emphasis, list numbers.
-
-Markup is overwritten with blanks, so every other character keeps its position.
-"""
+"""Removes markup, which states nothing about the world. Blanks overwrite it, so that every other
+character keeps its position."""
 
 from __future__ import annotations
 
@@ -29,11 +26,11 @@ _WHOLE = (
     re.compile(r"【\d[^\s【】]{0,60}】"),
     re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),
 )
-"""Patterns whose matches are overwritten with blanks completely."""
+"""Overwritten completely."""
 
 
 def _around(sign: str, most: int) -> re.Pattern[str]:
-    """A pattern for words of one line between 1 to ``most`` signs on both sides: "**bold**"."""
+    """Words of one line between 1 to ``most`` signs on both sides: "**bold**"."""
     return re.compile(rf"(?<![\w{sign}]){sign}{{1,{most}}}(?=\S)([^\n{sign}]{{1,300}})"
                       rf"(?<=\S){sign}{{1,{most}}}(?![\w{sign}])")
 
@@ -44,26 +41,22 @@ _AROUND = (
     _around("`", 3),
     _around("_", 2),
 )
-"""Patterns whose matches are overwritten with blanks, except for the text of the pattern's group.
-"""
+"""Overwritten except for the pattern's group."""
 
 _ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\s*/?>",
                      re.IGNORECASE)
-"""Matches tags that end a cell or a line."""
+"""Tags that end a cell or a line."""
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,5});")
 
 _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
-"""Matches the blanks that overwritten markup leaves, and a punctuation mark after them."""
+"""The blanks that overwritten markup leaves, and a punctuation mark after them."""
 
 _ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
-"""Matches the start of a numbered list item."""
 
 
 def unmarked(text: str) -> str:
-    """The text with blanks in place of its markup. Its length is unchanged.
+    """Overwrites markup with blanks, so that the length is unchanged.
 
-    >>> unmarked("It is <b>tall</b> [1, 2].")
-    'It is    tall           .'
     >>> unmarked("a [link](http://a.b), **bold**; 2 * 3 * 4, x[10001]")
     'a  link             ,   bold  ; 2 * 3 * 4, x[10001]'
     """
@@ -79,40 +72,22 @@ def unmarked(text: str) -> str:
 
 
 def laid_out(text: str) -> str:
-    """Replaces HTML tags that end a table cell by "|", and tags that end a line by a newline.
-
-    Blanks are added, so that the text's length is unchanged.
-
-    >>> laid_out("<td>tall</td><td>red</td></tr>It is old.<br>")
-    '<td>tall|    <td>red|    \\n    It is old.\\n   '
-    """
+    """Replaces tags that end a table cell by "|" and tags that end a line by a newline. Blanks are
+    added, so that the length is unchanged."""
     return _ENDING.sub(_end, text)
 
 
 def squeezed(text: str) -> str:
-    """The text without the blanks that overwritten markup left (:func:`unmarked`).
-
-    >>> squeezed("It is    tall           .")
-    'It is tall.'
-    >>> squeezed("it is tall .")
-    'it is tall .'
-    """
+    """Removes the blanks that :func:`unmarked` left. A single one stays, as in "it is tall ."."""
     return _GAP.sub(lambda match: match[1] or " ", text)
 
 
 def _end(match: re.Match[str]) -> str:
-    """The replacement for the HTML tag in ``match``: "|" for the end of a cell, a newline for the
-    end of a line. It is padded with blanks to the length of the tag."""
     sign = "|" if match.group()[2:4].lower() in ("td", "th") else "\n"
     return sign.ljust(len(match.group()))
 
 
 def _character(match: re.Match[str]) -> str:
-    """The character for the HTML entity in ``match``, such as "&" for "&amp;".
-
-    It is padded with blanks on the left to the length of the entity. Unknown entities are returned
-    unchanged.
-    """
     read = html.unescape(match.group()).replace("\u00a0", " ")
     return read.rjust(len(match.group())) if len(read) == 1 else match.group()
 

@@ -8,8 +8,7 @@ from collections import Counter
 
 ARTICLES = frozenset({"a", "an", "the"})
 DROPPED = ARTICLES | {"in", "our"}
-"""Words that normalisation removes, as in the code of Q²'s authors: the articles, "in" and "our".
-"""
+"""As in the code of Q²'s authors."""
 
 _PUNCTUATION = re.compile("[" + re.escape(string.punctuation) + "‘’“”«»–—…]")
 
@@ -25,23 +24,15 @@ def normalise(text: str) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """Splits a word list at its blanks: ``words("who what")`` is a set of two words."""
     return frozenset(text.split())
 
 
 def tokens(text: str) -> list[str]:
-    """The words of the normalised text."""
     return normalise(text).split()
 
 
 def token_f1(candidate: str, reference: str) -> float:
-    """The harmonic mean of token precision and token recall of two texts, in [0, 1].
-
-    Tokens are the words of the normalised texts. The result is 0 if a text has no tokens.
-
-    >>> round(token_f1("the red hair", "red hair and freckles"), 3)
-    0.667
-    """
+    """Harmonic mean of the precision and recall of normalised words, in [0, 1]; 0 without any."""
     left, right = tokens(candidate), tokens(reference)
     common = sum((Counter(left) & Counter(right)).values())
     if common == 0:

@@ -11,23 +11,17 @@ from q2_metric.text.alignment import FUNCTION_WORDS, stem
 from q2_metric.text.markup import unmarked
 
 WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
-"""Matches a word without digits, or a number."""
+"""A word without digits, or a number."""
 
 UNKNOWN = 0.5
-"""The share of known content words that is assumed for a response without content words."""
+"""The share of known words that is assumed for a response without content words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How much of a response's wording occurs in the knowledge, as shares in [0, 1].
-
-    Attributes:
-        words: share of the response's content words that occur in the knowledge, exactly or by
-            stem; ``None`` if the response has no content words.
-        numbers: share of the response's numbers that occur in the knowledge; 1.0 without numbers.
-        phrases: share of the response's pairs of neighbouring words that are neighbours in the
-            knowledge too; 0.0 without pairs.
-    """
+    """Shares of a response's wording that occur in the knowledge, in [0, 1]: of its content words,
+    exactly or by stem (``None`` without any), of its numbers (1.0 without any), and of its pairs of
+    neighbouring words (0.0 without any)."""
 
     words: float | None
     numbers: float
@@ -48,26 +42,16 @@ def word_tokens(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """The content words of a text, in order and in lower case.
-
-    Every number is a content word, and so is every word that is neither a function word nor a
-    single letter.
-    """
+    """Numbers, and words that are neither function words nor single letters, in order."""
     return [word for word in word_tokens(text)
             if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
 
 
 def stems(text: str) -> set[str]:
-    """The stems of a text's content words."""
     return {stem(word) for word in content_words(text)}
 
 
 def overlap(response: str, knowledge: str) -> Overlap:
-    """Measures how much of the response's wording occurs in the knowledge.
-
-    >>> overlap("He painted in 1991.", "Bob paints; 1994.")
-    Overlap(words=0.5, numbers=0.0, phrases=0.0)
-    """
     said, known = word_tokens(response), word_tokens(knowledge)
     vocabulary, pairs = set(known), set(itertools.pairwise(known))
     near = {stem(word) for word in vocabulary}

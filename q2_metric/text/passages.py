@@ -1,9 +1,5 @@
-"""Finds the part of a response in which a question about a span is asked and answered.
-
-If each question were read with the whole response, the total cost would be quadratic, because both
-the cost of a question and the number of questions grow with the response's length. The span's
-sentence and its neighbours are enough.
-"""
+"""Finds the part of a response in which a question about a span is asked and answered. With the
+whole response, the cost would be quadratic: questions and their costs grow with its length."""
 
 from __future__ import annotations
 
@@ -15,14 +11,10 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Example, Span
 
 SENTENCES = 3
-"""Number of sentences in a passage: the span's own, one before and one after. If the span is in the
-response's first sentence, the next two are added; if it is in the last, the two before. So a
-response of up to three sentences is one passage."""
+"""The span's own, one before and one after; at an end of the response, the nearest two others."""
 
 
 class Passages:
-    """Finds the passage around any span of one text."""
-
     def __init__(self, text: str) -> None:
         sentences = split_sentences(text)
         self._size = len(text)
@@ -30,7 +22,6 @@ class Passages:
         self._ends = [end for _, end in sentences]
 
     def around(self, start: int, end: int) -> tuple[int, int]:
-        """The character range of the passage around the span from ``start`` to before ``end``."""
         first = bisect_right(self._starts, start) - 2
         last = bisect_left(self._ends, end) + 2
         first = max(0, min(first, len(self._starts) - SENTENCES))
@@ -42,10 +33,8 @@ class Passages:
 
 
 def in_passages(spans: Sequence[Span]) -> list[Span]:
-    """Copies of the spans. Their examples have only the passage around the span as response.
-
-    A response stays whole if it has at most three sentences, or if it does not contain the span's
-    text at the span's position.
+    """Copies of the spans, whose examples have only the passage around the span as response. It
+    stays whole if it has at most three sentences, or lacks the span's text at the span's position.
 
     >>> text = "Ann sings. Bob reads. Cid swims. Dan runs. Eve rows."
     >>> in_passages([Span(Example(text, ""), "Eve", 43)])[0].example.response

@@ -1,5 +1,4 @@
-"""Reads a text that is JSON. Each value gets its field's name and the name of its record: "The
-price of chair is 89"."""
+"""Reads JSON as sentences with the names of fields and records: "The price of chair is 89"."""
 
 from __future__ import annotations
 
@@ -10,18 +9,18 @@ from dataclasses import dataclass, field
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
 _NAMES = ("name", "title", "label", "id")
-"""Fields whose value names a record. The first of these fields that a record contains is used."""
+"""The first of these fields that a record contains names it."""
 _READ = {"true": "true", "false": "false, not true", "null": "unknown"}
 _HAS = re.compile(r"(has|have|with|includes|supports) (.+)")
 _IS = re.compile(r"(?:(?:is|are) (?P<state>.+)|(?:(?P<of>.+) )?(?P<done>[a-z]+ed|open|closed|free"
                  r"|active|available|valid|public|required))")
 LONGEST = 100_000
-"""Maximum characters of a text that is parsed as JSON."""
+"""In characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A value in JSON: the words to write before it, the value as text, and its character range."""
+    """``before`` are the words to write before the value. The range is the value's."""
 
     before: str
     value: str
@@ -31,11 +30,8 @@ class JsonValue:
 
 @dataclass(slots=True)
 class _Record:
-    """A JSON object or array that is being read.
-
-    ``key`` is the field whose value it is ("" for none). ``fields`` has the name, value, start and
-    end of each field whose value is no object and no array.
-    """
+    """An object or array that is being read. ``key`` is the field whose value it is; each of
+    ``fields`` has name, value, start and end."""
 
     key: str = ""
     fields: list[tuple[str, str, int, int]] = field(default_factory=list)
@@ -93,9 +89,6 @@ def _values_of(record: _Record) -> Iterator[JsonValue]:
 
 def _stated(name: str, owner: str, value: str) -> str:
     """The sentence for a field that is true or false; "" if no rule fits the field's name.
-
-    ``name`` is the field's name, ``owner`` the name of its record ("" for none), and ``value`` the
-    field's value in the words of :data:`_READ`.
 
     >>> _stated("has pool", "Hotel Mar", "false, not true"), _stated("pets allowed", "", "true")
     ('Hotel Mar has no pool. ', 'Pets are allowed. ')

@@ -1,5 +1,4 @@
-"""Tree search for the unit of the knowledge, such as a sentence or an utterance, that best supports
-a claim (SCALE, section 3.2)."""
+"""Tree search for the unit of the knowledge that best supports a claim (SCALE, section 3.2)."""
 
 from __future__ import annotations
 
@@ -10,11 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class UnitRange:
-    """A range of neighbouring units in one of several searches.
-
-    ``search`` is the index of the search, ``first`` the first unit, and ``last`` the unit after the
-    last one.
-    """
+    """Neighbouring units, from ``first`` to before ``last``, of the search with this index."""
 
     search: int
     first: int
@@ -22,13 +17,7 @@ class UnitRange:
 
 
 def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
-    """Divides the range from ``first`` to before ``last`` into at most ``branches`` parts.
-
-    The sizes of the parts differ by at most one.
-
-    >>> divide(0, 5, 2)
-    [(0, 3), (3, 5)]
-    """
+    """At most ``branches`` parts of the range, whose sizes differ by at most one."""
     count = last - first
     branches = min(branches, count)
     whole, rest = divmod(count, branches)
@@ -39,10 +28,7 @@ def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
 
 
 def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tuple[int, int]]:
-    """Halves a range of units until each part has at most ``limit`` tokens or is a single unit.
-
-    The range begins with ``first`` and ends before ``last``. ``sizes`` has the tokens of each unit.
-    """
+    """Halves a range of units until each part has at most ``limit`` tokens or is a single unit."""
     if last - first <= 1 or sum(sizes[first:last]) <= limit:
         return [(first, last)]
     return [
@@ -55,14 +41,8 @@ def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tup
 def search_each(
     counts: Sequence[int], judge: Callable[[Sequence[UnitRange]], Sequence[float]]
 ) -> list[int | None]:
-    """The index of the best unit of each search; ``None`` for a search without units.
-
-    Unlike :func:`tree_search`, each unit is judged alone. This suits searches over a few units.
-
-    Args:
-        counts: the number of units of each search.
-        judge: takes ranges of units, and returns a score for each range.
-    """
+    """The index of the best unit of each search; ``None`` for a search without units. Unlike in
+    :func:`tree_search`, each unit is judged alone. ``counts`` has the units of each search."""
     parts = [UnitRange(i, n, n + 1) for i, count in enumerate(counts) for n in range(count)]
     best: dict[int, tuple[float, int]] = {}
     for part, score in zip(parts, judge(parts), strict=True):
@@ -79,18 +59,15 @@ def tree_search(
 ) -> list[int | None]:
     """The index of the best unit of each search; ``None`` for a search without units.
 
-    Each level divides the current part of the knowledge into ``branches`` parts, and keeps the part
-    with the best score. This takes O(branches * log n) judgements for a search over n units. All
-    searches share one call of ``judge`` per level. If parts have equal scores, the first is kept.
+    Each level keeps the best of ``branches`` parts, or the first of equal ones: O(branches * log n)
+    judgements for n units. All searches share one call of ``judge`` per level.
 
     Args:
-        sizes: for each search, the number of tokens of each unit (sentence, utterance).
-        judge: takes ranges of units, and returns a score for each range.
-        branches: number of parts at each level, at least 2.
+        sizes: for each search, the number of tokens of each unit.
         limit: maximum tokens of a part that is judged. A longer part is divided first.
 
     Raises:
-        ValueError: ``branches`` is below 2 (the search would never end).
+        ValueError: ``branches`` is below 2.
     """
     if branches < 2:
         raise ValueError(f"branches must be at least 2, not {branches}")

@@ -1,8 +1,5 @@
-"""Rules that cut text into sentences, including tokenised lower-case text. They need no model.
-
-On dialogue in lower case, rules find sentence ends better than spaCy's small model, which starts a
-new sentence at almost any "i".
-"""
+"""Rules that cut text into sentences, also tokenised text in lower case. There they find sentence
+ends better than spaCy's small model, which starts a sentence at almost any "i"."""
 
 from __future__ import annotations
 
@@ -12,8 +9,7 @@ from collections.abc import Sequence
 from q2_metric.text.normalise import words
 
 MAX_SENTENCE = 2000
-"""Maximum characters of a sentence. A longer sentence is cut at a blank, so that any text can be
-parsed."""
+"""In characters. A longer sentence is cut at a blank, so that any text can be parsed."""
 
 # A match starts only at the beginning of a run of marks. Otherwise a long run would take quadratic
 # time.
@@ -30,7 +26,7 @@ _TITLES = words(
     "mr mrs ms mx messrs mme mlle dr drs st ste prof gen maj col lt sgt cpl capt cmdr adm brig pvt "
     "rep reps sen sens gov rev hon pres supt insp fr br sr amb atty"
 )
-"""Titles before a name. A full stop after a title does not end a sentence."""
+"""A full stop after a title does not end a sentence."""
 _ABBREVIATIONS = _TITLES | words(
     "jr esq vs ft mt mts ave blvd rd hwy sq approx dept dist div est al inc ltd co corp llc bros "
     "assn assoc intl natl univ inst govt mfg cf ca viz etc resp incl excl max min avg temp "
@@ -43,15 +39,14 @@ _ABBREVIATIONS = _TITLES | words(
 _CAPITAL_ABBREVIATIONS = words(
     "ark del ga ill ind la mass md miss mo ore pa wash mon wed sat sun mar sep me cal cir ct"
 )
-"""Abbreviations that are also words. With a capital, they are abbreviations: "Ill." is a state, but
-"ill." is a word at the end of a sentence."""
+"""With a capital only: "Ill." is a state, but "ill." is a word at the end of a sentence."""
 _APART = {("i", "e"), ("ph", "d")}
 """The two parts of abbreviations that a tokenizer splits: "i . e ." and "ph . d ."."""
 _NUMBERED = words(
     "no nos vol vols fig figs p pp ch chap sec sect art eq eqs op para pt pts ver ex app tab bk "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-"""Abbreviations that stand before a number."""
+"""They stand before a number."""
 _SUBJECT_STARTERS = words("the it he she they we i you this that these those there")
 _STARTERS = _SUBJECT_STARTERS | words(
     "in on at a an his her its their but and so yes no what who when where how if each some many "
@@ -59,15 +54,12 @@ _STARTERS = _SUBJECT_STARTERS | words(
 )
 _INITIALS = re.compile(r"(?:[a-z]\.)*[a-z]")
 _NEAR = 24
-"""Number of characters before a mark in which its last word is looked for."""
+"""Characters before a mark in which its last word is looked for."""
 _LAST_WORD = re.compile(rf"(?:\b[a-zA-Z] ?\. ?){{0,{_NEAR}}}[\w-]{{1,{_NEAR}}}\s?$")
 
 
 def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
-    """Whether the marks or line ends that ``match`` matched in ``text`` end a sentence.
-
-    ``lower`` is true if the text has no capitals, so that sentences may begin in lower case.
-    """
+    """``lower``: the text has no capitals, so that sentences may begin in lower case."""
     if match.group().isspace():
         return True
     if match.end() < len(text) and text[match.end()].isalnum():
@@ -95,12 +87,7 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
 
 
 def _is_glued(text: str, stop: int, lower: bool) -> bool:
-    """Whether a full stop between two words ends a sentence although no blank follows.
-
-    It does in "a business.Global sales", and in a text without capitals (``lower``) in "a
-    business.global sales". It does not in "example.com" or "Mrs.Smith". ``stop`` is the position of
-    the full stop.
-    """
+    """Whether a full stop without a blank ends a sentence, unlike the one in "example.com"."""
     nearby = _LAST_WORD.search(text[max(0, stop - _NEAR) : stop])
     last = nearby.group().lower() if nearby else ""
     after = _GLUED.match(text, stop + 1)
@@ -115,10 +102,8 @@ def _is_glued(text: str, stop: int, lower: bool) -> bool:
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """The character range (start, end) of each sentence of a text.
-
-    A range has no blanks at its ends and is never empty. Every character that is not a blank lies
-    in exactly one sentence.
+    """The range (start, end) of each sentence, without blanks at its ends. Every other character
+    lies in exactly one sentence.
 
     >>> split_sentences("it ' s from st . louis . i love it ! ! !")
     [(0, 24), (25, 40)]
@@ -145,10 +130,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Cuts a part of a text at blanks into pieces of at most ``MAX_SENTENCE`` characters.
-
-    The part begins at ``start`` and ends before ``end``. Returns the (start, end) of each piece.
-    """
+    """Cuts at blanks."""
     pieces = []
     while end - start > MAX_SENTENCE:
         blank = text.rfind(" ", start + 1, start + MAX_SENTENCE)
@@ -162,5 +144,4 @@ class RuleSentences:
     """Splits texts into sentences by rules (:func:`split_sentences`), without a model."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """For each text, the character range (start, end) of each of its sentences."""
         return [split_sentences(text) for text in texts]

@@ -1,8 +1,5 @@
-"""Rewrites tables in a text as sentences that a model can read.
-
-A cell becomes "The Population of Brena is 18,400." Tables are in Markdown, or are lines of cells
-separated by tabs or commas. JSON also becomes sentences (:mod:`q2_metric.text.records`).
-"""
+"""Rewrites tables as sentences: "The Population of Brena is 18,400." Tables are in Markdown, or are
+lines of cells separated by tabs or commas. JSON also becomes sentences."""
 
 from __future__ import annotations
 
@@ -13,8 +10,7 @@ from dataclasses import dataclass
 from q2_metric.text.records import json_values
 
 LEAST_LINES = 3
-"""Minimum lines of a table whose cells are separated by commas, because prose contains commas too.
-Other tables need two lines."""
+"""If commas separate the cells, because prose contains commas too. Other tables need two lines."""
 LONGEST_CELL = 60
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*(?:\|\s*)?")
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
@@ -22,8 +18,7 @@ _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of the rewritten text, and the character offset in the original text to which it
-    belongs."""
+    """``start`` is the character in the original text to which the piece belongs."""
 
     text: str
     start: int
@@ -39,9 +34,7 @@ _Line = list[_Cell]
 
 
 def read_tables(text: str) -> list[Piece]:
-    """The pieces of a text whose tables are rewritten as sentences.
-
-    Joined, the pieces are the rewritten text.
+    """The pieces of the text whose tables are rewritten.
 
     >>> [piece.text for piece in read_tables("|City|River|\\n|--|--|\\n|Aldo|Irr|")]
     ['The River of Aldo is ', 'Irr', '.\\n']
@@ -73,7 +66,7 @@ def _sentences(table: list[_Line]) -> Iterator[Piece]:
 
 
 def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
-    """Yields the start and end of each table in a text, and its lines: the header and the rows."""
+    """The start and end of each table, and its lines: the header and the rows."""
     lines = [(match.start(), match.end(), match[0]) for match in re.finditer(r"[^\n]+", text)]
     ends = [(sign, _ends(lines, sign)) for sign in ("|", "\t", ",")]
     at = 0
@@ -87,12 +80,8 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
 
 
 def _ends(lines: list[tuple[int, int, str]], sign: str) -> list[int]:
-    """For each line, the index of the line after the table that begins with it; 0 if none does.
-
-    A table is a header of words above rows of short cells. It extends over all following lines with
-    as many separators ``sign`` as its first line. The lines are read once, from the last to the
-    first.
-    """
+    """For each line, the index of the line after the table that begins with it; 0 if none does. A
+    table is a header of words above rows of short cells. The lines are read once, from the last."""
     ends = [0] * len(lines)
     count = last = rows = width = 0
     fit = True  # whether the lines from here to ``last`` can be rows of one table

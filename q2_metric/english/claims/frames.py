@@ -1,9 +1,6 @@
-"""Finds frames: words beside a claim that say how the speaker knows it or feels about it.
-
-"I'm not sure, but I do know that it is red", "according to the document, it is red" and "yes, it is
-red" make the same claim, namely that it is red. Words that deny the claim ("I doubt that ...", "it
-is false that ...") or ask about it ("do you know if ...") are no frame.
-"""
+"""Finds frames: words beside a claim that say how the speaker knows it or feels about it ("I do
+know that", "according to the document"). Words that deny the claim ("I doubt that ...") or ask
+about it ("do you know if ...") are no frame."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import re
 
 _TEXT = (r"(?:the|this|that|your|these) (?:\w+ )?(?:text|passage|document|article|source|context"
          r"|paragraph|excerpt|snippet|knowledge|information)s?(?: provided| given| above)?")
-"""Phrases with which a response refers to its knowledge, such as "the article"."""
+"""How a response refers to its knowledge, such as "the article"."""
 
 _OPENING = re.compile(
     r"[\s,;:.!–—-]+"
@@ -25,13 +22,13 @@ _OPENING = re.compile(
     r"\b(?=\s*[,.!:;]|\s+(?:yes|yeah|no|but|and|i|its?|they|he|she|there|the|that)\b)",
     re.IGNORECASE,
 )
-"""Matches answers, sounds and feelings before a claim: "yes,", "oh, that's true, but", "sadly,"."""
+"""Answers, sounds and feelings before a claim: "yes,", "oh, that's true, but", "sadly,"."""
 
 _GOOD = (r"(?:(?:so|very|really|quite|pretty|also|kind of|rather|truly|just) )*"
          r"(?:a shame|a pity|sad|great|good|nice|cool|crazy|funny|fun|amazing|awesome|incredible"
          r"|wonderful|interesting|fascinating|impressive|surprising|unfortunate|strange|weird|odd"
          r"|hard to believe|best|coolest|worst)")
-"""Matches what a speaker feels about a fact: "a shame" in "it's a shame that"."""
+"""What a speaker feels about a fact: "a shame" in "it's a shame that"."""
 
 _SOURCE = (r"(?:as far as (?:i|we)(?:'m| am|'re| are)? (?:know|can tell|remember|recall|aware)"
            r"|from what (?:i|we)(?:'ve| have| can)? (?:know|read|heard|hear|understand|remember"
@@ -39,7 +36,7 @@ _SOURCE = (r"(?:as far as (?:i|we)(?:'m| am|'re| are)? (?:know|can tell|remember
            r"|if (?:i|we) (?:remember|recall)(?: (?:it|this))?(?: (?:correctly|right|well))?"
            r"|if (?:i'm|i am) not (?:mistaken|wrong)|if memory serves(?: me(?: \w+)?)?"
            r"|to (?:my|the best of my) knowledge)")
-"""Phrases that say how the speaker knows a claim, before or after it: "as far as I know"."""
+"""How the speaker knows a claim, before or after it: "as far as I know"."""
 
 _FRAME = re.compile(
     # I do know that, as an AI assistant I can tell you that
@@ -75,7 +72,7 @@ _ENDING = re.compile(
     r"(?=[\s.!)]*$)",
     re.IGNORECASE,
 )
-"""Matches a frame after a claim: ", I think"."""
+"""A frame after a claim: ", I think"."""
 
 _PRESENTING = re.compile(
     r"(?:sure |certainly |ok )?(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)) "
@@ -86,11 +83,7 @@ _PRESENTING = re.compile(
 
 
 def opening(text: str) -> int:
-    """The number of characters at the start of a text that only answer, react or greet.
-
-    >>> opening("Yes, that's true, but it is red.")
-    22
-    """
+    """The number of characters at the start that only answer, react or greet."""
     end = 0
     while (match := _OPENING.match(text, end)) and match.end() > end:
         end = match.end()
@@ -98,15 +91,10 @@ def opening(text: str) -> int:
 
 
 def frame(text: str) -> int:
-    """The number of characters before the claim at the start of a text.
+    """The number of characters before the claim: an opening ("Well,") and a frame.
 
-    These characters are an opening ("Well,") and a frame ("I do know that").
-
-    >>> text = "Well, I do know that it is red."
-    >>> text[frame(text):]
-    'it is red.'
-    >>> frame("I doubt that it is red.")
-    0
+    >>> frame("Well, I do know that it is red."), frame("I doubt that it is red.")
+    (21, 0)
     """
     end = opening(text)
     while match := _FRAME.match(text, end):
@@ -116,18 +104,13 @@ def frame(text: str) -> int:
 
 
 def ending(text: str) -> int:
-    """The number of characters before a frame at the end of a text; without one, the text's length.
-
-    >>> ending("It is red, I think."), ending("It is red.")
-    (9, 10)
-    """
+    """The number of characters before a frame at the end; without one, the text's length."""
     match = _ENDING.search(text)
     return match.start() if match else len(text)
 
 
 def is_framed(text: str) -> bool:
-    """Whether a text starts or ends with a frame, such as "I know that". "Yes," alone is no frame.
-    """
+    """"Yes," alone is no frame."""
     return frame(text) > opening(text) or ending(text) < len(text)
 
 

@@ -1,11 +1,6 @@
-"""Decides whether a text is in any human language, by its groups of letters and its common words.
-
-A language uses only some of all possible groups of letters, repeats none of them endlessly, and has
-common words. A text that lacks one of these three properties is keyboard noise ("asdf qwer zxcv"),
-a repeated syllable, letters in random order, or pieces of words. The table ``language.tsv`` has the
-letter groups and the common words of 42 languages.
-``python -m tools.training.language`` makes this table.
-"""
+"""Decides whether a text is in any human language, by its groups of letters and its common words. A
+text with unknown groups, with a few repeated groups or without common words is noise. ``python -m
+tools.training.language`` makes the table of 42 languages, ``language.tsv``."""
 
 from __future__ import annotations
 
@@ -21,24 +16,19 @@ TABLE = "language.tsv"
 LATIN, HAN, HANGUL = "LATIN", "CJK", "HANGUL"
 
 LEAST = 10
-"""A text with fewer letter groups than this always counts as language, because a single name has
-so few."""
+"""A text with fewer letter groups always counts as language: a single name has so few."""
 KNOWN = 0.65
 """Minimum share of a text's letter groups that must occur in some language."""
 DISTINCT = 0.34
-"""Minimum share of different groups among a text's first letter groups (:data:`READ` of them)."""
+"""Minimum share of different groups among a text's first letter groups."""
 READ = 300
 """Number of letter groups among which repetitions are counted. Any longer text repeats groups."""
 LONGEST = 60
-"""Maximum number of letters examined in a word."""
+"""Letters examined in a word."""
 STRETCH = 10
-"""A text with this many words without a punctuation mark in between must contain common words.
-
-Lists of names have marks between the names.
-"""
+"""So many words without a punctuation mark are no list of names, and must contain common words."""
 COMMON = 1 / 15
-"""Minimum share of common words. A text with a long run of words (:data:`STRETCH`) and fewer common
-words counts as gibberish."""
+"""Minimum share of common words in a text with so long a stretch."""
 
 _NOT_FOLDED = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae",
                              "œ": "oe", "þ": "th", "ð": "d", "ħ": "h", "ŋ": "n", "ə": "e"})
@@ -47,25 +37,17 @@ _SPELT = re.compile(
     r"\d|[@_\\/=<>{}|$#]|www\.|\w[.(]\w"  # XR-500, H2O, addresses, paths, code
     r"|[a-z][A-Z]|(?<![^\W\d_])[A-Z]{1,5}s?(?![^\W\d_])"  # NaCl, NATO
 )
-"""Matches a sign that no ordinary word contains, as in "XR-500" or "NaCl". Such words are ignored.
-"""
+"""Signs that no ordinary word contains ("XR-500", "NaCl"). Such words are ignored."""
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0590-\u05ff\u064b-\u065f\u0670"
                    r"\u0900-\u0dff\u0e30-\u0e4e\u200c\u200d])*")
-"""Matches a word: letters, with the vowel signs and accents of their script."""
+"""Letters, with the vowel signs and accents of their script."""
 _BREAK = re.compile(r"[^\w\s'’-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageTables:
-    """The letter groups and common words of the 42 languages in ``language.tsv``.
-
-    Attributes:
-        groups: sequences of letters that occur in some language: of three letters in the Latin
-            script, one in Chinese and Korean, and two in other scripts. A blank marks the start and
-            the end of a word (" to").
-        words: the commonest words of each language.
-        scripts: the scripts that have groups in the table, such as "LATIN".
-    """
+    """``groups`` are three letters in the Latin script, one in Chinese and Korean, and two in other
+    scripts. A blank marks the start and the end of a word (" to")."""
 
     groups: frozenset[str]
     words: frozenset[str]
@@ -73,13 +55,8 @@ class LanguageTables:
 
 
 def is_language(text: str) -> bool:
-    """Whether a text could be natural language rather than gibberish.
-
-    True if the text contains too little evidence: a short text, a text of only names, numbers, code
-    or addresses, or a text in a script that the table ``language.tsv`` lacks.
-
-    Args:
-        text: in its original case, because capitals identify names and formulas.
+    """Whether a text could be natural language rather than gibberish. A text with too little
+    evidence counts as language. Capitals matter, because they identify names and formulas.
 
     >>> is_language("asdf qwer zxcv"), is_language("itititititititit")
     (False, False)
@@ -93,7 +70,7 @@ def is_language(text: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """The text in lower case, without accents on Latin and Greek letters: "Łódź" → "lodz"."""
+    """In lower case, without accents on Latin and Greek letters: "Łódź" → "lodz"."""
     if text.isascii():
         return text.lower()
     apart = _ACCENTS.sub(r"\1", unicodedata.normalize("NFD", text.lower()))
@@ -101,7 +78,7 @@ def folded(text: str) -> str:
 
 
 def groups(word: str) -> Iterator[tuple[str, str]]:
-    """Yields the letter groups of a word, each with its script. The word must be :func:`folded`.
+    """The letter groups of a :func:`folded` word, each with its script.
 
     >>> [group for group, _ in groups("tower")]
     [' to', 'tow', 'owe', 'wer', 'er ']
@@ -121,7 +98,7 @@ def groups(word: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(1 << 16)
 def _script(sign: str) -> str:
-    """The script of a letter, such as "LATIN"; "" for an accent on the letter before it."""
+    """"" for an accent on the letter before."""
     if sign < "\u0250":
         return LATIN
     if unicodedata.category(sign) in ("Mn", "Mc", "Cf"):
@@ -137,16 +114,13 @@ def _groups(word: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(1 << 16)
 def _group_counts(word: str) -> tuple[int, int, frozenset[str]]:
-    """How many letter groups of a word the table contains, how many letter groups the word has, and
-    the word's scripts that the table lacks."""
+    """The number of the word's groups in the table, of all its groups, and its unknown scripts."""
     groups, table = _groups(word), _table()
     other = frozenset(script for _, script in groups if script not in table.scripts)
     return sum(group in table.groups for group, _ in groups), len(groups), other
 
 
 def _has_unknown_groups(words: Sequence[str]) -> bool:
-    """Whether too few of the words' letter groups occur in any language: a smaller share than
-    :data:`KNOWN`."""
     counted = [_group_counts(word) for word in dict.fromkeys(words)]
     alone = len(frozenset().union(*(scripts for _, _, scripts in counted))) == 1
     counted = [one for one in counted if not (alone and one[2])]  # only unknown scripts
@@ -155,7 +129,6 @@ def _has_unknown_groups(words: Sequence[str]) -> bool:
 
 
 def _repeats_groups(words: Sequence[str]) -> bool:
-    """Whether the words repeat a few letter groups again and again, as in "ititititit"."""
     groups: list[str] = []
     for word in words:
         if len(groups) >= READ:
@@ -165,7 +138,6 @@ def _repeats_groups(words: Sequence[str]) -> bool:
 
 
 def _lacks_common_words(text: str) -> bool:
-    """Whether a text has a long run of words (:data:`STRETCH`) but almost no common words."""
     stretches = [stretch.split() for stretch in _BREAK.split(text)]
     if max(map(len, stretches)) < STRETCH:
         return False
@@ -179,8 +151,7 @@ def _lacks_common_words(text: str) -> bool:
 
 @cache
 def _table() -> LanguageTables:
-    """Reads the table ``language.tsv``. Each line has a script and all its letter groups, or the
-    word "words" and the common words of a language."""
+    """A line has a script and all its groups, or "words" and the common words of a language."""
     rows = [line.split("\t") for line in
             files(__package__).joinpath(TABLE).read_text(encoding="utf-8").splitlines()]
     by_script = {script: packed for script, packed in rows if script != "words"}
@@ -194,4 +165,4 @@ def _table() -> LanguageTables:
 
 
 SIZES = {LATIN: 3, HAN: 1, HANGUL: 1}
-"""Number of letters in a letter group, by script. A group of any other script has two letters."""
+"""Letters in a group, by script; two in any other."""

@@ -12,17 +12,13 @@ _BULLET = re.compile(r"[ \t]*(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ 
 _ROW = re.compile(r"[ \t]*\|(.+)\|[ \t]*$")
 _RULE = re.compile(r"[ \t|:-]+$")
 MOST_WORDS = 12
-"""Maximum words of an item that needs its heading. A longer item is read as a sentence of its own.
-"""
+"""In words. A longer item is read as a sentence of its own, without its heading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line of a list or table in a response, and the claims that the line makes.
-
-    ``start`` and ``end`` are the line's characters in the response. Each claim is a tuple of its
-    text with the heading, and the start and end of its own words in the response.
-    """
+    """A line of a list or table. Each claim is its text with the heading, and the range of its own
+    words in the response."""
 
     start: int
     end: int
@@ -31,11 +27,9 @@ class Item:
 
 
 def items(text: str) -> list[Item]:
-    r"""The lines of lists and tables in a response, whose claims need a heading.
-
-    In a list, the line above it is put before each item, if the line ends with a colon and does not
-    only announce the list ("Here are some facts:"). In a table, the first cell of the row and the
-    name of the column are put before each cell. The headings themselves are lines without claims.
+    r"""The lines of lists and tables. A list's heading stands before each item, unless it only
+    announces the list ("Here are some facts:"); the row's first cell and the column's name before
+    each cell. The headings themselves are lines without claims.
 
     >>> [claim[0] for one in items("The kit has:\n- a saw\n- two pens") for claim in one.claims]
     ['The kit has: a saw', 'The kit has: two pens']
@@ -65,28 +59,18 @@ def items(text: str) -> list[Item]:
 
 
 def _heading(line: str) -> str:
-    """The line without "*" and "#" if it can be a list's heading (ends with ":"); otherwise ""."""
     said = " ".join(line.replace("*", " ").replace("#", " ").split())
     return said if said.endswith(":") else ""
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether a list item follows at the position ``end``, on the next line that is not empty."""
     return bool(_BULLET.match(text[end:].lstrip("\n")))
 
 
 def _of_row(
     line: str, row: re.Match[str], columns: list[str] | None, start: int, listed: list[Item]
 ) -> list[str] | None:
-    """Adds a line of a table to ``listed``, and returns the names of the table's columns.
-
-    Args:
-        line: the line.
-        row: the match of the line with the pattern for rows. Its group has the cells.
-        columns: the columns' names; ``None`` if this line is the header.
-        start: the line's first character in the response.
-        listed: the lines found so far.
-    """
+    """Adds a line of a table to ``listed``, and returns the names of the columns."""
     end = start + len(line)
     if _RULE.match(line):
         listed.append(Item(start, end, "cell", ()))

@@ -6,10 +6,10 @@ import re
 from typing import Literal
 
 LONGEST = 14
-"""Maximum number of words of a short answer."""
+"""In words, of a short answer."""
 
 Verdict = Literal["yes", "no"]
-"""What a response answers to a yes/no question."""
+"""The answer to a yes/no question."""
 
 _PRONOUN = r"(?:it|he|she|they|there|that|this)"
 _AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must)"
@@ -31,12 +31,11 @@ _ASKING = re.compile(
 
 
 def is_short(response: str) -> bool:
-    """Whether a response has at most :data:`LONGEST` words, so that it may be a short answer."""
     return len(response.split()) <= LONGEST
 
 
 def verdict_of(response: str) -> Verdict | None:
-    """"yes" or "no" if the response says only that; ``None`` for any other response.
+    """What a response says, if it says only "yes" or "no".
 
     >>> verdict_of("Yes, it does."), verdict_of("No."), verdict_of("Yes, on Sundays.")
     ('yes', 'no', None)
@@ -46,9 +45,7 @@ def verdict_of(response: str) -> Verdict | None:
 
 
 def last_question(text: str) -> str:
-    """If the last sentence of a text is a question, returns this question. Otherwise returns "".
-
-    Words such as "and", "ok" and "please" are removed from the start of the question.
+    """The last sentence of a text if it is a question; otherwise "".
 
     >>> last_question("I like towers. And when was it built?")
     'when was it built?'
@@ -60,10 +57,6 @@ def last_question(text: str) -> str:
 
 
 def decides(response: str, question: str | None) -> bool:
-    """Whether a response is only a "yes" or "no", given in answer to a yes/no question.
-
-    >>> decides("No.", "Is the shop open?"), decides("No.", "When is it open?")
-    (True, False)
-    """
+    """Whether a response is only a "yes" or "no", given in answer to a yes/no question."""
     return bool(question and verdict_of(response)
                 and _ASKS_FOR_YES.match(last_question(question)))

@@ -1,7 +1,4 @@
-"""Joins words that a tokenizer split: ``it ' s from the u . s .``, ``co - op``, ``$ 200``.
-
-Only blanks are deleted, so each remaining character has one position in the original.
-"""
+"""Joins words that a tokenizer split: ``it ' s from the u . s .``, ``co - op``, ``$ 200``."""
 
 from __future__ import annotations
 
@@ -38,12 +35,8 @@ _LOOKS_TOKENISED = re.compile(
 
 
 def detokenise(text: str) -> tuple[str, list[int]]:
-    """The text without the blanks that a tokenizer added.
-
-    Blanks around dashes and quotes are deleted only if the text looks tokenised.
-
-    Returns:
-        The text, and for each of its characters the position in the original text.
+    """The text without a tokenizer's blanks, and the original position of each character. Blanks
+    around dashes and quotes are deleted only if the text looks tokenised.
 
     >>> detokenise("a co - op , i think .")[0]
     'a co-op, i think.'
@@ -56,11 +49,7 @@ def detokenise(text: str) -> tuple[str, list[int]]:
 
 
 def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str, list[int]]:
-    """Deletes the characters that the groups of ``pattern`` match.
-
-    ``places`` has the original position of each character of ``text``. Returns the remaining text,
-    and the original positions of its characters.
-    """
+    """Deletes what the groups of ``pattern`` match. ``places`` has the original positions."""
     gone = {
         i
         for match in pattern.finditer(text)

@@ -38,13 +38,8 @@ _NAME_GOES_ON = re.compile(r" [A-Z][a-z]")  # "Bob Ross" at the start of a sente
 
 @lru_cache(maxsize=1024)
 def capitalised(knowledge: str) -> dict[str, str]:
-    """The words that ``knowledge`` always writes with capitals, keyed by their lower-case form.
-
-    Capitals at the start of a sentence do not count, unless a name follows ("Bob Ross …").
-
-    >>> capitalised("The painter Bob Ross had red hair.")
-    {'bob': 'Bob', 'ross': 'Ross'}
-    """
+    """The words that ``knowledge`` always writes with capitals, by their lower-case form. Capitals
+    at the start of a sentence do not count, unless a name follows ("Bob Ross …")."""
     forms: dict[str, str] = {}
     lower: set[str] = set()
     starts = {start for start, _ in split_sentences(knowledge)}
@@ -62,12 +57,8 @@ def capitalised(knowledge: str) -> dict[str, str]:
 
 
 def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
-    """Capitalises "I", sentence starts and names in a lower-case text.
-
-    ``hints`` maps words in lower case to their form with capitals (:func:`capitalised`). Returns
-    the text, in the same length, and the positions of capitals that only mark the start of a
-    sentence.
-    """
+    """The text in the same length, and the positions of capitals that only mark the start of a
+    sentence. ``hints`` are those of :func:`capitalised`."""
     letters = list(text)
     starts = {start for start, _ in split_sentences(text)}
     raised = set()
