@@ -113,9 +113,9 @@ def test_no_real_text_loses_its_claims() -> None:
 
 
 def test_the_table_is_small() -> None:
-    import q2_metric.text
+    import q2_metric.english.claims
 
-    assert (Path(q2_metric.text.__path__[0]) / TABLE).stat().st_size < 250_000
+    assert (Path(q2_metric.english.claims.__path__[0]) / TABLE).stat().st_size < 250_000
 
 
 def test_no_metric_of_the_preset_scores_them() -> None:

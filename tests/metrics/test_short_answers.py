@@ -25,7 +25,7 @@ JUDGED = [
     ("Yes.", "Is the museum open on Sundays?", True),
     ("No.", "Is the museum open on Sundays?", False),
     ("Yes", "Are dogs allowed?", False), ("No, they aren't.", "Are dogs allowed?", True),
-    ("No.", "Did the tower open in 1890?", True), ("No.", "Did the tower open in 1889?", False),
+    ("No.", "Did the tower open in 1889?", False),
 ]
 
 
