@@ -120,4 +120,4 @@ def test_a_setting_of_several_metrics_is_one_thing() -> None:
         for field in entry.setting_fields():
             same = found.setdefault(field.name, field)
             assert (same.kind, same.choices) == (field.kind, field.choices), field.name
-    assert assignables()["markup"].titles[:2] == ["Q²", "SCALE"]
+    assert assignables()["recipe"].titles[:2] == ["Q²", "SCALE"]

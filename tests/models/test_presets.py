@@ -85,7 +85,7 @@ def test_the_formats_are_the_models_own() -> None:
 def test_only_the_settings_of_a_recipe_stay_with_other_models() -> None:
     exact = preset("paper-exact")
     assert exact.settings("q2", "./mine") == exact.settings("q2", None) == {
-        "recipe": "authors", "reading": "response"}
+        "recipe": "authors"}
     assert exact.settings("scale", "./mine")["chunk_size"] == 1000
     for name in ("bundled", "modern"):
         assert preset(name).settings("scale", None)

@@ -37,7 +37,7 @@ STEP = 0.1
 BOUND = 3.4
 """Sentences are in no order if their weights add up to more."""
 EACH = 0.05
-"""… and if the mean weight of a pair is above this. The rows of a long list are each a little odd."""
+"""… and if the mean weight of a pair is above this: each row of a long list is a little odd."""
 ORDERED = -4.0
 """A sentence whose weights add up to less is in order, whatever the other sentences are."""
 LEAST = 8

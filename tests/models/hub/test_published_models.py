@@ -63,7 +63,7 @@ def test_each_model_is_downloaded_and_its_auc_stands_beside_the_published_one(
         ("paper-exact", "q2", 0.809, 4), ("paper-exact", "scale", 0.863, 4)], done.stderr
     assert all(0 <= row["low"] <= row["auc"] <= row["high"] <= 1 for row in found)
     assert "|recipe:authors|" in found[0]["signature"]
-    assert "|unit:response|" in found[1]["signature"]
+    assert "|recipe:authors|" in found[1]["signature"]
     assert "google/flan-t5-xl/model-00002-of-00002.safetensors" in hub.downloads()
     assert "  80.9  " in done.stdout
     # The other preset's models are not on this Hub.
