@@ -9,28 +9,21 @@ from q2_metric.rows.read import Row
 from q2_metric.types import Example
 
 CHARACTERS = 200_000
-"""A block ends when its rows have this many characters in total, even if it has few rows. Long rows
-take long to score, and finished rows should be saved and displayed soon."""
+"""A block ends at this many characters: finished rows should be saved and displayed soon."""
 
 SLICE = 32
-"""Maximum number of rows that a metric gets at a time. This number fills the batches on a CPU."""
+"""Maximum number of rows that a metric gets at a time. It fills the batches on a CPU."""
 
 T = TypeVar("T")
 
 
 def characters(row: Row) -> int:
-    """The number of characters in a row's response and knowledge together.
-
-    A row that cannot be scored counts as 0.
-    """
+    """The characters of response and knowledge; 0 for a row that cannot be scored."""
     return len(row.response) + len(row.knowledge) if isinstance(row, Example) else 0
 
 
 def cut(rows: Iterable[T], most: int, size: Callable[[T], int]) -> Iterator[list[T]]:
-    """Cuts rows into blocks, in order.
-
-    A block ends when it has ``most`` rows, or when the sum of ``size(row)`` over its rows reaches
-    :data:`CHARACTERS`.
+    """A block ends at ``most`` rows, or when its sum of ``size(row)`` reaches :data:`CHARACTERS`.
 
     >>> list(cut(["a", "b", "c"], 2, len))
     [['a', 'b'], ['c']]
@@ -48,14 +41,9 @@ def cut(rows: Iterable[T], most: int, size: Callable[[T], int]) -> Iterator[list
 
 
 def slices(rows: Sequence[T], *, first: bool) -> Iterator[Sequence[T]]:
-    """Cuts a block into slices, in order. A metric scores the rows of a slice together.
+    """Cuts a block into slices, which depend on the rows only: every run has the same batches.
 
-    The slices depend on nothing but the rows, so that every run gives the models the same batches.
-
-    Args:
-        rows: rows of the block.
-        first: whether the block is the first of its file. It then begins with short slices, so that
-            the progress bar moves soon.
+    The ``first`` block of a file begins with short slices, so that the progress bar moves soon.
 
     >>> list(map(len, slices(range(70), first=True)))
     [1, 2, 4, 8, 16, 32, 7]

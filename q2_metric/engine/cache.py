@@ -1,16 +1,8 @@
-"""Stores scores as JSON values by key, in one SQLite file.
+"""Stores scores as JSON values by key, in one SQLite file that several processes may share.
 
-Several processes may share the file. Its size is bounded. The cache is optional: if the file cannot
-be used, or another process locks it for :data:`WAITS` seconds, a warning says so, and the run
-continues without a cache. Only its owner can read a new file, because it contains parts of users'
-texts.
-
-Each stored value begins with a seal, the SHA-256 of its key and its JSON text. If a value was
-changed, or was moved to another key, the seal does not match, and the value is ignored.
-
-Why not the library diskcache? It looks up one key at a time (20,000 scores in 2.0 s instead of 0.4
-s, measured with version 5.6.3), needs a folder, and its write-ahead log does not work on a network
-file system. The seals and the warning would still need code here.
+Each value begins with a seal, the SHA-256 of key and value: a changed or moved value is ignored.
+Only its owner can read a new file, because it contains parts of users' texts. The library diskcache
+is slower (20,000 look-ups in 2.0 s, not 0.4 s), and its write-ahead log fails on network drives.
 """
 
 from __future__ import annotations
@@ -32,22 +24,19 @@ WAITS = 5
 """Seconds to wait for another process that locks the file."""
 
 LARGEST = 1_000_000_000
-"""Default maximum size of the file in bytes. When the file is larger, the least recently used
-entries are removed."""
+"""Default maximum size of the file in bytes. The least recently used entries are removed."""
 
 _EVICTED = 0.1
-"""When the file is full, this share of it is freed, so that it does not fill up again at once."""
+"""The share of a full file that is freed, so that it does not fill up again at once."""
 
 _FRESH = 3600
-"""The time at which an entry was last used is updated at most once in this many seconds, to save
-writes."""
+"""Seconds in which the time of an entry's last use is updated at most once, to save writes."""
 
 _VARIABLES = 500
 """Maximum number of keys in one SQL statement."""
 
 
 def default_path() -> Path:
-    """The path of the cache file that is used if the user names no other file."""
     from q2_metric.data.download import cache_folder
 
     return cache_folder() / "score-cache.sqlite"
@@ -58,16 +47,10 @@ def _warn(text: str) -> None:
 
 
 class Cache:
-    """Stores JSON values by key in a SQLite file.
+    """Stores JSON values by key in a SQLite file, or in memory if the path is ``None``.
 
-    If the file cannot be opened, read or written, one warning says so. Afterwards :meth:`get` finds
-    no values, and :meth:`put` does nothing.
-
-    Args:
-        path: the file. It is created if it is missing, and so is its folder. ``None`` keeps values
-            in memory.
-        largest: maximum size of the file in bytes.
-        warn: is called with one line that says why the file cannot be used.
+    If the file cannot be opened, read or written, ``warn`` is called once with one line. Afterwards
+    :meth:`get` finds no values, and :meth:`put` does nothing. ``largest`` is in bytes.
     """
 
     def __init__(
@@ -80,7 +63,7 @@ class Cache:
         self._path, self._largest, self._warn = path, largest, warn
         self._database: sqlite3.Connection | None = None
         self._newest = 0
-        """The number of the newest row that was in the file when it was opened."""
+        """The newest row when the file was opened."""
         forks.tell(self)
         try:
             if path is not None:
@@ -109,9 +92,7 @@ class Cache:
 
     def get(self, keys: Iterable[str], earlier: set[str] | None = None) -> dict[str, Any]:
         """The stored values by key. Keys without a stored value are left out.
-
-        ``earlier`` receives the keys whose values were stored before the cache was opened.
-        """
+        ``earlier`` receives the keys whose values were stored before the cache was opened."""
         values: dict[str, Any] = {}
         if self._database is None:
             return values
@@ -140,7 +121,6 @@ class Cache:
         return values
 
     def put(self, items: Mapping[str, Any]) -> None:
-        """Stores values by key. An earlier value of the same key is replaced."""
         if self._database is None or not items:
             return
         now = int(time.time())
@@ -159,16 +139,12 @@ class Cache:
             self._give_up(error)
 
     def close(self) -> None:
-        """Closes the file. Afterwards :meth:`get` finds no values, and :meth:`put` does nothing."""
         if self._database is not None:
             self._database.close()
             self._database = None
 
     def in_child(self) -> None:
-        """Switches the cache off in a forked child process.
-
-        A child process must not use or close its parent's SQLite connection.
-        """
+        """Switches the cache off: a forked child must not use or close its parent's connection."""
         forks.never_destroy(self._database)
         self._database = None
 
@@ -200,7 +176,7 @@ class Cache:
 
 
 _SEAL = 16
-"""Number of hexadecimal digits in a seal, the check sum in front of a stored value."""
+"""Number of hexadecimal digits in a seal."""
 
 
 def _sealed(key: str, text: str) -> str:
@@ -208,10 +184,7 @@ def _sealed(key: str, text: str) -> str:
 
 
 def _opened(key: str, value: object) -> str | None:
-    """The JSON text that was stored under a key, without its check sum.
-
-    ``None`` if the value was changed after it was stored.
-    """
+    """The JSON text without its seal; ``None`` if the value was changed after it was stored."""
     if not isinstance(value, str) or not value.isascii():
         return None
     text = value[_SEAL:]

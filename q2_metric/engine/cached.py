@@ -22,22 +22,14 @@ BLOCK = 256
 """Number of responses that are scored together and then put into the cache."""
 
 WITH_EVIDENCE = "score with evidence"
-"""The ``kind`` in the cache keys of scores with evidence. Other scores have the kind "score"."""
+"""The ``kind`` in the cache keys of scores with evidence. Other scores have "score"."""
 
 Progress = Callable[[int], None]
-"""A function that is called with the number of responses that were just scored."""
+"""Is called with the number of responses that were just scored."""
 
 
 class CachedMetric:
-    """A metric that takes its scores from a cache. The metric is loaded only if a score is missing.
-
-    Args:
-        name: name of the metric.
-        load: loads the metric itself.
-        store: the cache of scores.
-        request: preset, models and settings of the metric that ``load`` returns, by name
-            (:meth:`q2_metric.metrics.entry.Entry.request`).
-    """
+    """A metric that takes its scores from a cache. It is loaded only if a score is missing."""
 
     def __init__(
         self,
@@ -61,7 +53,6 @@ class CachedMetric:
 
     @property
     def metric(self) -> Metric:
-        """The metric that computes missing scores. It is loaded at the first access."""
         if self._metric is None:
             try:
                 self._metric = self._load()
@@ -85,7 +76,7 @@ class CachedMetric:
         self._store.put({self._made_by: [self.signature, self.scores_all, self.reads_question]})
 
     def _shared(self, base: str, inner: Metric) -> _Shared:
-        """Wraps a metric that this metric is computed from, so that it is cached under its name."""
+        """Wraps a metric that this one is computed from, to cache it under its own name."""
         takes = {"preset", *entry(base).keywords()}
         request = {key: value for key, value in (self._request or {}).items() if key in takes}
         return _Shared(base, lambda: inner, self._store, request)
@@ -97,14 +88,7 @@ class CachedMetric:
         evidence: bool = False,
         progress: Progress | None = None,
     ) -> list[Score]:
-        """One score for each example, in order. Equal examples are scored only once.
-
-        Args:
-            examples: the examples to score.
-            evidence: if true, metrics that support it also return, for each claim, the sentence of
-                the knowledge that decides it. Such scores have their own cache entries.
-            progress: is called with the number of examples that were just finished.
-        """
+        """One score for each example, in order. Equal examples are scored only once."""
         keywords = {"evidence": True} if evidence and entry(self.name).evidence else {}
         keys = self.keys(WITH_EVIDENCE if keywords else "score", examples)
         values = dict[str, Any]()
@@ -122,20 +106,10 @@ class CachedMetric:
         progress: Progress | None = None,
         usable: Callable[[Any], bool] = lambda _value: True,
     ) -> Iterator[dict[str, Example]]:
-        """Looks up values in the cache, and yields the examples whose value is missing.
-
-        The cached values are added to ``values``. Then the other examples are yielded in blocks,
-        by key. Before the caller asks for the next block, it must add the value of each example to
-        ``values``. These values are stored in the cache, so that an interrupted run resumes where
-        it stopped. They are JSON values. A value that contains NaN is not cached.
-
-        Args:
-            keys: the cache key of each example.
-            examples: the examples. Equal examples are yielded only once.
-            values: receives the values, by key.
-            progress: is called with the number of examples that were just finished.
-            usable: whether a cached value is valid; if not, it is computed again.
-        """
+        """Adds the cached values to ``values``, by key, and yields the other examples in blocks.
+        Before the caller asks for the next block, it must add the JSON value of each example to
+        ``values``. Each block is stored at once, so that an interrupted run can resume; a value
+        with NaN is not stored. A cached value that is not ``usable`` is computed again."""
         progress = progress or (lambda _rows: None)
         earlier = set[str]()
         kept = self._store.get(dict.fromkeys(keys), earlier)
@@ -150,7 +124,6 @@ class CachedMetric:
             progress(len(block))
 
     def keys(self, kind: str, examples: Sequence[Example]) -> list[str]:
-        """The cache key of each example. ``kind`` is the kind of value, such as "score"."""
         # The history changes scores: a response that only repeats the history claims nothing.
         return [
             digest(kind, self._made_by, self.signature, e.response, e.knowledge, e.history,
@@ -160,8 +133,7 @@ class CachedMetric:
 
 
 class _Shared(CachedMetric):
-    """A cached metric that another metric is computed from, such as SCALE within groundedness. If
-    the cache has a score with evidence, callers that need no evidence get it too."""
+    """SCALE within groundedness, for example: it also takes cached scores with evidence."""
 
     def score(
         self, examples: Sequence[Example], *, evidence: bool = False,

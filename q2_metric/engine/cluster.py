@@ -1,9 +1,7 @@
 """Scores blocks of rows with actors of a Ray cluster (Ray Data).
 
-One Ray task reads the files on the machine where the command runs, and sends their blocks. A pool
-of actors, each with its own models, scores the blocks as they arrive. The command gets the scored
-blocks in order. At most a few blocks per actor are in memory at the same time. If an actor dies,
-another actor scores its block.
+A Ray task on this machine reads the files and sends blocks. Each actor has its own models. Scored
+blocks come back in order, and at most a few blocks per actor are in memory at a time.
 """
 
 from __future__ import annotations
@@ -34,18 +32,8 @@ def prepared(
 ) -> tuple[dict[str, str], dict[str, Identity]]:
     """Loads the job's metrics once on the cluster, because the models are there.
 
-    Returns:
-        By metric, the signature and the identity (``engine/identity.py``).
-
-    Args:
-        job: files, metrics and settings.
-        cluster: the cluster that will score the job.
-        warn: is called with one line if the cluster cannot use the cache or has too few GPUs.
-
-    Raises:
-        Q2Error: loading the metrics failed.
-        ModelError: the cluster was started here, and the machine has fewer GPUs than an actor
-            needs.
+    Returns, by metric, the signature and the identity (``engine/identity.py``). Q2Error: loading
+    failed, or a cluster that was started here has too few GPUs.
     """
     ray = connect(cluster)
     check_gpus(ray.nodes(), cluster, warn)
@@ -78,17 +66,8 @@ def prepared(
 def check_gpus(
     nodes: Sequence[Mapping[str, Any]], cluster: Cluster, warn: Callable[[str], None]
 ) -> None:
-    """Checks that a node has as many GPUs as an actor needs. Otherwise Ray would wait for ever
-    without a message.
-
-    Args:
-        nodes: nodes of the cluster, as ``ray.nodes()`` returns them.
-        cluster: the requested cluster.
-        warn: is called if no node of a running cluster has enough; a larger one may still join.
-
-    Raises:
-        ModelError: no node has enough GPUs, and this process started the cluster.
-    """
+    """Raises ModelError if no node has enough GPUs for an actor; Ray would wait for ever.
+    In a running cluster, it only warns, because a larger node may still join."""
     most = max((node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]), default=0)
     if most >= cluster.gpus:
         return
@@ -104,8 +83,7 @@ def scored(
     """Scores the job's blocks on the cluster, except for the first ``done`` blocks.
 
     Yields:
-        For each block, in order: its output rows, and the number of scores that came from the
-        cache.
+        For each block, in order: its output rows, and how many scores came from the cache.
 
     Raises:
         ModelError: an actor cannot load its models, a model is broken, a block kills every
@@ -178,7 +156,7 @@ def _source(ray: Any, job: Job, done: int) -> Any:
 
 
 def all_blocks(job: Job) -> Iterator[tuple[str, int, list[Row]]]:
-    """Yields (path of the file, index of the block's first row, rows) of each block of a job."""
+    """Yields (file, index of the block's first row, rows) of each block of a job."""
     for file in job.files:
         first = 0
         for block in job.blocks(file):
@@ -187,8 +165,7 @@ def all_blocks(job: Job) -> Iterator[tuple[str, int, list[Row]]]:
 
 
 class _Attempts:
-    """Counts how often each block was started, as one that kills its actor must not be retried for
-    ever."""
+    """Counts the starts of each block: one that kills its actor must not be retried for ever."""
 
     def __init__(self) -> None:
         self._begun: Counter[tuple[str, int]] = Counter()

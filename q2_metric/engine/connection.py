@@ -1,8 +1,7 @@
 """Connects to a Ray cluster within a time limit, and notices when the cluster dies.
 
-If this module starts a cluster on this machine, the cluster listens only on the loopback interface,
-and only the user who started it can read its files. By default, Ray would listen on every network
-interface, and all users could read ``/tmp/ray``.
+A cluster that is started here listens only on the loopback interface, and only its user can read
+its files. By default, Ray would listen on every interface and let all users read ``/tmp/ray``.
 """
 
 from __future__ import annotations
@@ -28,15 +27,13 @@ from q2_metric.errors import ModelError, optional
 T = TypeVar("T")
 
 STARTS = 3
-"""Number of attempts to start a cluster on this machine. One may not be enough: if the machine is
-busy, Ray gives up after 30 s."""
+"""Attempts to start a cluster here. On a busy machine, Ray gives up after 30 s."""
 
 JOINS = 60
 """Seconds to wait until a running cluster accepts the connection."""
 
 GONE = 30
-"""A cluster that does not answer for this many seconds is taken for dead. Ray itself waits for 60 s
-and then ends the process without a message."""
+"""Seconds without an answer until a cluster counts as dead. Ray waits 60 s and ends the process."""
 
 LOOKS = 2
 """Seconds between two checks whether a cluster still answers."""
@@ -47,20 +44,13 @@ _SILENT = {
     # Hides errors that Ray prints on standard output, where our results go.
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
-"""Environment variables that silence Ray's log, unless the user has set them. No error is lost,
-because Ray also raises each error as an exception."""
+"""Silences Ray's log, unless the user set these. Ray also raises each error as an exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Which Ray cluster scores, and with how many processes.
-
-    Attributes:
-        address: address of a running cluster, such as "auto" or "10.0.0.1:6379"; ``None`` starts a
-            cluster on this machine.
-        actors: number of processes that score (Ray actors), each with its own models.
-        gpus: GPUs per process. With 0.5, two processes share a GPU.
-    """
+    """The address of a Ray cluster ("auto", "10.0.0.1:6379"; ``None`` starts one on this machine),
+    the number of processes (``actors``, each with its own models), and the GPUs per process."""
 
     address: str | None = None
     actors: int = 1
@@ -68,12 +58,8 @@ class Cluster:
 
 
 def connect(cluster: Cluster) -> Any:
-    """Connects this process to the cluster, and returns the module ``ray``.
-
-    Raises:
-        MissingExtra: Ray is not installed.
-        ModelError: the cluster cannot be reached.
-    """
+    """Connects to the cluster and returns the module ``ray`` (MissingExtra: it is not installed;
+    ModelError: the cluster cannot be reached)."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     for name, value in _SILENT.items():
         os.environ.setdefault(name, value)
@@ -114,8 +100,7 @@ def _folder(ray: Any) -> str:
 
 @contextmanager
 def _loopback() -> Iterator[None]:
-    """While the context is open, the servers that Ray starts listen only on the loopback interface,
-    as they always do on macOS and Windows."""
+    """Makes Ray's servers listen only on the loopback interface, as on macOS and Windows."""
     constants = import_module("ray._private.ray_constants")
     given, several = os.environ.get(_SEVERAL), getattr(constants, "ENABLE_RAY_CLUSTER", None)
     os.environ[_SEVERAL] = "0"
@@ -132,8 +117,7 @@ def _loopback() -> Iterator[None]:
 
 
 _SEVERAL = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-"""Environment variable: "0" means that no other machine can join the cluster. Ray reads the
-variable on every operating system, despite its name."""
+"""With "0", no other machine can join. Ray reads it on every system, despite its name."""
 
 
 @contextmanager
@@ -155,8 +139,7 @@ def _no_chatter() -> Iterator[None]:
 
 
 def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
-    """Runs ``ray.init`` with a time limit. Without the limit, ``ray.init`` would retry for ever if
-    no cluster answers."""
+    """Runs ``ray.init`` with a time limit, because it retries for ever if no cluster answers."""
     where = "could not be started here" if address is None else f"cannot be reached at {address}"
 
     def init() -> None:
@@ -205,10 +188,7 @@ def _check_open(address: str) -> None:
 
 
 def cause(error: BaseException) -> str:
-    """The line of an error from the cluster that says what went wrong.
-
-    The text of such an error is a traceback. The line begins with the name of an exception class.
-    """
+    """The line of the traceback that names an exception: what went wrong in the cluster."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
     return next(iter(named or lines), repr(error))
@@ -218,14 +198,9 @@ def cause(error: BaseException) -> str:
 
 
 def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yields the items of an iterator over a cluster's results. Raises an error if the cluster
-    dies.
+    """Yields the items of the iterator that ``source`` creates over a cluster's results.
 
-    The iterator runs in its own thread, because it would wait for ever if the whole cluster died.
-
-    Args:
-        ray: the module ``ray``, connected to the cluster.
-        source: creates the iterator.
+    It runs in a thread of its own, because it would wait for ever if the whole cluster died.
 
     Raises:
         ModelError: the cluster has not answered for :data:`GONE` seconds.
@@ -267,7 +242,7 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
 
 
 def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
-    """Sets ``heard[-1]`` to the time at which the cluster's head node last answered."""
+    """Keeps in ``heard[-1]`` the time at which the cluster's head node last answered."""
     while not over.wait(LOOKS):
         with suppress(Exception):
             ray.nodes()

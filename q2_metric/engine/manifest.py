@@ -1,19 +1,12 @@
-"""The manifest of a run: a JSON file that records the run's files, settings, models and code.
+"""The manifest of a run, ``scores.jsonl.manifest.json``: its files, settings, models and code.
 
-If the output is ``scores.jsonl``, its manifest is ``scores.jsonl.manifest.json``. The fields:
-
-    version      version of q2-metric
-    complete     true; false in the manifest of a run that has not finished
+    complete     false in the first line of ``scores.jsonl.unfinished`` (``engine/unfinished.py``)
     signatures   signatures of the mean scores, by column
     identities   by metric, everything that determines its scores (``engine/identity.py``)
     settings     other options that change the output
-    files        for each input file: file, sha256 (null for standard input), rows, failed, columns
-    date         when the run ended, in UTC
+    files        file, sha256 (null for standard input), rows, failed, columns
     systems      for each input file, the values that "q2 score --json" shows
     output       SHA-256 of the output
-
-The manifest of a run that has not finished is the first line of ``scores.jsonl.unfinished``
-(``engine/unfinished.py``).
 """
 
 from __future__ import annotations
@@ -47,19 +40,8 @@ def manifest(
     identities: Mapping[str, Identity],
     settings: Mapping[str, Any],
 ) -> Manifest:
-    """Builds the manifest of a run before its first row is read.
-
-    Args:
-        files: paths of the input files. A file that can be read only once, such as standard input,
-            gets no SHA-256.
-        signatures: by score column, the line that records how the mean score was computed (metric,
-            models, settings).
-        identities: by metric, everything that determines its scores.
-        settings: other options that change the output, by name.
-
-    Raises:
-        InputError: a file cannot be read.
-    """
+    """Builds the manifest of a run before its first row is read (InputError: a file is unreadable).
+    A file that can be read only once, such as standard input, gets no SHA-256."""
     return {
         "version": __version__,
         "complete": False,
@@ -79,16 +61,12 @@ def once(manifest: Manifest) -> bool:
 
 
 def difference(begun: Manifest, now: Manifest) -> str | None:
-    """The first difference between the manifests of an earlier run and of this run, in words.
-
-    The request, the files, the models and the code are compared. ``None`` if nothing differs.
-    """
+    """The first difference between an earlier run and this run, in words, or ``None``."""
     return _first(begun, now)
 
 
 def _first(begun: Manifest, now: Manifest, *, of_request: bool = False) -> str | None:
-    """The first difference in what the two commands request or, unless ``of_request`` is true, in
-    what has changed since."""
+    """What the commands request comes first; with ``of_request``, nothing else is compared."""
     found: list[tuple[bool, str]] = []
     try:
         found.extend(_differences(begun, now))
@@ -133,8 +111,7 @@ def _other_models(
 
 
 _BLOCKS = ("block", "block_characters")
-"""Settings that say how rows are cut into blocks. They matter only to an interrupted run: a
-complete output does not depend on them."""
+"""Settings that matter only to an interrupted run: a complete output does not depend on them."""
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -157,42 +134,24 @@ def read_manifest(path: Path) -> Manifest | None:
 
 
 def write_manifest(path: Path, fields: Manifest) -> None:
-    """Writes a manifest, or replaces it. No other process may write it at the same time.
-
-    Raises:
-        InputError: the manifest cannot be written.
-    """
+    """Writes a manifest (else InputError). No other process may write it at the same time."""
     with replacing(path, alone=True) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
         json.dump(fields, file, indent=1, allow_nan=False)
 
 
 def beside(out: str | Path) -> Path:
-    """The path of the manifest of a complete output.
-
-    For ``scores.jsonl``, it is ``scores.jsonl.manifest.json``.
-    """
+    """The path of an output's manifest: ``scores.jsonl.manifest.json`` for ``scores.jsonl``."""
     return Path(f"{out}.manifest.json")
 
 
 def contents(out: str | Path) -> str | None:
-    """The SHA-256 of the output file's contents. ``None`` if the file is missing or empty.
-
-    Raises:
-        InputError: the output cannot be read.
-    """
+    """The SHA-256 of the output (InputError if unreadable). ``None`` if it is missing or empty."""
     return fingerprint(out) if is_taken(out) else None
 
 
 def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
-    """Checks that an existing output file may be replaced, because the same command wrote it.
-
-    The manifest beside the file shows this: it contains the SHA-256 of the output and the command's
-    settings.
-
-    Args:
-        out: output path of ``q2 score``.
-        now: manifest of the run that will replace the output. ``None`` if it is not known yet; then
-            the settings are not compared.
+    """Checks by its manifest that an existing output may be replaced: the same command wrote it.
+    Without ``now``, the settings are not compared.
 
     Raises:
         InputError: ``q2 score`` did not write the file or its manifest, the file has changed since
@@ -219,14 +178,8 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
 
 
 def check_evidence(out: str | Path, metric: str) -> None:
-    """Checks that the manifest of a file of scores describes the file as it is now.
-
-    A file without a manifest passes: then nothing is known about it.
-
-    Raises:
-        InputError: the manifest is damaged or of an unfinished run, has no signature of the metric,
-            or the file has changed since it was written.
-    """
+    """Checks that the manifest of a file of scores, if any, describes the file as it is now, and
+    has a signature of the metric (else InputError)."""
     record = beside(out)
     if not os.path.lexists(record):
         return

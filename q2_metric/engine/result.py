@@ -12,21 +12,11 @@ from q2_metric.types import SystemScore
 
 @dataclass(slots=True)
 class FileResult:
-    """The result of scoring one file.
+    """The result of scoring one file. Rows with blank knowledge do not count as ``failed``.
 
-    - ``file``: path of the file.
-    - ``rows``: number of rows that were read.
-    - ``failed``: number of rows that could not be scored.
-    - ``seconds``: time that the scoring took, without the rows that an earlier run had finished.
-    - ``systems``: mean score and other totals of each metric.
-    - ``columns``: by field (response, knowledge, …), the column that was read for it. Empty for a
-      file without rows.
-    - ``resumed``: number of rows that an earlier, interrupted run had finished.
-    - ``resumed_failed``: number of those rows that could not be scored.
-    - ``looked_up``: number of scores that an earlier run had put into the cache.
-    - ``no_knowledge``: number of rows with blank knowledge. They do not count as failed.
-    - ``verdict``: how many responses have an unsupported claim.
-    - ``groups``: by column and value, the mean scores of the rows with this value.
+    ``seconds`` leaves out the ``resumed`` rows, which an interrupted run had finished;
+    ``resumed_failed`` of them could not be scored. ``columns`` has the column read for each field.
+    ``looked_up`` counts the scores that an earlier run had put into the cache.
     """
 
     file: str
@@ -44,15 +34,11 @@ class FileResult:
 
     @property
     def rows_per_second(self) -> float:
-        """Number of rows that this run scored per second. The time to load models is not counted.
-
-        If scores came from the cache, the number says little about the speed of the models.
-        """
+        """Rows that this run scored per second, without the time to load models."""
         scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
         return scored / self.seconds if self.seconds > 0 else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """The result as the JSON object that ``q2 score --json`` prints for the file."""
         return {
             "file": self.file,
             "rows": self.rows,
@@ -70,8 +56,7 @@ class FileResult:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> FileResult:
-        """Makes a result from the JSON object of :meth:`as_json`. The time is not restored, so
-        ``rows_per_second`` is 0."""
+        """Reads :meth:`as_json`. The time is not restored, so ``rows_per_second`` is 0."""
         groups = {
             column: {value: _systems(scores) for value, scores in values.items()}
             for column, values in fields.get("groups", {}).items()

@@ -1,9 +1,5 @@
 """Runs a job: scores its files and writes the output, as ``q2 score`` does.
 
-    run         returns the earlier result if the output is already complete; otherwise:
-    _score        scores each file block by block, and reads the blocks of an interrupted run
-    _finish       writes the output and its manifest
-
 The memory that a run needs does not grow with the number of rows.
 """
 
@@ -49,11 +45,10 @@ if TYPE_CHECKING:
     from q2_metric.report.spool import Spool
 
 ERRORS_SHOWN = 5
-"""Number of bad rows whose error is printed. Further bad rows are only counted."""
+"""Bad rows after these are only counted."""
 
 OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager["Spool"]]
-"""Opens a report page. The page reads the given list of results only when it is closed, so results
-can be added to the list until then."""
+"""Opens a report page, which reads the list of results only when it is closed."""
 
 
 @contextmanager
@@ -63,13 +58,8 @@ def _no_bar(_files: Sequence[str]) -> Iterator[Progress]:
 
 @dataclass(frozen=True)
 class Listener:
-    """Receives messages and progress during a run.
-
-    Attributes:
-        warn: is called with each warning, a line of text.
-        note: is called with each less important message, a line of text.
-        progress: opens a progress bar for these files: a function that takes a number of new rows.
-    """
+    """Receives warnings and notes, each a line of text, and the progress of a run:
+    ``progress`` opens a progress bar for files: a function that takes a number of new rows."""
 
     warn: Callable[[str], None] = lambda _line: None
     note: Callable[[str], None] = lambda _line: None
@@ -77,20 +67,14 @@ class Listener:
 
 
 ScoreBlock = Callable[[str, int, Sequence[Row], Progress], list[OutputRow]]
-"""Scores the next block. Takes the file's path, the index of the block's first row, its rows and
-the progress bar. Returns the output rows."""
+"""Scores the next block: (file, index of the block's first row, rows, progress) -> output rows."""
 
 # --- the run -----------------------------------------------------------------------------
 
 
 class JobRun:
     """A job whose metrics are loaded, in this process or on a cluster.
-
-    Args:
-        job: files, metrics and settings.
-        cluster: the Ray cluster to score on; ``None`` scores in this process.
-        strict: if true, the run stops at the first row that cannot be scored.
-        listener: receives warnings, messages and progress.
+    With ``strict``, the run stops at the first row that cannot be scored.
 
     Raises:
         InputError: a cluster was asked for, but a file can be read only once.
@@ -139,10 +123,7 @@ class JobRun:
     ) -> list[FileResult]:
         """Scores all files. Finished blocks that an interrupted run left for ``out`` are reused.
 
-        Args:
-            out: path of the file for the output rows; ``None`` writes no file.
-            page: opens a report page that also receives the rows; ``None`` writes no page.
-            overwrite: if true, all rows are scored again, and an existing ``out`` is replaced.
+        ``overwrite`` scores all rows again and replaces ``out``.
 
         Raises:
             InputError: a file cannot be read or written, or changes while it is read; ``out`` was
@@ -272,8 +253,7 @@ class JobRun:
             raise _changed(file)
 
     def _count(self, aggregate: Aggregate, rows: Sequence[OutputRow]) -> int:
-        """Adds the rows' scores to ``aggregate``, and warns of the first rows that could not be
-        scored. Returns the number of rows that could not be scored."""
+        """Adds the rows to ``aggregate``, and returns how many of them could not be scored."""
         bad = 0
         for row in rows:
             aggregate.add(of_row(row))
@@ -298,10 +278,7 @@ def _changed(file: str) -> InputError:
 
 
 def _finished(out: str, now: Manifest) -> Manifest | None:
-    """The manifest of ``out``, if ``out`` is complete and unchanged and this command wrote it.
-
-    Otherwise ``None``. ``now`` is the manifest of the run that is about to start.
-    """
+    """The manifest of ``out``, if it is complete, unchanged, and written by the same command."""
     manifest = read_manifest(beside(out))
     if (
         manifest is None
@@ -320,17 +297,9 @@ def _finish(
     held: str | None,
 ) -> None:
     """Writes the output and its manifest, and removes the unfinished output.
-
-    The manifest is moved to its path before the output. Even if the process is killed in between,
-    the next run can tell that it may replace the output.
-
-    Args:
-        held: SHA-256 of the output's contents when the run began.
-
-    Raises:
-        InputError: a file cannot be written, or the output changed meanwhile. The unfinished output
-            is kept.
-    """
+    The manifest is moved to its path first: if the process is killed in between, the next run can
+    still tell that it may replace the output. ``held`` is the SHA-256 of the output when the run
+    began: if the output changed since, the unfinished output is kept, and InputError is raised."""
     files = [
         {**file, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
         for file, result in zip(begun["files"], results, strict=True)

@@ -1,14 +1,9 @@
-"""Keeps the finished blocks of a run in a file until its output is complete.
+"""Keeps the finished blocks of a run in ``scores.jsonl.unfinished`` until its output is complete.
 
-While ``scores.jsonl`` is not complete, ``scores.jsonl.unfinished`` holds the output rows of the
-finished blocks, in order. Its first line records the run's files and settings. A run that was
-killed resumes after the last block of the file, with or without a cache, on either engine.
-
-A line with a check sum and the number of bytes stands before each block. The check sum is the
-SHA-256 of the check sum before and of the block. So if a block is torn, edited, moved or taken from
-another run, this block and all that follow are scored again.
-
-The process that writes the file locks it, so that no two runs write the same output.
+The first line records the run's files and settings. Before each block stands a line with the number
+of bytes and a check sum, the SHA-256 of the check sum before and the block: if a block is torn,
+edited or moved, it and all that follow are scored again. The file is locked, so that no two runs
+write the same output.
 """
 
 from __future__ import annotations
@@ -32,22 +27,16 @@ _FIRST = b"unfinished output of q2 score "
 
 _BEFORE_BLOCK = re.compile(rb"([0-9a-f]{64}) (\d{1,15})\n")
 _TRIES = 100
-"""Number of attempts to lock a file that other processes may be removing at the same time."""
+"""Attempts to lock a file that other processes may be removing at the same time."""
 
 
 def unfinished_path(out: str | Path) -> Path:
-    """The path of the file with an output's finished blocks, such as ``scores.jsonl.unfinished``.
-    """
     return Path(f"{out}.unfinished")
 
 
 class Unfinished:
     """The finished blocks of a run, in a file that this process has locked.
-
-    Attributes:
-        path: path of the file.
-        done: number of finished blocks. It is known after :meth:`begin`.
-    """
+    Their number, ``done``, is known after :meth:`begin`."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path, self._descriptor = path, descriptor
@@ -57,7 +46,6 @@ class Unfinished:
 
     @property
     def holds_blocks(self) -> bool:
-        """Whether anything follows the first line."""
         with self._open() as file:
             file.readline()
             return bool(file.read(1))
@@ -65,13 +53,8 @@ class Unfinished:
     def begin(self, out: str | Path, now: Manifest, *, overwrite: bool = False) -> str | None:
         """Prepares the file for this run, and keeps the intact blocks of an interrupted run.
 
-        Args:
-            out: path of the output.
-            now: the manifest of this run.
-            overwrite: if true, start again, and replace the output whatever file it is.
-
-        Returns:
-            The SHA-256 of the existing output that may be replaced; ``None`` if there is no output.
+        ``overwrite`` starts again, and replaces the output whatever file it is. Returns the SHA-256
+        of the existing output that may be replaced; ``None`` if there is none.
 
         Raises:
             InputError: the interrupted run had other files or settings, read standard input, or is
@@ -108,11 +91,7 @@ class Unfinished:
         return begun
 
     def blocks(self) -> Iterator[bytes]:
-        """Yields the lines of jsonl of each finished block, in order.
-
-        Raises:
-            InputError: a block was damaged after :meth:`begin`.
-        """
+        """Yields the lines of jsonl of each block. InputError: one was damaged meanwhile."""
         read = 0
         for _, lines, _ in self._walk():
             yield lines
@@ -121,8 +100,7 @@ class Unfinished:
             raise InputError(f"{self.path}: was damaged; the same command scores its rows again")
 
     def _walk(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yields (check sum, lines, position of the end) of each block before the first damaged
-        one."""
+        """Yields (check sum, lines, position of the end) of each block before a damaged one."""
         with self._open() as file:
             size = os.fstat(file.fileno()).st_size
             last = _check_sum("", file.readline())
@@ -142,11 +120,7 @@ class Unfinished:
             raise unreadable(self.path, error) from error
 
     def append(self, lines: bytes) -> None:
-        """Writes a finished block, the lines of jsonl of its output rows.
-
-        Raises:
-            WriteError: the file cannot be written, for example because the disk is full.
-        """
+        """Writes the lines of jsonl of a block. WriteError: for example, the disk is full."""
         check_sum = _check_sum(self._last, lines)
         self._write(f"{check_sum} {len(lines)}\n".encode() + lines)
         self._last, self.done = check_sum, self.done + 1
@@ -169,13 +143,11 @@ class Unfinished:
 
 @contextmanager
 def open_unfinished(out: str | Path) -> Iterator[Unfinished]:
-    """Opens the file for the finished blocks of an output, and locks it for this process.
-
-    Afterwards, the file is removed if it contains no finished block.
+    """Opens and locks the file for an output's blocks. If it has none at the end, it is removed.
 
     Raises:
-        InputError: a file exists at the path, and ``q2 score`` did not write it.
-        WriteError: another process uses the file, or the file cannot be written.
+        InputError: the existing file was not written by ``q2 score``.
+        WriteError: another process uses the file, or it cannot be written.
     """
     path = unfinished_path(out)
     descriptor = _hold(path, out)
@@ -219,7 +191,6 @@ def _hold(path: Path, out: str | Path) -> int:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the file at ``path`` is the open file with this descriptor."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:
