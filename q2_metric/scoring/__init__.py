@@ -1,29 +1,13 @@
 """Scores responses and computes means. All commands and integrations use this package.
 
-    ========================  =============================================================
-    module                    step
-    ========================  =============================================================
-    :mod:`.texts`             turns the texts of a framework into examples
-    :mod:`.scores`            decides which examples a metric scores, and scores them
-    :mod:`.outcome`           determines how each response counts in the means
-    :mod:`.aggregate`         computes the means and their signature
-    :mod:`.run`               does all these steps for a complete list of rows
-    :mod:`.codec`             writes a score as JSON and reads it back
-    ========================  =============================================================
-
-A response without a score counts in the same way in all commands and integrations:
-
-    ========================  =================  ==============================================
-    response                  reason             in a mean
-    ========================  =================  ==============================================
-    claims nothing            ``no_claim``       0, or left out with ``no_claim="exclude"``
-    is blank                  ``empty``          as above; counts in the share ``no_claim``
-    has blank knowledge       ``no_knowledge``   left out
-    a metric fails on it      ``fault``          left out, and reported
-    ========================  =================  ==============================================
-
-Most metrics judge claims. Only measures of word overlap score any text, because papers report them
-over all responses. They have the mark ``any_text`` in the registry of metrics.
+    :mod:`.texts`        turns the texts of a framework into examples
+    :mod:`.scores`       decides which examples a metric scores, and scores them
+    :mod:`.faults`       finds the rows on which a metric fails
+    :mod:`.outcome`      determines how each response counts in the means
+    :mod:`.aggregate`    computes the means and their signature
+    :mod:`.run`          does all these steps for a complete list of rows
+    :mod:`.verdict`      counts responses and claims by their verdicts
+    :mod:`.codec`        writes a score as JSON and reads it back
 """
 
 from q2_metric.scoring.aggregate import Aggregate as Aggregate

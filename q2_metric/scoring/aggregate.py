@@ -1,6 +1,4 @@
-"""Computes the mean scores of a system from the scores of its responses, and their signatures.
-
-Only this module computes means and their signatures::
+"""The mean scores of a system and their signatures, which only this module computes::
 
     aggregate = Aggregate(["q2", "scale"], no_claim="zero")
     aggregate.update(scores)           # scores of some rows, by metric; again for further rows
@@ -32,17 +30,14 @@ from q2_metric.types import Metric, Score, SystemScore
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean, stored as the sum and the number of values. So the means of two parts of a data set
-    can be added to the mean of the whole."""
+    """A mean as a sum and a number of values, so that the means of two parts can be added."""
 
     total: float = 0.0
     n: int = 0
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> Mean:
-        """The mean of the finite values. ``None``, NaN and infinities are left out.
-
-        The order of the values does not matter.
+        """The mean of the finite values, in any order. ``None``, NaN and infinities are left out.
 
         >>> Mean.of([1.0, None, 0.5, float("nan")]).value
         0.75
@@ -55,28 +50,19 @@ class Mean:
 
     @property
     def value(self) -> float | None:
-        """The mean, or ``None`` if there are no values."""
         return self.total / self.n if self.n else None
 
     @property
     def number(self) -> float:
-        """The mean, or NaN if there are no values. Some frameworks accept only numbers."""
+        """The mean, or NaN if there are no values: some frameworks accept only numbers."""
         return self.total / self.n if self.n else math.nan
 
 
 class Aggregate:
     """Collects the scores of a system's responses and computes their means.
 
-    Call ``update`` for each part of the rows, and ``compute`` at the end. An aggregate needs 8
-    bytes of memory for each response and column.
-
-    Args:
-        metrics: names of the metrics. Their columns exist even if no row was added.
-        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude").
-
-    Raises:
-        InputError: ``no_claim`` has another value.
+    It needs 8 bytes for each response and column. The columns of ``metrics`` exist without rows.
+    InputError: ``no_claim`` is neither "zero" nor "exclude".
     """
 
     def __init__(self, metrics: Iterable[str] = (), no_claim: NoClaim = NO_CLAIM) -> None:
@@ -92,7 +78,7 @@ class Aggregate:
             self.add(of_scores(row))
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
-        """Adds one row, given as its scores (or the reasons why there is none) by all metrics."""
+        """Adds one row, given as its outcomes by all metrics."""
         for name, value in merged(outcomes, self.no_claim).items():
             if name in SHARES:
                 share = self._shares.setdefault(name, Mean())
@@ -107,20 +93,13 @@ class Aggregate:
             self._unanswered += outcome.unanswered
 
     def mean(self, name: str) -> Mean:
-        """The mean, over the responses that count, of the number with this name.
-
-        ``name`` is either a score column of a metric ("q2"), or a property that each response has
-        or lacks ("no_claim": the response claims nothing). For a property, each response counts as
-        1 or 0, and the mean is the share of responses that have the property.
-        """
+        """The mean of a score column ("q2"), or a share of responses ("no_claim")."""
         return self._shares[name] if name in SHARES else Mean.of(self._values[name])
 
     def compute(self) -> dict[str, float | None]:
-        """Computes the mean of each score column and each share of responses, by name.
+        """The mean of each score column and each share of responses, in [0, 1], by name.
 
-        Each mean is in [0, 1], or ``None`` if no response has a value. The names are those of the
-        metrics' columns ("q2") and of shares of responses ("no_claim", "coverage"). If a metric
-        asks questions, there is also "no_answer_rate".
+        ``None``: no response has a value. Metrics that ask questions also have "no_answer_rate".
         :class:`~q2_metric.types.SystemScore` describes these values.
         """
         values = {name: self.mean(name).value for name in (*self._values, *self._shares)}
@@ -132,13 +111,7 @@ class Aggregate:
         self, signatures: Mapping[str, str], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
     ) -> dict[str, SystemScore]:
         """The system's score in each column, with shares of responses and confidence interval.
-
-        Args:
-            signatures: by column, the line that records the metric's models and settings. A column
-                that is missing gets "".
-            n_bootstrap: number of resamples for the interval; 0 for no interval.
-            seed: seed of the resampling.
-        """
+        ``signatures`` are by column; a missing one is "". With ``n_bootstrap=0``, no interval."""
         return {
             name: self._system(name, signatures.get(name, ""), n_bootstrap, seed)
             for name in self._values
@@ -174,23 +147,9 @@ def system_score(
 ) -> SystemScore:
     """The mean of the responses' scores, with shares of responses and confidence interval.
 
-    ``n`` is the number of responses that count in the mean. ``coverage``, ``fallback`` and
-    ``no_claim`` are shares of all responses. ``coverage``, ``fallback`` and ``no_answer_rate`` are
-    ``None`` for metrics that ask no questions. ``no_answer_rate`` is also ``None`` if no question
-    was asked. ``value`` and ``interval`` are ``None`` if no response has a value.
-
-    Args:
-        column: column of a metric, such as "q2" or "q2_no_nli".
-        scores: the scores of all responses by this metric.
-        signature: signature of the metric. The signature of the result also says how the mean was
-            computed (:func:`sign`).
-        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude").
-        n_bootstrap: number of resamples for the interval; 0 for no interval.
-        seed: seed of the resampling.
-
-    Raises:
-        InputError: ``no_claim`` has another value.
+    ``column`` is a metric's, such as "q2_no_nli", and ``signature`` is the metric's; the result's
+    also says how the mean was computed (:func:`sign`). With ``n_bootstrap=0`` there is no interval.
+    InputError: ``no_claim`` is neither "zero" nor "exclude".
     """
     metric, _ = of_column(column)
     aggregate = Aggregate([metric.name], no_claim)
@@ -204,18 +163,11 @@ def system_score(
 def sign(
     signature: str, no_claim: NoClaim, *, bootstrap: int = N_BOOTSTRAP, bootstrap_seed: int = SEED
 ) -> str:
-    """Turns the signature of a metric (the line that records its models and settings) into that of
-    the metric's mean score.
-
-    The new signature also records how responses without a claim are averaged. It records the number
-    of bootstrap resamples and their seed only if they differ from the defaults. The result for ""
-    is "".
+    """Turns the signature of a metric into that of its mean score; "" stays "". It adds
+    ``no_claim`` (checked), and the number of resamples and their seed if not the defaults.
 
     >>> sign("q2|version:1", "zero")
     'q2|version:1|no_claim:zero'
-
-    Raises:
-        InputError: ``no_claim`` is neither "zero" nor "exclude".
     """
     if not signature:
         return ""
@@ -228,16 +180,10 @@ def sign(
 
 
 def signatures(metrics: Iterable[Metric], no_claim: NoClaim) -> dict[str, str]:
-    """For each metric, by name, the signature of its mean score: a line of text that records how
-    the mean was computed.
-
-    The line contains the metric, version, models, settings, and how responses without a claim are
-    averaged. ``no_claim`` says how: as 0 ("zero"), or not at all ("exclude").
-    """
+    """For each metric, by name, the signature of its mean score."""
     return {metric.name: sign(metric.signature, no_claim) for metric in metrics}
 
 
 def signature_lines(metrics: Iterable[Metric], no_claim: NoClaim) -> str:
-    """One text with a line for each metric, which records how the metric's mean score was computed
-    (its signature)."""
+    """One text with a line for each metric: the signature of its mean score."""
     return "\n".join(signatures(metrics, no_claim).values())

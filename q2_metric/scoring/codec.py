@@ -1,8 +1,7 @@
 """Writes a score as JSON and reads it back, for the cache and for other processes.
 
-The format follows the dataclasses in :mod:`q2_metric.types`, so a new kind of evidence needs no
-code here. An item of evidence is an object with its fields and the name of its class; other
-dataclasses are lists of their fields. The example is left out::
+The format follows the dataclasses in :mod:`q2_metric.types`: an item of evidence is an object with
+its fields and the name of its class, other dataclasses are lists of their fields::
 
     {"value": 0.5, …, "evidence": [{"kind": "part", "name": "words", …}]}
 """
@@ -20,7 +19,7 @@ _KINDS: Mapping[str, type] = {kind.__name__.lower(): kind for kind in get_args(E
 
 
 def to_json(score: Score) -> dict[str, Any]:
-    """A score as a JSON object, without its example. :func:`from_json` reads the object back."""
+    """A score as a JSON object, without its example."""
     return {name: _written(getattr(score, name)) for name in _names(Score)}
 
 
@@ -36,26 +35,17 @@ def _written(value: Any) -> Any:
 
 
 def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
-    """Reads a score that :func:`to_json` wrote.
-
-    The spans of its questions refer to ``example``. If pronouns were resolved before the questions
-    were asked, the positions of the spans are those in the resolved text.
-
-    Args:
-        example: an example with the same texts as the example of the score.
-        fields: the JSON object.
+    """Reads a score that :func:`to_json` wrote. ``example`` must have the same texts.
 
     Raises:
-        TypeError, KeyError, ValueError, AttributeError: ``fields`` is not an object that
-            :func:`to_json` wrote.
+        TypeError, KeyError, ValueError, AttributeError: :func:`to_json` did not write the object.
     """
     score: Score = _made(Score, dict(fields), example)
     return score
 
 
 def readable(value: Any) -> bool:
-    """Whether :func:`from_json` can read a value. For example, a value in the cache may come from
-    another version of the package."""
+    """False, for example, for a cached value of another version of the package."""
     try:
         from_json(Example("", ""), value)
     except (TypeError, KeyError, ValueError, AttributeError):
@@ -74,8 +64,7 @@ _OF_EXAMPLE = (Score, Span)
 
 
 def _read(shape: Any, value: Any, example: Example) -> Any:
-    """Reads the value of a field that holds dataclasses or a tuple. ``shape`` is the dataclass, or
-    a tuple with the shape of each item."""
+    """``shape`` is the dataclass to read, or a tuple with the shape of each item."""
     if shape is None or value is None:
         return value
     if isinstance(shape, tuple):
@@ -88,7 +77,6 @@ def _read(shape: Any, value: Any, example: Example) -> Any:
 
 @cache
 def _names(kind: Any) -> tuple[str, ...]:
-    """The names of a dataclass's fields, without the example."""
     return tuple(field.name for field in fields(kind) if field.name != "example")
 
 

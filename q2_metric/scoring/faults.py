@@ -11,7 +11,7 @@ from q2_metric.errors import MachineFault, ModelError, Q2Error, is_out_of_memory
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
-"""If a metric fails on all responses, and at least this many are different, the model is broken."""
+"""If all responses fail, and at least this many are different, the model is broken."""
 
 Scorer = Callable[[Sequence[Example]], Sequence[Score]]
 Slices = Callable[[Sequence[Example]], Iterable[Sequence[Example]]]
@@ -23,23 +23,15 @@ def score_each(
 ) -> list[Score | str]:
     """Scores examples. The result for an example is its score, or an error message.
 
-    If scoring a slice raises an error, each half is scored separately, and so on. So a batch that
-    is too large for the memory succeeds in parts. An example that fails alone gets the error's
-    message. A score that is NaN or infinite also becomes a message.
-
-    Args:
-        name: name of the metric, for error messages.
-        score: a function that scores a list of examples.
-        examples: the examples.
-        slices: cuts the examples into slices. By default, all are in one.
+    If a slice raises an error, each half is scored separately, and so on, so that a batch that is
+    too large for the memory succeeds in parts. NaN and infinite scores also become messages.
 
     Raises:
-        Q2Error: an error that would occur for every row, such as a model that cannot be opened
-            (:attr:`~q2_metric.errors.Q2Error.fails_every_row`).
+        Q2Error: an error of every row (:attr:`~q2_metric.errors.Q2Error.fails_every_row`).
         MachineFault: there is not enough memory for a single example, or the machine has another
-            fault (:func:`~q2_metric.errors.machine_fault`). No results are returned.
+            fault (:func:`~q2_metric.errors.machine_fault`).
         ModelError: all examples failed, and at least :data:`SYSTEMIC` of them are different; or the
-            GPU no longer works. No single example is the cause, so no results are returned.
+            GPU no longer works.
     """
     results: list[Score | str] = []
     for each in slices(examples):
@@ -67,11 +59,8 @@ def score_each(
 
 
 def _fault(name: str, error: Exception, part: Sequence[Example]) -> str:
-    """The message about an error of a row. An error of which no row is the cause is raised.
-
-    ``part`` holds the examples that were scored together. If memory ran out for several examples,
-    a part of them may still be scored.
-    """
+    """The message about an error of a row. An error of which no row is the cause is raised. If
+    memory ran out for several examples (``part``), fewer of them may still be scored."""
     if isinstance(error, Q2Error) and error.fails_every_row:
         raise error
     words = _words(error)
@@ -85,7 +74,6 @@ def _fault(name: str, error: Exception, part: Sequence[Example]) -> str:
 
 
 def _about(part: Sequence[Example]) -> str:
-    """Words that say which example failed; "" if several were scored together."""
     if len(part) > 1:
         return ""
     [example] = part

@@ -17,23 +17,11 @@ from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Metric, Score
 
 LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
-"""The names of those values of a system for which lower is better. For others, higher is better."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredRows:
-    """The scores of several rows by several metrics, with the mean scores of the system.
-
-    Args:
-        metrics: the loaded metrics.
-        rows: the responses with their knowledge.
-        scores: for each row, its scores by the metric's name.
-        no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
-            ("exclude").
-
-    Attributes:
-        aggregate: computes the means of all rows.
-    """
+    """The scores of several rows by several metrics (by name), with the means of the system."""
 
     metrics: Sequence[Metric]
     rows: Sequence[Example]
@@ -62,12 +50,11 @@ class ScoredRows:
         return cls(metrics, rows, scores, no_claim)
 
     def column(self, name: str) -> list[float | None]:
-        """The score of each row in the column ``name``; ``None`` if a row has no score."""
+        """The score of each row in a column; ``None`` if a row has no score."""
         metric, column = of_column(name)
         return [column.of(row[metric.name]) for row in self.scores]
 
     def columns(self) -> list[str]:
-        """The names of all columns of the metrics, which :meth:`column` accepts."""
         return list(columns(metric.name for metric in self.metrics))
 
     def n(self) -> int:
@@ -75,13 +62,10 @@ class ScoredRows:
         return self.aggregate.mean(self.metrics[0].name).n
 
     def system(self) -> dict[str, float | None]:
-        """The mean scores of the system and the shares of its responses, in [0, 1], by name
-        (:meth:`Aggregate.compute`)."""
+        """The means and shares, in [0, 1], by name (:meth:`Aggregate.compute`)."""
         return self.aggregate.compute()
 
     def signatures(self) -> dict[str, str]:
-        """For each metric, by name, the signature of its mean score: a line of text that records
-        version, models, settings, and how responses without a claim are averaged."""
         return signatures(self.metrics, self.no_claim)
 
     def claims(self) -> list[list[dict[str, Any]]]:
@@ -98,31 +82,19 @@ class ScoredRows:
 
 
 def claims(scored: Example, scores: Mapping[str, Score]) -> list[dict[str, Any]]:
-    """The judged claims of a response, as ``q2 score --out`` writes them in the field ``claims``.
-
-    The list is empty if the response claims nothing, or if no metric in ``scores`` judges claims.
-
-    Args:
-        scored: the response with its knowledge.
-        scores: the scores of the response, by the metric's name.
-    """
+    """The judged claims of a response, as in the field ``claims`` of ``q2 score --out``."""
     return output_row(0, scored, scores, list(scores)).get("claims") or []
 
 
 MOST = 0.5
-"""The means of a system may choose a checkpoint only if at most this share of its responses claims
-nothing or had no question."""
+"""Means may choose a checkpoint if at most this share of responses has no claim or question."""
 
 
 def hollow(numbers: Mapping[str, float | None]) -> str:
     """Says why mean scores of a model must not decide which checkpoint is best; "" if they may.
 
-    They must not decide if most responses claim nothing, or were judged as a whole because Q² found
-    no valid question. Then even a model that writes gibberish can have a high mean score.
-
-    Args:
-        numbers: mean scores and shares of responses by name, from :meth:`ScoredRows.system` or a
-            framework's report.
+    They must not if most responses claim nothing, or were judged as a whole because Q² found no
+    valid question. Then even a model that writes gibberish can have a high mean score.
 
     >>> hollow({"q2": 0.4, "fallback": 0.7, "no_claim": 0.2})
     '90% of the responses claim nothing (20%) or had no question to ask (70%)'
@@ -141,14 +113,10 @@ def _share(value: float | None) -> float:
 def against_gold(
     responses: Sequence[str], golds: Sequence[Sequence[str]]
 ) -> dict[str, float]:
-    """Compares responses with reference responses: mean token F1 ("f1") and corpus BLEU ("bleu").
+    """Mean token F1 ("f1") and corpus BLEU ("bleu") of responses against references, in [0, 1].
 
-    Both are in [0, 1]. All responses count, also those that claim nothing.
-
-    Args:
-        responses: the responses of the system, at least one.
-        golds: one or several references for each response. Token F1 uses the most similar
-            reference, BLEU uses all of them.
+    All responses count, also those that claim nothing. Token F1 uses the most similar reference of
+    a response, BLEU uses all of them.
     """
     best = [max(token_f1(said, gold) for gold in of_it)
             for said, of_it in zip(responses, golds, strict=True)]

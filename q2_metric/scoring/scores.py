@@ -1,7 +1,8 @@
 """Decides which responses a metric scores, and scores them, for every metric and integration.
 
-A response that is blank, has no knowledge or claims nothing is not passed to the metric. Its score
-has a reason instead of a value. So authors of metrics need not handle such responses.
+A response that is blank, has no knowledge or claims nothing is not passed to the metric: its score
+has a reason instead of a value. So authors of metrics need not handle such responses. Only measures
+of word overlap score any text, because papers report them over all responses.
 """
 
 from __future__ import annotations
@@ -24,18 +25,16 @@ from q2_metric.text.given import kind
 from q2_metric.types import Example, Metric, Reason, Score
 
 OnFault = Callable[[int, str], None]
-"""A function that is called with (index of the row, error message) if a metric fails on a row."""
+"""Is called with (index of the row, error message) if a metric fails on a row."""
 
 OnBreak = Callable[[str, Exception], None]
-"""A function that is called with (name of the metric, error) if a metric fails on all rows."""
+"""Is called with (name of the metric, error) if a metric fails on all rows."""
 
 
 @runtime_checkable
 class _Computed(Protocol):
-    """A metric that can be computed from the scores of other metrics, as groundedness can.
-
-    ``computed_from`` contains the signatures of the other metrics. ``of`` computes the scores.
-    """
+    """A metric that ``of`` can compute from the scores of the metrics with the signatures
+    ``computed_from``, such as groundedness."""
 
     @property
     def computed_from(self) -> tuple[str, ...]: ...
@@ -49,10 +48,9 @@ def load(
     """Loads metrics by their names, and applies calibrations to them.
 
     Args:
-        names: names of metrics, as a sequence or as "q2,scale"; ``None`` for the default metrics.
+        names: a sequence, or "q2,scale"; ``None`` for the default metrics.
         settings: ``preset``, and the keywords of :func:`q2_metric.metrics.load_metrics`.
-        calibration: one or several calibrations, each as the path of a file that ``q2 calibrate``
-            wrote, or as a ``Calibration``. With ``None``, scores are not calibrated.
+        calibration: one or several, as files of ``q2 calibrate`` or ``Calibration`` objects.
 
     Raises:
         InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does
@@ -82,20 +80,8 @@ def score(
     on_fault: OnFault | None = None,
     on_break: OnBreak | None = None,
 ) -> list[dict[str, Score]]:
-    """Scores each row by each metric. For each row, returns its scores by the metric's name.
-
-    A score without a value has a ``reason``.
-
-    Args:
-        loaded: the metrics. Each of their models runs in batches over all rows.
-        rows: responses with their knowledge. Both texts may be blank.
-        evidence: if true, metrics that support it also return, for each claim, the sentence of the
-            knowledge that decided it.
-        on_fault: called with (index in ``rows``, error message) if a metric fails on a row. Without
-            ``on_fault``, the first such error is raised.
-        on_break: called with (name, error) if a metric fails on all rows. The rows then have the
-            reason "fault" instead of a score. Without ``on_break``, the error is raised.
-    """
+    """Scores each row by each metric (:func:`score_rows`), with a score for every metric.
+    A score without a value has a ``reason``, such as "fault" if the metric failed."""
     by_row = score_rows(loaded, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
     return [
         {metric.name: by_name.get(metric.name) or Score(row, None, reason="fault")
@@ -108,24 +94,13 @@ def score_with(
     metric: Metric, examples: Sequence[Example], *, evidence: bool = False
 ) -> list[Score]:
     """Scores examples by one metric. There is one score for each example, in order.
-
-    Args:
-        metric: the metric.
-        examples: the examples.
-        evidence: if true and the metric supports it, the scores also contain, for each claim, the
-            sentence of the knowledge that decided it.
-    """
+    With ``evidence``, a metric that supports it adds the sentence that decided each claim."""
     keywords = {"evidence": True} if evidence and entry(metric.name).evidence else {}
     return as_scores(metric.name, metric.score(examples, **keywords), examples)
 
 
 def as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Score]:
-    """Checks what a metric returned, and converts the values of the scores to ``float``.
-
-    Args:
-        name: name of the metric.
-        given: what the metric returned.
-        examples: the examples that the metric scored.
+    """Converts the values of the scores that a metric returned to ``float``.
 
     Raises:
         ModelError: the metric did not return one score for each example.
@@ -162,13 +137,10 @@ def score_rows(
     Args:
         loaded: the metrics. A row on which a metric failed has no score by this metric.
         rows: responses with their knowledge. A row that is ``None`` has no scores.
-        evidence: if true, metrics that support it also return, for each claim, the sentence of the
-            knowledge that decided it.
-        on_fault: called with (index in ``rows``, error message) if a metric fails on a row. Other
-            rows are still scored. With ``None``, the first error is raised.
-        on_break: called with (name, error) if a metric fails on all rows. Other metrics still score
-            the rows. With ``None``, the error is raised.
-        slices: with ``on_fault``, cuts the rows of a metric into slices, which are scored in turn.
+        evidence: as in :func:`score_with`.
+        on_fault: called if a metric fails on a row. With ``None``, the first error is raised.
+        on_break: called if a metric fails on all rows. With ``None``, the error is raised.
+        slices: with ``on_fault``, cuts the rows of a metric into slices, scored in turn.
 
     Raises:
         InputError: a row is not an example, or one of its texts is not a string.
@@ -216,26 +188,15 @@ def _scores_chat(metric: Metric) -> bool:
 
 
 def _judges_silence(metric: Metric, row: Example) -> bool:
-    """Whether a metric scores a response that claims nothing by itself.
-
-    Some metrics read the row's question too. For "Is it open?", the response "Yes." makes a claim.
-    """
+    """With its question ("Is it open?"), a response such as "Yes." makes a claim."""
     return _scores_chat(metric) or (getattr(metric, "reads_question", False) and is_verdict(row))
 
 
 def _computed(
     metric: Metric, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
 ) -> list[Score] | None:
-    """Computes the scores of a metric, such as groundedness, from the scores of other metrics.
-
-    The result is ``None`` if the metric cannot be computed in this way, or if one of the other
-    metrics is not in ``loaded`` or has not scored every row.
-
-    Args:
-        metric: the metric.
-        loaded: all metrics of the run.
-        scored: for each row, its existing scores by the metric's name.
-    """
+    """The scores of a metric such as groundedness from those of other metrics (``scored``, by row).
+    ``None`` if one of them is not ``loaded`` or has not scored every row."""
     if not isinstance(metric, _Computed):
         return None
     named = {other.signature: other.name for other in loaded}

@@ -1,9 +1,8 @@
 """Turns the texts of a framework's row into examples, with one rule for missing texts.
 
-``None``, NaN (which pandas writes) and a list without a text are missing texts. A missing response
-or missing knowledge counts as a blank text, and a missing history has no turns. A row with a
-missing text keeps its position, and its score has a reason instead of a value. Any other value that
-is not a text is an error.
+``None``, NaN (which pandas writes) and a list without a text are missing: a missing response or
+missing knowledge counts as blank, a missing history has no turns. So a row keeps its position, and
+its score has a reason instead of a value. Any other value that is not a text is an error.
 """
 
 from __future__ import annotations
@@ -18,24 +17,14 @@ from q2_metric.types import Example
 
 
 def check_text(value: object, where: str) -> str:
-    """Returns the value if it is a valid text. ``where`` is its name in error messages.
-
-    Raises:
-        InputError: the value is not a string, or not valid Unicode.
-    """
+    """Returns a valid text; else InputError. ``where`` names a value in error messages."""
     if not isinstance(value, str):
         raise InputError(f"{where} is {kind(value)}, not a string")
     return encodable(value, where)
 
 
 def check_texts(value: object, where: str) -> list[str]:
-    """Converts a text or a list of texts to a list. Missing texts are left out.
-
-    ``where`` is the name of the value in error messages.
-
-    Raises:
-        InputError: the value is neither a text nor a list of texts.
-    """
+    """Converts a text or a list of texts (else InputError) to a list without missing texts."""
     if missing(value):
         return []
     if not _several(value):
@@ -45,30 +34,19 @@ def check_texts(value: object, where: str) -> list[str]:
 
 
 def check_response(value: object, where: str) -> str:
-    """Returns the response, or "" if it is missing. ``where`` is its name in error messages.
-
-    Raises:
-        InputError: the value is neither a text nor missing.
-    """
+    """Returns the response, or "" if it is missing. InputError: it is not a text."""
     return "" if missing(value) else check_text(value, where)
 
 
 def check_column(values: object, where: str) -> list[Any]:
-    """Converts a column to a list with one value for each row.
-
-    ``where`` is the name of the column in error messages.
-
-    Raises:
-        InputError: ``values`` is a single text, has no order (a mapping, a set), or has several
-            columns.
-    """
+    """Converts a column to a list with one value for each row. InputError: ``values`` is a single
+    text, has no order, or has several columns."""
     if not _several(values) or getattr(values, "ndim", 1) != 1:
         raise InputError(f"{where} is {kind(values)}, not a list with an item for each response")
     return list(values)
 
 
 def _several(value: object) -> TypeGuard[Iterable[Any]]:
-    """Whether a value is a sequence of values rather than a text, a mapping or a set."""
     return isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Set))
 
 
@@ -76,11 +54,8 @@ def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()
             question: str | None = None, *, listed: bool | None = None) -> Example:
     """Builds an example. Several passages of knowledge become one text. Blank turns are left out.
 
-    Args:
-        response, history, question: as in :class:`~q2_metric.types.Example`.
-        knowledge: the passages of the knowledge.
-        listed: what the numbers in citations such as "[2]" count: the items of ``knowledge`` (true)
-            or the lines of the whole text (false). The default is true if there are several items.
+    ``listed`` says what the numbers in citations such as "[2]" count: the items of ``knowledge``
+    (true, the default for several items) or the lines of the whole text (false).
     """
     text, places = joined([(passage, None) for passage in knowledge])
     listed = len(places) > 1 if listed is None else listed
@@ -90,14 +65,7 @@ def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()
 
 def given(response: object, knowledge: object, history: object, where: str,
           question: object = None) -> Example:
-    """Checks the texts of a framework's row, and builds an example from them.
-
-    Args:
-        response: the response.
-        knowledge: a text, or a list of passages.
-        history: the turns before the response, oldest first.
-        where: the name of the row in error messages, such as "row 3".
-        question: the question that the response answers, if it is known.
+    """Builds an example from a framework's row. ``knowledge`` is a text or a list of passages.
 
     Raises:
         InputError: a value is neither a text nor missing.
@@ -114,13 +82,7 @@ def given(response: object, knowledge: object, history: object, where: str,
 def given_columns(
     responses: object, knowledge: object, histories: object = None, each: str = "row",
 ) -> list[Example]:
-    """Builds an example for each row from columns. A column has one item for each row.
-
-    Args:
-        responses: the column of responses.
-        knowledge: the column of knowledge: a text, or a list of passages, for each response.
-        histories: the column of dialogue histories: the earlier turns of each response.
-        each: what a row is called in error messages.
+    """Builds an example for each row from columns. ``each`` is what error messages call a row.
 
     Raises:
         InputError: a column is not a sequence, the lengths differ, or a value is not text.

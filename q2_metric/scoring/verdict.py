@@ -1,5 +1,4 @@
-"""Summarises the judged claims of all responses in a file: how many responses have an unsupported
-claim, and which claims have the least support."""
+"""Counts the responses of a file with unsupported claims, and finds the least supported claims."""
 
 from __future__ import annotations
 
@@ -16,12 +15,11 @@ SHOWN = 3
 UNSUPPORTED = ("contradicted", "not found")
 """The verdicts with which a claim counts as unsupported."""
 GATED, THRESHOLD = "groundedness", 0.5
-"""The metric and the threshold by which ``q2 gate`` judges a response, unless others are named."""
+"""The defaults of ``q2 gate``."""
 
 
 def falls_short(row: Mapping[str, Any], metric: str = GATED, threshold: float = THRESHOLD) -> bool:
-    """Whether a row of ``q2 score --out`` could not be scored, or has a score under the threshold.
-    """
+    """Whether a row of ``q2 score --out`` has an error, or a score under the threshold."""
     if row.get("error") is not None:
         return True
     score: float | None = row.get(metric)
@@ -30,16 +28,10 @@ def falls_short(row: Mapping[str, Any], metric: str = GATED, threshold: float = 
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The claim of a response that has the least support from the knowledge.
+    """The claim of a response that has the least support (in [0, 1]) from the knowledge.
 
-    Attributes:
-        id: id of the row.
-        claim: text of the claim.
-        verdict: "contradicted" or "not found".
-        support: how far the knowledge supports the claim, in [0, 1].
-        source: the sentence of the knowledge that decided the verdict. If it was not searched, the
-            sentence that shares most words with the claim; ``None`` if the knowledge is not known.
-        decides: true if the sentence ``source`` contradicts the claim.
+    ``source`` is the sentence of the knowledge that decided the verdict; if it was not searched,
+    the one that shares most words with the claim. ``decides``: it contradicts the claim.
     """
 
     id: str
@@ -54,16 +46,10 @@ class Worst:
 class VerdictCounts:
     """Counts responses and claims by their verdicts.
 
-    Attributes:
-        gated: number of responses in runs that compute :data:`GATED`.
-        failing: number of these responses that fail ``q2 gate`` (:func:`falls_short`).
-        judged: number of responses with a judged claim.
-        unsupported: number of responses with a claim that is contradicted or not found.
-        contradicted: number of responses with a claim that is contradicted.
-        cited: number of claims that cite a passage.
-        cited_rightly: number of claims that are supported by a passage that they cite.
-        worst: the claims with the least support, one for a response, at most :data:`SHOWN`. The
-            claim with the least support comes first.
+    ``gated`` counts responses in runs that compute :data:`GATED`; ``failing`` of them fail ``q2
+    gate``. ``judged``, ``unsupported`` and ``contradicted`` count responses with such a claim,
+    ``cited`` claims that cite a passage, ``cited_rightly`` those that cite one that supports them.
+    ``worst`` has the claims with the least support, one for a response, worst first.
     """
 
     gated: int = 0
@@ -76,7 +62,7 @@ class VerdictCounts:
     worst: tuple[Worst, ...] = ()
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Adds a row as ``q2 score --out`` writes it. The row may also contain its texts."""
+        """Adds a row as ``q2 score --out`` writes it. It may also contain its texts."""
         if GATED in row:
             self.gated += 1
             self.failing += falls_short(row)
@@ -101,8 +87,7 @@ class VerdictCounts:
 
     @property
     def headline(self) -> str:
-        """One line that says how many responses have an unsupported claim; "" if no claim was
-        judged."""
+        """How many responses have an unsupported claim; "" if no claim was judged."""
         if not self.judged:
             return ""
         one = self.judged == 1
@@ -115,8 +100,7 @@ class VerdictCounts:
 
     @property
     def criterion(self) -> str:
-        """One line that says how many responses fail the gate; "" if :data:`GATED` was not
-        computed."""
+        """How many responses fail the gate; "" if :data:`GATED` was not computed."""
         if not self.gated:
             return ""
         return (f"{self.failing:,} of {self.gated:,} "
@@ -126,28 +110,24 @@ class VerdictCounts:
 
     @property
     def citations(self) -> str:
-        """One line that says how many claims cite a passage that supports them; "" if no claim
-        cites a passage."""
+        """How many claims cite a passage that supports them; "" if no claim cites one."""
         if not self.cited:
             return ""
         return (f"{self.cited_rightly:,} of {self.cited:,} claims with a citation cite a passage "
                 "that supports them")
 
     def as_json(self) -> dict[str, Any]:
-        """The attributes as a JSON object. It also contains the share of the claims with a citation
-        that are supported by a passage that they cite."""
+        """The attributes, and the share of the claims with a citation that is right."""
         share = self.cited_rightly / self.cited if self.cited else None
         return {**asdict(self), "cited_rightly_share": share}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> VerdictCounts:
-        """Reads the JSON object that :meth:`as_json` wrote."""
         counts = {one.name: fields[one.name] for one in dataclass_fields(cls)}
         return cls(**{**counts, "worst": tuple(Worst(**claim) for claim in fields["worst"])})
 
 
 def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Of the claims of a row of ``q2 score --out``, those that are unsupported."""
     return [claim for claim in claims
             if claim.get("verdict") in UNSUPPORTED and claim["support"] is not None]
 
