@@ -17,25 +17,20 @@ from q2_metric.scoring.outcome import CLAIMLESS
 from q2_metric.scoring.verdict import unsupported
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Matches characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
+"""Characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
 
 _IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
                             "\u2028": "\\u2028", "\u2029": "\\u2029"})
-"""Escapes for JSON inside a script element. Afterwards the JSON contains neither ``</script>`` nor
-``<!--``."""
+"""Afterwards the JSON contains neither ``</script>`` nor ``<!--``."""
 
 
 def safe(text: str) -> str:
-    """Replaces each character that HTML does not allow by U+FFFD. Character offsets in the text do
-    not change."""
+    """Replaces characters that HTML does not allow by U+FFFD. Character offsets stay the same."""
     return _UNSAFE.sub("�", text)
 
 
 class Flag(IntFlag):
-    """Properties of a row by which a reader of the page can filter rows.
-
-    ``browse.js`` uses the same numbers.
-    """
+    """Properties by which a reader can filter rows. ``browse.js`` uses the same numbers."""
 
     ERROR = 1
     ASKED = 2
@@ -50,8 +45,7 @@ class Flag(IntFlag):
 
 
 def flags(row: OutputRow) -> Flag:
-    """The properties of an output row, as a bit mask. The row comes from
-    :func:`~q2_metric.report.view.view`."""
+    """The properties of a row that comes from :func:`~q2_metric.report.view.view`."""
     states = [question["state"] for question in row["questions"]]
     claims = row.get("claims") or ()
     unanswered = any(question["how"] == "no_answer" for question in row["questions"])
@@ -75,18 +69,10 @@ def json_rows(
 ) -> Iterator[str]:
     """Yields each row as a line of JSON, ``[numbers, row]``.
 
-    The page parses the numbers of all rows, but it parses a row only when it shows the row. The
-    numbers are: index of the row's system, :class:`Flag`, human label (1, 0 or null), lowest
-    support of an unsupported claim (null if there is none), the scores, and for each grouping a bit
-    mask of the row's groups.
-
-    Args:
-        rows: output rows.
-        places: for each row, the index of its system.
-        columns: names of the score columns on the page.
-        measured: for each system, the argument ``measured`` of
-            :func:`~q2_metric.report.view.view`.
-        groupings: the columns by which the page can group rows.
+    The page parses the numbers of all rows, but parses a row only to show it. They are: index of
+    the row's system (``places``), :class:`Flag`, human label (1, 0 or null), lowest support of an
+    unsupported claim or null, the scores, and for each grouping a bit mask of the row's groups.
+    ``measured`` has the argument of :func:`~q2_metric.report.view.view` for each system.
     """
     from markupsafe import Markup
 
@@ -106,8 +92,7 @@ def json_rows(
 
 
 def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
-    """A question or claim without its null values and without ``plain``, because the row's own
-    ``plain`` repeats that sentence."""
+    """Leaves out null values, and ``plain``, because the row's own ``plain`` repeats it."""
     return {name: value for name, value in item.items() if value is not None and name != "plain"}
 
 
@@ -119,7 +104,6 @@ def to_json(value: object) -> str:
 
 
 def _clean(value: object) -> object:
-    """A copy of a JSON value in which characters that HTML does not allow are replaced."""
     if isinstance(value, str):
         return safe(value)
     if isinstance(value, dict):
@@ -130,6 +114,5 @@ def _clean(value: object) -> object:
 
 
 def source_hash(text: str) -> str:
-    """The expression with which a Content-Security-Policy allows a script or style with this text,
-    such as "'sha256-…'"."""
+    """The source "'sha256-…'" of a Content-Security-Policy for a script or style with this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,9 +1,6 @@
 """Adds to an output row what the report page and ``q2 explain`` show: findings in plain words, and
-the words of the response that no question asks about.
-
-The functions take output rows, not scores. So a row from a file and a response that was just scored
-are shown in the same way.
-"""
+the words of the response that no question asks about. The functions take output rows, so that a row
+from a file is shown as a response that was just scored."""
 
 from __future__ import annotations
 
@@ -29,41 +26,35 @@ from q2_metric.text.overlap import WORD
 from q2_metric.text.sentences import split_sentences
 
 _NEGATED = re.compile(r"\b[^\W\d_]+n?\s?['’]\s?t\b")
-"""Matches an auxiliary verb with "not", such as "didn't". It is not a content word."""
+"""An auxiliary verb with "not", such as "didn't". It is not a content word."""
 
 DROPPED = {
     "personal": "it is about the speakers",
     "round_trip": "the response itself gives another answer",
 }
-"""The words to show for each reason why a generated question was rejected."""
+"""What is shown for each reason why a question was rejected."""
 
 WHOLE = {
     "supported": "Nothing to ask about; as a whole it seems to follow from the knowledge.",
     "differs": "Nothing to ask about; as a whole it does not seem to follow from the knowledge.",
     "open": "Nothing to ask about; as a whole it is undecided.",
 }
-"""What is shown for a response about which Q² asked no question, by what the finding suggests."""
+"""What is shown for a response without a question, by what the finding suggests."""
 
 
 def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
     """Returns a copy of an output row with its findings in words. These fields are added:
 
     - to a question: ``kind``, the kind of its finding, and ``state``, what the finding suggests;
-    - to a claim: ``kind`` and ``state`` in the same way; ``form``, the former ``kind`` (the kind of
-      claim); and ``against``, the [start, end] of the sentence in the knowledge that contradicts
-      the claim, or ``None``;
-    - to an input of the groundedness score: ``title`` and ``plain``, a title and words for its
-      contribution;
+    - to a claim: the same; ``form``, the former ``kind`` (the kind of claim); and ``against``, the
+      [start, end] of the sentence in the knowledge that contradicts the claim, or ``None``;
+    - to an input of the groundedness score: ``title`` and ``plain``, words for its contribution;
     - to the row: ``plain``, sentences about the response, and ``unasked``, the [start, word] of
       each content word that no question asks about;
-    - to a row about which Q² asked no question: ``kind`` and ``state`` of its finding, and
-      ``whole``, the score of the response as a whole.
+    - to a row without a question: ``kind`` and ``state`` of its finding, and ``whole``, its score.
 
-    Args:
-        row: the output row.
-        measured: the kinds of evidence ("questions", "sentences") for which it was measured how
-            often people agree with a finding. Their ``state`` follows this measurement. Other
-            states follow the name of the finding's kind.
+    ``measured`` names the kinds of evidence ("questions", "sentences") for which it was measured
+    how often people agree: their ``state`` follows this, others the name of the finding's kind.
     """
     questions = [{**question, **_mark(of_question(question), "questions" in measured)}
                  for question in row.get("questions") or ()]
@@ -98,11 +89,7 @@ def _mark(kind: str, measured: bool) -> dict[str, str]:
 
 
 def in_words(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yields plain sentences that say what is wrong with the response, or that nothing is wrong.
-
-    Args:
-        row: the output row with the fields that :func:`view` adds.
-    """
+    """Yields plain sentences about a row of :func:`view`: what is wrong, or that nothing is."""
     if row.get("reason") in REASONS and all(row.get(name) is None for name in columns()):
         words = REASONS[row["reason"]]
         yield f"{words[:1].upper()}{words[1:]}."
@@ -139,7 +126,7 @@ def _quoted(text: str) -> str:
 
 
 def supported(claim: Mapping[str, Any]) -> bool:
-    """Whether nothing speaks against a claim: its verdict is "supported" or "not checked"."""
+    """Whether nothing speaks against a claim."""
     return claim["verdict"] in ("supported", "not checked")
 
 
@@ -147,10 +134,6 @@ def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[
     """The content words of the response that no question asks about, each as [start, word].
 
     A word is left out if its stem occurs in a question or in the words that a question asks about.
-
-    Args:
-        response: the text of the response.
-        questions: the items of the field ``questions`` of the output row.
     """
     asked = {stem(word.lower()) for question in questions
              for text in (question["span"], question["question"])
@@ -167,11 +150,8 @@ def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[
 def _against(
     sentence: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], knowledge: str | None
 ) -> list[int] | None:
-    """[start, end] of the sentence in the knowledge that contradicts a claim (character offsets).
-
-    It is the sentence that SCALE found, or else the sentence with an answer to a question of Q²
-    that contradicts the claim. ``None`` if there is no such sentence.
-    """
+    """[start, end] of the sentence in the knowledge that contradicts a claim: the one that SCALE
+    found, or else the one with an answer to a question of Q² that contradicts the claim."""
     place = sentence.get("passage_start")
     if sentence.get("verdict") == "contradicted" and place is not None:
         return [place, place + len(sentence["passage"])]

@@ -20,24 +20,17 @@ from q2_metric.types import Comparison, Dropped, Example, Judgement, Part, Passa
 OutputRow = dict[str, Any]
 
 Form = Literal["text", "number", "whole", "yes-no", "texts", "object", "objects", "json"]
-"""The type of a field's value.
-
-"text" is a string, "number" a float, "whole" an integer, "yes-no" a boolean, "texts" a list of
-strings, "object" an object with fixed keys, "objects" a list of such objects, and "json" an object
-with any keys.
-"""
+"""The type of a value: "whole" is an integer, "json" an object with any keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of an output row, or of an object inside an output row.
+    """A field of an output row, or of an object inside an output row. Its value may be null.
 
     Attributes:
-        name: the field's key in the row.
-        form: type of the field's value. The value may also be null.
         of: computes the value from a Python object, such as a :class:`~q2_metric.types.Score`.
         fields: for the form "object" or "objects", the fields of each object.
-        kind: for the form "objects", the class of the items to include. Other items are skipped.
+        kind: for the form "objects", the class of the items. Other items are skipped.
     """
 
     name: str
@@ -47,7 +40,6 @@ class Field:
     kind: type = object
 
     def value(self, item: Any) -> Any:
-        """Computes the field's value from the Python object ``item``, as a JSON value."""
         if self.form == "objects":
             return [
                 {field.name: field.value(part) for field in self.fields}
@@ -66,14 +58,8 @@ def _verdict_p(item: Comparison) -> float | None:
 
 
 def fields_of(kind: type, *paths: str) -> tuple[Field, ...]:
-    """Makes fields of an object from the attributes of a dataclass; their types are those of the
-    class.
-
-    Args:
-        kind: the class.
-        paths: names of attributes; "claim.start" is an attribute of an attribute. Without any, all
-            attributes are taken.
-    """
+    """Makes fields from the attributes ``paths`` of a dataclass (all by default), with their types.
+    "claim.start" is an attribute of an attribute."""
     return tuple(Field(path.rpartition(".")[2], _form(kind, path), attrgetter(path))
                  for path in paths or get_type_hints(kind))
 
@@ -96,8 +82,7 @@ _ASKED = (
     Field("start", "whole", attrgetter("question.span.start")),
     Field("question", "text", attrgetter("question.text")),
 )
-"""Fields that describe a question of Q². ``span`` is the part of the response that the question
-asks about, and ``start`` its character offset in the response."""
+"""``span`` is what a question of Q² asks about, ``start`` its character offset in the response."""
 
 QUESTIONS = Field("questions", "objects", lambda score: score.evidence, kind=Comparison, fields=(
     *_ASKED,
@@ -109,16 +94,13 @@ QUESTIONS = Field("questions", "objects", lambda score: score.evidence, kind=Com
         item.response_answer, item.knowledge_answer, item.how, item.verdict and item.verdict.label,
     )),
 ))
-"""The questions that Q² asked, each with its two answers. ``how`` says how the answers were
-compared. ``verdict`` is the label of the NLI model, and ``verdict_p`` is its probability. ``plain``
-is a sentence that describes the result."""
+"""Q²'s questions. ``verdict_p``: the probability of ``verdict``, NLI's label."""
 
 DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped, fields=(
     *_ASKED,
     *fields_of(Dropped, "reason", "answer"),
 ))
-"""The questions that Q² generated but rejected. ``reason`` is "personal" (the question is about the
-speakers) or "round_trip" (the response itself gives another answer, ``answer``)."""
+"""Rejected questions: "personal" or "round_trip" (the response gives ``answer`` instead)."""
 
 CLAIMS = Field("claims", "objects", lambda score: score.evidence, kind=Judgement, fields=(
     *fields_of(Judgement, "claim.start", "claim.end", "claim.text", "claim.kind", "verdict",
@@ -127,47 +109,41 @@ CLAIMS = Field("claims", "objects", lambda score: score.evidence, kind=Judgement
     Field("passage_id", "text"),
     *fields_of(Judgement, "cites"),
 ))
-"""The claims of the response, each with its verdict. Offsets are in characters. ``passage`` is the
-sentence of the knowledge that decides the claim. If the knowledge is a list of passages,
-``passage_number`` and ``passage_id`` say which of them contains the sentence."""
+"""Offsets are in characters. ``passage`` is the sentence of the knowledge that decides."""
 
 PARTS = Field("parts", "objects", lambda score: score.evidence, kind=Part, fields=fields_of(Part))
-"""The inputs of the groundedness score, each with its contribution to the score's logit."""
+"""The inputs of the groundedness score, with their contributions to its logit."""
 
 DETAILS: Mapping[str, tuple[Field, ...]] = {
     "questions": (QUESTIONS, DROPPED), "sentences": (CLAIMS,), "parts": (PARTS, CLAIMS),
 }
-"""By kind of evidence (:data:`q2_metric.metrics.registry.Details`), the fields that contain it."""
+"""By kind of evidence (:data:`q2_metric.metrics.registry.Details`)."""
 
 FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
-"""True if Q² had no valid question about the response, so that NLI judged it as a whole. The field
-exists only if Q² is computed."""
+"""Q² had no valid question, so NLI judged the whole response. Rows without Q² lack the field."""
 
 REASON = Field("reason", "text", lambda score: score.reason)
-"""Why the row has no score, such as "no_claim" (:data:`q2_metric.types.Reason`)."""
 
 SELECTED = Field("selected", "object", fields=(
     *(Field(name, "text") for name in
       ("domain", "entity_id", "entity_name", "doc_id", "text")),
     Field("score", "number"),
 ))
-"""The snippet that ``--knowledge-pool`` chose as the row's knowledge, with the ranker's score."""
+"""The snippet that ``--knowledge-pool`` chose, with the ranker's score."""
 
 FILE, ID, ERROR = (Field(name, "text") for name in ("file", "id", "error"))
 PASSAGES = Field("passages", "objects", lambda row: row.passages, fields=fields_of(Passage))
-"""Start, end and id of each passage in the field ``knowledge`` (character offsets). Empty if the
-knowledge is a single text."""
+"""Start, end (characters) and id of each passage; empty if the knowledge is a single text."""
 OTHER = Field("other", "json", lambda row: dict(row.other))
-"""The row's values in the columns from which no field was read, such as "model", by column."""
+"""The row's values in the columns from which no field was read, by column."""
 TEXT_FIELDS = (
     *fields_of(Example, "question", "response", "knowledge", "history"),
     PASSAGES,
     OTHER,
     *fields_of(Example, "label"),
 )
-"""Fields of an output row that repeat the row that was scored. ``label`` is the human label."""
+"""Fields that repeat the row that was scored. ``label`` is the human label."""
 TEXTS = tuple(field.name for field in TEXT_FIELDS)
-"""The names of :data:`TEXT_FIELDS`."""
 
 
 def _decision(metric: str) -> Field:
@@ -179,14 +155,10 @@ class Layout:
     """Determines which fields the rows of an output have.
 
     Attributes:
-        metrics: names of the metrics that are computed.
-        with_file: if true, each row contains the name of its file.
-        decided: names of the calibrated metrics. For each, rows have a field
-            ``METRIC_consistent``, which is true if the score is above the calibration's threshold.
-        texts: if true, rows also contain :data:`TEXT_FIELDS`: response, knowledge, history and so
-            on.
-        group_by: columns whose values rows contain in the field ``other``, even if ``texts`` is
-            false.
+        decided: calibrated metrics, which have a field ``METRIC_consistent``: true if the score is
+            above the calibration's threshold.
+        texts: if true, rows also contain :data:`TEXT_FIELDS`.
+        group_by: columns that rows contain in the field ``other``, even if ``texts`` is false.
         selected: if true, rows say which snippet was chosen as their knowledge.
     """
 
@@ -199,7 +171,6 @@ class Layout:
 
     @property
     def fields(self) -> list[Field]:
-        """All fields of a row, in order."""
         fields = [
             *([FILE] if self.with_file else []),
             ID,
@@ -246,13 +217,8 @@ def output_row(
 ) -> OutputRow:
     """Makes an output row, with every field of the layout.
 
-    Args:
-        index: index of the row in its file, from 0. If the row has no id, its id is ``index + 1``.
-        row: the row as it was read.
-        scores: the row's scores, by metric; empty for a bad row.
-        layout: determines the fields. It may also be a list of metrics, for a layout with only
-            their fields.
-        file: name of the row's file. Needed if the layout has the field "file".
+    A row without an id gets ``index`` (from 0) + 1. ``scores`` are by metric, and empty for a bad
+    row. A list of metrics stands for a layout with only their fields.
     """
     if not isinstance(layout, Layout):
         layout = Layout(tuple(layout))
@@ -278,10 +244,7 @@ def output_row(
 
 
 def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
-    """Adds to each claim the number and id of the passage in which its deciding sentence lies.
-
-    Nothing is added if the knowledge of ``row`` is a single text.
-    """
+    """Adds to each claim the number and id of the passage with its deciding sentence."""
     for claim in claims:
         if claim["passage_start"] is not None and (
                 place := row.passage_at(claim["passage_start"])) is not None:
@@ -289,13 +252,9 @@ def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
 
 
 def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
-    """Adds to an output row the texts that were scored: response, knowledge, history and so on.
+    """Returns the output row with the texts that were scored: response, knowledge and so on.
 
-    If a snippet was chosen as the row's knowledge, the knowledge is the text of this snippet.
-
-    Args:
-        row: the output row. It is not changed.
-        scored: the row as it was read. For a bad row, ``row`` itself is returned.
+    If a snippet was chosen as the knowledge, its text is used. A bad row is returned as it is.
     """
     if isinstance(scored, BadRow):
         return row
