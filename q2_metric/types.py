@@ -3,8 +3,8 @@
     Example -> Span -> Question -> Comparison -> Score      (Q²)
     Example -> Claim -> Judgement -> Score                  (SCALE)
 
-A Span contains its Example, a Question its Span, and a Comparison its Question. So a batch can hold
-the objects of many responses. Models take a batch, and return one in the same order.
+Each object up to Comparison contains the one before, so that a batch can mix many responses.
+Models take a batch, and return one in the same order.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from typing import Any, Literal, Protocol, runtime_checkable
 Label = Literal["entailment", "neutral", "contradiction"]
 
 How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
-"""How the answers of response and knowledge were compared (Q², section 2.3). "contradicted" means
-that the knowledge has another value."""
+"""How two answers were compared (Q², section 2.3). "contradicted": the knowledge differs."""
 
 Reason = Literal["no_claim", "empty", "no_knowledge", "fault"]
-"""Why a response has no score: "empty" means a blank response, "fault" an error in the metric."""
+"""Why a response has no score: "empty" if it is blank, "fault" if the metric failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of the knowledge, from character ``start`` to ``end`` (exclusive)."""
+    """Characters [start, end) of the knowledge."""
 
     start: int
     end: int
@@ -36,10 +35,9 @@ class Passage:
 class Example:
     """A generated response and the knowledge that should support it.
 
-    ``history`` holds the turns before the response, oldest first. ``label`` is the human label
-    (true: supported). If the knowledge was a list, ``passages`` has a passage for each item.
-    ``other`` holds the row's other columns. Examples that differ only in ``id``, ``label``,
-    ``passages`` and ``other`` are equal, and are scored once.
+    ``history`` is oldest first; ``label`` is the human label (true: supported); ``passages`` has a
+    passage for each item of listed knowledge; ``other`` holds the row's other columns. Examples
+    that differ only in ``id``, ``label``, ``passages`` and ``other`` are equal, and scored once.
     """
 
     response: str
@@ -64,9 +62,9 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """An informative span of a response: ``response[start:start + len(text)] == text``.
-    ``response`` is the example's, with its pronouns resolved if Q² does so. ``label`` is the entity
-    type, or "" for a noun chunk."""
+    """An informative span of a response: ``response[start:start + len(text)] == text``, with the
+    pronouns of the response resolved if Q² does so. ``label``: the entity type, or "" (noun chunk).
+    """
 
     example: Example
     text: str
@@ -76,17 +74,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question whose answer in the response is ``span``."""
-
     span: Span
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A question that Q² rejected before reading the knowledge. Its span has no valid question.
-    "personal": it is about the speakers. "round_trip": Q²'s reader found ``answer`` in the response
-    instead of the question's span."""
+    """A question that Q² rejected: "personal" (about the speakers), or "round_trip" (the reader
+    found ``answer`` in the response instead of the span). Its span has no valid question."""
 
     question: Question
     reason: Literal["personal", "round_trip"]
@@ -95,9 +90,8 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reader's answer: ``context[start:start + len(text)] == text`` in the text that it read.
-    ``start`` is ``None`` if the text was built from tokens. ``score`` is the answer's start and end
-    logits minus those of "no answer"."""
+    """A reader's answer. ``start`` is a character of the text, ``None`` if built from tokens.
+    ``score`` is the answer's start and end logits minus those of "no answer"."""
 
     text: str
     start: int | None
@@ -106,8 +100,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An entailment model's probabilities of the three classes. They are in [0, 1] and sum to 1.
-    For a Yes/No model, ``neutral`` is the probability of "No", and ``contradiction`` is 0."""
+    """Probabilities of an entailment model, with sum 1. For a Yes/No model, ``neutral`` is the
+    probability of "No", and ``contradiction`` is 0."""
 
     entailment: float
     neutral: float
@@ -126,9 +120,9 @@ class Verdict:
 class Comparison:
     """A question with its answers from response and knowledge, and its score in [0, 1].
 
-    ``knowledge_answer`` is ``None`` if the knowledge has no answer. ``knowledge_start`` is its
-    first character in the knowledge. ``f1`` is the token F1 of the two answers, the question's
-    score in "Q² without NLI". ``verdict`` is ``None`` if NLI was not needed.
+    ``knowledge_answer`` is ``None`` if the knowledge has no answer, ``knowledge_start`` its first
+    character. ``f1`` is the token F1 of the answers, the score in "Q² without NLI". ``verdict`` is
+    ``None`` if NLI was not needed.
     """
 
     question: Question
@@ -142,14 +136,13 @@ class Comparison:
 
 
 ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell", "answer"]
-"""The part of a response that is the claim. "answer" is a short answer, read with its question."""
+"""The part of a response that is the claim. "answer": a short answer, read with its question."""
 
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
-"""The verdict on a claim. "not checked" means that the knowledge was not searched for it."""
+"""With "not checked", the knowledge was not searched for the claim."""
 
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
-"""Which passages support the claim: one that it cites ("right"), only others ("wrong passage"), no
-passage ("unsupported"). With "none", it cites nothing."""
+"""Which passages support a claim: a cited one, only others, or none; "none": it cites nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +150,8 @@ class Claim:
     """A part of a response, its characters [start, end), that is true or false by itself.
 
     ``text`` is what the judge reads: with the subject ("The inn allows pets." from "The inn has 12
-    rooms and allows pets.") and without a frame such as "I know that". Claims are ordered by their
-    ends and may be nested.
+    rooms and allows pets.") and without a frame such as "I know that". Claims are ordered by
+    their ends and may be nested.
     """
 
     text: str
@@ -193,8 +186,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the input numbers from which a combined score is computed. ``contribution`` is what
-    the number adds to the logit of the score, compared with its average."""
+    """An input of a combined score. ``contribution``: what it adds to the logit, over its mean."""
 
     name: str
     value: float
@@ -202,8 +194,7 @@ class Part:
 
 
 Evidence = Comparison | Judgement | Part
-"""The classes of items in ``Score.evidence``. The cache, output rows and the page get their fields
-from these classes."""
+"""The cache, output rows and the page get their fields from these classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +248,7 @@ class SpanFinder(Protocol):
     name: str
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
-        """The spans of each example, in text order. No two spans have the same position."""
+        """In text order. No two spans have the same position."""
         ...
 
 
@@ -268,7 +259,7 @@ class QuestionGenerator(Protocol):
     name: str
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        """Candidate questions for each span, best first; the list may be empty."""
+        """For each span, best first; may be empty."""
         ...
 
 
@@ -359,5 +350,4 @@ class Metric(Protocol):
     signature: str
 
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """One score for each example, in order."""
         ...
