@@ -26,9 +26,9 @@ from q2_metric.english.parse.verbs import finite_word, first_of, is_finite_claus
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A verb with its subject and the auxiliary that comes first in a question about it ("" if this
-    is a form of "do"). The bit masks are 0 if the subject or auxiliary stands outside the clause.
-    """
+    """A verb, its subject, and the auxiliary that comes first in a question ("" for a form of
+    "do"). A bit mask is 0 if its words are not in the clause: a shared subject, an auxiliary to be
+    added."""
 
     verb: Word
     subject: str
