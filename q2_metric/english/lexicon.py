@@ -14,43 +14,39 @@ NOT_ASKED = words("""
     something anything nothing everything someone anyone everyone somebody anybody everybody
     myself yourself himself herself itself themselves ourselves each all both some any mine
 """)
-"""Spans that get no question. A question about such a word would not say which thing is meant."""
+"""A question about such a word would not say which thing is meant."""
 QUOTES = words("\" “ ” « »")
 REPORTING = words("know hear think believe read say see agree guess learn find mean show suggest")
-"""Verbs after which "that" always begins a clause, even if the parser disagrees."""
+"""After these verbs, "that" always begins a clause, even if the parser disagrees."""
 CAUSATIVE = words("let make help have see watch hear feel")
-"""Verbs that are followed by an infinitive without "to" ("let him go")."""
+"""As in "let him go"."""
 PRESUPPOSING = words("""
     know realize realise notice forget remember believe understand mind care hear learn see wait
     mention
 """)
-"""Verbs whose complement is true even if the verb is denied: "i did not know that ...", "i can not
-believe that ..."."""
+"""Their complement is true even if they are denied: "i did not know that ..."."""
 DENYING = words("deny doubt dispute refute disprove reject")
 NOT_DENYING = words("only until just merely simply necessarily")
-"""If one of these words follows "not", the sentence denies nothing: "not only"."""
+"""After "not", they make it deny nothing: "not only"."""
 ENDINGS = words("until till")
-"""If one of these words follows in the clause, "not" denies nothing: "not ... until 1990" says when
-something happened."""
+"""In a clause with one of them, "not" denies nothing: "not ... until 1990" dates something."""
 FALSE = words("false untrue incorrect wrong inaccurate lie myth falsehood hoax rumor rumour")
 TRUE = words("true correct accurate right case")
 SAYINGS = words("""
     it this that which claim statement idea belief rumor rumour notion assertion story
     report news allegation theory
 """)
-"""Words for what a sentence calls true or false: "that" or "the claim" in "that is false"."""
+"""What a sentence calls true or false: "that" or "the claim" in "that is false"."""
 UNASKED = words("intj mark cc preconj parataxis dep meta conj")
-"""Dependencies of words on a verb. Words with these dependencies are left out of questions about
-the verb's clause."""
+"""Dependencies on a verb that questions about its clause leave out."""
 LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")
-"""Dependencies of words on a noun. Words with these dependencies can be left out of the noun's
-phrase."""
+"""Dependencies on a noun that can be left out of its phrase."""
 GENERIC = words("those one ones people person something thing things someone")
 """Nouns that need a relative clause to mean something definite: "people who ..."."""
 VAGUE = words("many much several some various other different few certain")
-"""Adjectives that a question "What is an example of ...?" leaves out."""
+"""Left out of the question "What is an example of ...?"."""
 IDIOMS = words("course fact example time lot bit kind sort way thing things sure fun general")
-"""Nouns of set phrases with a preposition ("of all time", "in fact", "by the way")."""
+"""Nouns of set phrases ("of all time", "in fact", "by the way")."""
 DROPPED_ADVERBS = words("""
     also too actually just really well so definitely probably maybe perhaps however though
     either basically honestly apparently supposedly obviously certainly indeed even therefore
@@ -68,8 +64,7 @@ PEOPLE = words("""
     guest people women men children parent grandfather grandmother fan kid host
 """)
 WORKS = words("song album movie film book novel series band show brand team single game city dish")
-"""Nouns for things. A question about such a thing never asks "who", even if the thing's name is
-that of a person."""
+"""A question about these never asks "who", even if the name is that of a person."""
 PLACES = words("""
     area beach building center centre city coast continent country county district garden home
     hospital house island kitchen lake mall mountain museum neighborhood ocean office park place
@@ -77,7 +72,7 @@ PLACES = words("""
     university valley village world zoo room wild desert forest hemisphere
 """)
 NAMES = words("PERSON GPE NORP LANGUAGE")
-"""Entity types whose words get a capital, even if the response writes them in lower case."""
+"""Entity types whose words get a capital."""
 LOCATIVE = words("in at near around from throughout across within inside outside on")
 LOCATIONS = words("GPE LOC FAC")
 LIGHT_NOUNS = words("""
@@ -87,7 +82,7 @@ LIGHT_NOUNS = words("""
     cup means way place result time study use practice
     ability cultivation process act concept idea chance
 """)
-"""Nouns that say little without the "of ..." after them. No question asks for such a noun alone."""
+"""Nouns that say little without the "of ..." after them. No question asks for them alone."""
 BARE_TIME = words("in on during at around about within after before")
 DURATION = re.compile(
     r"\b(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|decades?|century|centuries|time"
@@ -118,22 +113,19 @@ AGENT_VERBS = words(
     "create write found direct develop produce invent release publish establish discover build "
     "design introduce launch buy acquire sell win rate name own make say announce"
 )
-"""Verbs for actions of organisations. Questions about the actor ask "who": "Who developed it?"."""
+"""Actions of organisations: "Who developed it?"."""
 PAST_MAKERS = words(
     "create write found direct form develop produce invent release publish record establish "
     "discover build design introduce paint compose launch open coin star set bear"
 )
-"""Verbs whose participle after a noun refers to the past ("a film directed by ...")."""
+"""Their participle after a noun refers to the past ("a film directed by ...")."""
 
 SPEAKERS = words("i we me my our us myself mine")
-"""Words for the speaker. A clause about the speaker makes no claim about the world."""
+"""A clause about the speaker makes no claim about the world."""
 LIKING = words("like love enjoy hate admire adore prefer recommend appreciate miss")
-"""Verbs that say what a speaker likes or dislikes."""
 POINTING = words("it this that these those they he she which who")
-"""Words for something named before: "it", or "that" in "that cat". A statement about another
-subject is no mere opinion."""
+"""Words for something named before. A statement about another subject is no mere opinion."""
 LINKING = words("be 's sound look seem feel taste smell")
-"""Verbs between a subject and an adjective that describes it."""
 OPINIONS = words("""
     good best bad worst great nice cool awesome amazing fantastic wonderful
     excellent lovely perfect brilliant incredible unbelievable fascinating interesting impressive
@@ -141,23 +133,21 @@ OPINIONS = words("""
     horrible delicious yummy tasty beautiful gorgeous cute confusing shame pity
     disgusting gross stunning adorable relaxing inspiring heartbreaking
 """)
-"""Words that say what the speaker thinks of something."""
 KNOWING = words("""
     know think believe hear read guess say tell see understand find remember learn realize realise
     bet suppose assume feel imagine mention notice forget hope agree
 """)
-"""Verbs with which speakers introduce their own claim: "i know that ..."."""
+"""With "i know that ...", speakers introduce their own claim."""
 SURE = words("sure aware glad surprised certain positive happy")
 TEXTS = words("text passage document article source context paragraph excerpt knowledge snippet")
-"""Nouns with which a response refers to its knowledge: "the article says ..."."""
+"""As in "the article says ...": the response means its knowledge."""
 STATING = words("say state mention note indicate explain tell report show describe confirm")
 SPEAKING = STATING | words("add announce warn claim insist argue believe think write admit")
-"""Verbs for a claim that another person makes: "the mayor said ...". Such a claim is judged
-together with the words that name the person."""
+"""As in "the mayor said ...", which is judged together with what he said."""
 PASTS = words("""
     came became went grew took gave wrote knew saw began rose fell drew flew spoke broke drove ate
     ran sang swam wore chose forgot hid rode shook stole threw woke was were did had
 """)
-"""Past-tense forms that are never participles, even if the parser disagrees."""
+"""Never participles, even if the parser disagrees."""
 EITHER = words("or nor either neither")
-"""Words that join alternatives. An alternative is not claimed by itself."""
+"""An alternative is not claimed by itself."""

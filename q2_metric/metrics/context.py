@@ -1,13 +1,6 @@
-"""Lowers the scores of Q²'s questions about claims that the knowledge contradicts as a whole.
-
-In this module, a claim is a sentence of the response. Q²'s reader can find the right answer in a
-sentence that does not support the claim. It finds "Bluetooth" in "it does not support Bluetooth".
-Asked "What is 24 km long?", it answers "the trail" from "the trail is 42 km long". So a question's
-score is lowered if NLI finds its claim contradicted. The score is 0 if the knowledge's sentence
-with the answer has other values (numbers, amounts, dates, times). A claim without an answered
-question is judged by NLI and counts like one question. If rules on values decide a claim
-(:mod:`q2_metric.metrics.ruled`), their decision also sets the scores of the claim's questions.
-"""
+"""Lowers the scores of Q²'s questions about claims that the knowledge contradicts as a whole. Q²'s
+reader finds "Bluetooth" in "it does not support Bluetooth". Asked "What is 24 km long?", it answers
+"the trail" from "the trail is 42 km long". In this module, a claim is a sentence."""
 
 from __future__ import annotations
 
@@ -33,32 +26,21 @@ from q2_metric.types import (
 )
 
 ASKED_AS_A_WHOLE = "Is it so?"
-"""The text that is shown instead of a question if NLI judges a claim as a whole."""
+"""Shown instead of a question if NLI judges a claim as a whole."""
 Near = Callable[[str, str], Excerpt]
-"""A function that chooses which part of a long text is read. Its arguments are the text, and the
-question or claim for which the text is read."""
+"""Chooses which part of a long text (first argument) is read for a question or claim (second)."""
 _Claim = tuple[Example, int, int]
-"""A claim: the example, and the start and end of the claim's sentence in the response."""
+"""The example, and the start and end of the claim's sentence in the response."""
 
 
 def in_context(
     examples: Sequence[Example], comparisons: Sequence[Comparison], entailment: Entailment,
     personal: PersonalFilter | None, near: Near,
 ) -> list[Comparison]:
-    """Adjusts the score of each question to the verdict on its claim, and adds one comparison for
-    each claim without an answered question.
-
-    Nothing is added for a response without any question, because Q² judges that response as a
-    whole.
-
-    Args:
-        examples: the responses with their knowledge.
-        comparisons: the scored questions about these responses.
-        entailment: the NLI model that judges the claims.
-        personal: finds claims about the speakers, for which nothing is added. ``None`` treats them
-            like other claims.
-        near: chooses the part of a long knowledge that is read for a claim.
-    """
+    """Adjusts the score of each question to NLI's verdict on its claim or to rules on values
+    (:mod:`q2_metric.metrics.ruled`), and adds a comparison for each claim without an answered
+    question. Nothing is added for a response without any question, because Q² judges it as a whole,
+    nor for claims about the speakers, if ``personal`` finds them."""
     asked_about = {comparison.question.span.example for comparison in comparisons}
     claims = [claim for example in examples if example in asked_about
               for claim in _claims(example)]
@@ -82,20 +64,14 @@ def in_context(
 
 
 def _as_held(comparison: Comparison, held: bool | None) -> Comparison:
-    """The comparison, with the score 1 if rules on values (numbers, amounts, dates, times) confirm
-    its claim (``held`` is true), or 0 if they refute the claim. With ``None``, the comparison is
-    unchanged."""
     if held is None:
         return comparison
     return replace(comparison, how="equal" if held else "contradicted", score=float(held))
 
 
 def as_judged(knowledge: str, claim: str, near: Near) -> tuple[str, str]:
-    """The (premise, hypothesis) pair with which NLI judges a claim.
-
-    The premise is the part of the knowledge that ``near`` chooses. In the hypothesis, the claim's
-    values are written as in the premise.
-    """
+    """The (premise, hypothesis) pair with which NLI judges a claim. In the hypothesis, the claim's
+    values are written as in the premise."""
     premise = near(knowledge, claim).text
     return premise, in_notation_of(premise, claim)
 
@@ -110,11 +86,7 @@ def claim_of(question: Question) -> str:
 def _checked(
     comparisons: Sequence[Comparison], verdicts: Mapping[_Claim, Verdict]
 ) -> list[Comparison]:
-    """Lowers the score of each comparison by the probability that its claim is contradicted.
-
-    The score is 0 if the knowledge's sentence with the answer has other values (numbers, amounts,
-    dates, times).
-    """
+    """The score is 0 if the knowledge's sentence with the answer has other values."""
     checked = []
     for item in comparisons:
         pair, verdict = _sentences(item), verdicts.get(_claim_of(item))
@@ -127,14 +99,11 @@ def _checked(
 
 
 def _weight(verdict: Verdict) -> float:
-    """The factor in [0, 1] for the scores of the questions about a claim, from NLI's verdict on the
-    claim. It is 1 if contradiction has the probability 0."""
     return 1 - verdict.contradiction * (1 - verdict.entailment)
 
 
 def _as_a_whole(claim: _Claim, verdict: Verdict) -> Comparison:
-    """Makes a comparison from NLI's verdict on a whole claim. Its score is e + 0.5 n, where e and n
-    are the probabilities of entailment and neutral."""
+    """The score is e + 0.5 n, from the probabilities of entailment and neutral."""
     example, start, _ = claim
     text = _text(claim)
     question = Question(Span(example, text, start), ASKED_AS_A_WHOLE)
@@ -143,7 +112,6 @@ def _as_a_whole(claim: _Claim, verdict: Verdict) -> Comparison:
 
 
 def _claims(example: Example) -> list[_Claim]:
-    """The claims of an example: the sentences of its response that claim something."""
     return [(example, start, end) for start, end in _bounds(example.response)
             if has_claim(example.response[start:end], example.history)]
 
@@ -159,8 +127,7 @@ def _claim_of(comparison: Comparison) -> _Claim:
 
 
 def _sentences(comparison: Comparison) -> tuple[str, str] | None:
-    """The sentence of the response that a question is about, and the sentence of the knowledge with
-    the answer. ``None`` if the position of the answer is unknown or the question's score is 0."""
+    """The sentence with the question's span, and the sentence of the knowledge with the answer."""
     if comparison.knowledge_start is None or comparison.score == 0:
         return None
     knowledge = comparison.question.span.example.knowledge
@@ -169,7 +136,6 @@ def _sentences(comparison: Comparison) -> tuple[str, str] | None:
 
 
 def _sentence_at(text: str, place: int) -> tuple[int, int]:
-    """The character range of the sentence that contains the character offset ``place``."""
     bounds = _bounds(text)
     at = bisect_right(bounds, place, key=lambda bound: bound[0]) - 1
     return bounds[at] if at >= 0 else (0, len(text))

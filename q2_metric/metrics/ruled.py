@@ -1,11 +1,6 @@
-"""Judges claims by rules on values (numbers, amounts, dates, times). The verdict of a rule replaces
-the verdict of the neural network that judges claims.
-
-A network of this size takes "23:10" and "11:10 pm" for different times. If a rule confirms a claim,
-the claim's support is at least :data:`HELD`. If a rule refutes it, its support is at most
-:data:`REFUTED`. If no rule applies, the network's support is kept. ``python -m tools.benchmarks
-rules`` counts how often each rule is right.
-"""
+"""Judges claims by rules on their values. A network of this size takes "23:10" and "11:10 pm" for
+different times, so the verdict of a rule replaces the network's. ``python -m tools.benchmarks
+rules`` counts how often each rule is right."""
 
 from __future__ import annotations
 
@@ -24,27 +19,17 @@ HELD = 0.9
 REFUTED = 0.1
 """Maximum support of a claim that the knowledge's values contradict."""
 ABOUT = 0.4
-"""Minimum share of a claim's content words that a sentence must contain to be able to contradict
-one of the claim's values."""
+"""Minimum share of a claim's content words in a sentence that can contradict one of its values."""
 NEAREST = 3
-"""Number of sentences examined for each claim. The sentences that share most words with it are
-chosen."""
+"""Sentences examined for each claim: those that share most words with it."""
 
 
 def ruled(
     examples: Sequence[Example], judged: Sequence[Sequence[Judgement]],
     places: Sequence[tuple[int, int]],
 ) -> list[list[Judgement]]:
-    """Applies the rules to the judgements of each example, and returns the judgements.
-
-    If a rule decides about a claim, it changes the support and the verdict of the judgement.
-
-    Args:
-        examples: the examples as the metric read them.
-        judged: the judgements of each example.
-        places: for each judgement, in order, the character range of the chunk of the knowledge on
-            which it is based.
-    """
+    """Applies the rules to the judgements of each example. ``places`` has, for each judgement in
+    order, the character range of its chunk of the knowledge."""
     chunk = iter(places)
     return [[_decided(one, example.knowledge[slice(*next(chunk))], example.knowledge)
              for one in found] for example, found in zip(examples, judged, strict=True)]
@@ -59,13 +44,7 @@ def _decided(judged: Judgement, chunk: str, knowledge: str) -> Judgement:
 
 
 def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[float]:
-    """The support of each claim by its passage, corrected by the rules on values (numbers, amounts,
-    dates, times).
-
-    Args:
-        pairs: (passage, claim) pairs.
-        found: for each pair, the support that the neural network computed.
-    """
+    """Corrects the support that the network ``found`` for each (passage, claim) pair."""
     held = [by_values(claim, text, text) for text, claim in pairs]
     return [support if one is None else _bounded(support, one)
             for one, support in zip(held, found, strict=True)]
@@ -76,13 +55,8 @@ def _bounded(support: float, held: bool) -> float:
 
 
 def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
-    """True if values (numbers, amounts, dates, times) support a claim, false if they contradict it,
-    else ``None``.
-
-    Args:
-        claim: the claim as written.
-        chunk: the part of the knowledge that supports the claim best.
-        knowledge: the whole knowledge, with tables as sentences.
+    """True if values support a claim, false if they contradict it, else ``None``. ``chunk`` is the
+    part of the ``knowledge`` (with tables as sentences) that supports the claim best.
 
     >>> by_values("It opened in 1962.", "It opened in 1926.", "It opened in 1926.")
     False
@@ -103,20 +77,16 @@ def _has_wrong_value(claim: str, chunk: str, knowledge: str) -> bool | None:
 
 RULES: Mapping[str, Callable[[str, str, str], bool | None]] = {
     "follows": _follows, "wrong value": _has_wrong_value}
-"""The rules by name, in the order in which they decide. Their arguments are those of
-:func:`by_values`."""
+"""In the order in which they decide, with the arguments of :func:`by_values`."""
 
 
 def _is_about(sentence: str, claim: str) -> bool:
-    """Whether a sentence contains at least the share :data:`ABOUT` of a claim's content words, and
-    at least one of them."""
     said = stems(without_values(claim))
     return len(said & stems(sentence)) >= max(1, ABOUT * len(said))
 
 
 @functools.lru_cache(maxsize=1024)
 def _nearest(claim: str, chunk: str) -> tuple[str, ...]:
-    """The sentences of the chunk that share most words with the claim, best match first."""
     sentences, parts = _parts(chunk)
     return tuple(sentences[at] for at in parts.ranked(claim)[:NEAREST])
 

@@ -1,10 +1,5 @@
-"""Rules that detect a sentence which only says that there is no answer.
-
-A careful system writes "The passage does not say." when the knowledge has no answer. Such a
-sentence states nothing about the world that the knowledge could support or refute. The same is true
-of "Unknown.", an apology, or the advice to ask somebody else. The rules are narrow: the whole
-sentence must be of one of these kinds.
-"""
+"""Detects a sentence which only says that there is no answer ("The passage does not say."),
+apologises, or advises to ask somebody else. The rules are narrow: they match whole sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ _TEXT = (
     rf"|(?:(?:the|this) )?{_GIVEN} (?:information|knowledge|material)"
     rf"|(?:the|this) information (?:you )?{_GIVEN}"
 )
-"""Phrases with which a response refers to its knowledge, such as "the given passage"."""
+"""As in "the given passage"."""
 _IN = r"(?:in|from|by|within|with|on|using|based on|according to|anywhere in|given)"
 _NOT = r"(?:(?:do|does|did)(?: not|n't))"
 _CANNOT = r"(?:ca(?:n ?not|n't)|could(?: not|n't)|(?:am|was|are|were) (?:not able|unable) to)"
@@ -50,7 +45,7 @@ _FURTHER = re.compile(
     r"[,;:]|\b(?:but|because|since|although|though|however|while|instead|only|except|other than"
     r"|apart from|besides)\b"
 )
-"""Words after which a sentence may go on to make a claim."""
+"""After these words, a sentence may go on to make a claim."""
 
 _BY_ITSELF = re.compile(
     rf"(?:{_TEXT}) (?:{_NOT} {_HOW}{_TELLS}\b.*|(?:says?|contains?|has|have|provides?) "
@@ -86,8 +81,7 @@ _APOLOGY = re.compile(
     r"(?:confusion|inconvenience|misunderstanding|mistake|error|oversight|delay|trouble|mix-up"
     r"|frustration)\b[^,;:\d]*)?"
 )
-"""Matches a sentence that is only an apology. The words "i am sorry" in "i am sorry for the
-confusion" are removed before this pattern is used."""
+"""The words "i am sorry" are removed before this pattern is used."""
 _HELP = re.compile(
     rf"(?:i|we) {_CANNOT} (?:help|assist)(?: you)?"
     r"(?: (?:with|on) (?:it|(?:that|this|your)(?: (?:request|question|query))?))?"
@@ -102,8 +96,7 @@ _REFERS = re.compile(
     r"(?:desk|help ?desk|support|service|care|services|team|front desk|reception|website|helpline"
     rf"|hotline|administrator|department|representative|provider|staff)(?: directly)?(?: {_MORE})?"
 )
-"""Matches advice to ask somebody else, such as "please contact support". With a number or an
-address, the advice would be a claim."""
+"""As in "please contact support". With a number or an address, the advice would be a claim."""
 _OF_AI = re.compile(rf"(?:i|we) (?:{_NOT} have|{_CANNOT} (?:have|access|provide|give|offer))\b"
                     r".*\b(?:access|opinions?|emotions?|feelings?|beliefs?|preferences?|experiences?"
                     r"|information|data|ability)\b.*")
@@ -113,16 +106,13 @@ _BESIDE_TEXT = re.compile(
     rf"|.+ (?:is|are|was|were)(?: not|n't) {_HOW}{_TOLD}"
     r"|.+ (?:ca(?:n ?not|n't)) be (?:determined|answered|inferred|found)"
 )
-"""Matches a phrase such as "it is unclear who built it". The phrase says that there is no answer
-only if the sentence also names the given text ("based on the passage, …")."""
+"""As in "it is unclear who built it". The sentence must also name the given text."""
 _ENDING_OF_TEXT = re.compile(rf"(.+) {_IN} (?:{_TEXT})")
 
 
 def abstains(sentence: str) -> bool:
-    """Whether a sentence only says that the given text has no answer, apologises or offers help.
-
-    Args:
-        sentence: in lower case, with contractions in one piece ("doesn't").
+    """Whether a sentence (lower case, contractions like "doesn't") only says that the given text
+    has no answer, apologises or offers help.
 
     >>> abstains("the passage does not say who built it .")
     True

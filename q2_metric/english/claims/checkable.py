@@ -1,9 +1,5 @@
-"""Rules that decide whether a text makes a claim that could be checked. They need no model.
-
-Small talk contains nothing that knowledge could support or refute, so a score for it would mean
-nothing. In doubt, a sentence makes a claim: one word outside the lists of this module is enough,
-unless the sentence only asks a question.
-"""
+"""Decides whether a text makes a claim that could be checked. In doubt, it does: one word outside
+the lists of this module is enough, unless the sentence only asks a question."""
 
 from __future__ import annotations
 
@@ -56,7 +52,7 @@ worry while opinion experience
 """
 
 NOT_CLAIMED = FUNCTION_WORDS | frozenset(_SMALL_TALK.split())
-"""Words that state nothing by themselves. A sentence of such words only makes no claim."""
+"""A sentence of such words only makes no claim."""
 
 _SOUND = re.compile(
     r"(ha|he|ho|ja){2,}h?|l+o+l+|(lo){2,}l|r?o?f?lmf?ao+|rofl|h+m+|m+|mhm+|w+o+w+|wo+h+o+|wo+a+h*"
@@ -64,7 +60,6 @@ _SOUND = re.compile(
     r"|ee+k|sh+|z+|so+|su+re|thank+s+|he+y+|hi+|ok+|x+d+|idk|imo|imho|btw|tbh|brb|pls|im|ive|id"
     r"|dont|cant|wont|didnt|doesnt|isnt|thats|its|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda"
 )
-"""Matches sounds and spellings that are usual in chats: "haha", "lol", "idk"."""
 
 _AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -87,26 +82,15 @@ _ABOUT_WHAT = frozenset(
     "what who whom whose which when where why how if whether about any anything much many of"
     .split()
 )
-"""If one of these words follows "did you know", the sentence is a real question and states nothing.
-"""
+"""After "did you know", these make a real question, which states nothing."""
 
 
 def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     """Whether a text of one or more sentences makes a claim.
 
-    These texts make no claim:
-
-    - texts without a word, sounds, greetings, thanks, feelings and agreement ("i love it !"),
-    - questions,
-    - one or two words repeated again and again,
-    - word-for-word copies of an earlier turn,
-    - statements that the given text has no answer (:mod:`q2_metric.english.claims.abstention`),
-    - texts that are not in any language (:mod:`q2_metric.english.claims.language`),
-    - English words in no order (:mod:`q2_metric.english.claims.word_order`).
-
-    Args:
-        sentence: the text. It may be in lower case and may be tokenised ("do n't").
-        history: the dialogue's turns before the text.
+    Small talk, questions, sounds, endless repetitions, copies of an earlier turn of ``history``,
+    statements that the given text has no answer, and texts in no language or in no order make none.
+    The text may be in lower case and tokenised ("do n't").
 
     >>> has_claim("yes , it was built in 1889 .")
     True
@@ -127,16 +111,14 @@ def _has_claim(sentence: str, history: tuple[str, ...]) -> bool:
 
 
 def stating(text: str) -> Iterator[str]:
-    """Yields the sentences of a text that state something in some language, once each, with
-    contractions in one piece. Their words may be in any order."""
+    """Yields, once each, the sentences that state something in some language, in any word order."""
     for part in dict.fromkeys(sentences(text)):
         if _states(plain(part)) and is_language(part):
             yield _joined(part)
 
 
 def plain(text: str) -> str:
-    """The text in lower case, with contractions in one piece ("it 's" → "it's") and without
-    emoticons."""
+    """In lower case, with contractions in one piece ("it 's" → "it's") and without emoticons."""
     return _joined(text.lower())
 
 
@@ -146,8 +128,7 @@ def _joined(text: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text. The rules are simple and may cut a sentence in two: for finding a
-    claim, this does no harm."""
+    """The rules may cut a sentence in two: for finding a claim, this does no harm."""
     return [part for part in _ENDS.split(text) if part.strip()]
 
 
@@ -156,7 +137,7 @@ def _words(text: str) -> list[str]:
 
 
 def _repeats(words: Sequence[str]) -> bool:
-    """Whether ``words`` only repeat one or two words, or one syllable, at least three times."""
+    """One or two words, or one syllable, at least three times."""
     if len(words) == 1:
         return not words[0].isdigit() and bool(_AGAIN.fullmatch(words[0]))
     return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
@@ -172,8 +153,6 @@ def _any_content(words: Sequence[str]) -> bool:
 
 
 def is_content(word: str) -> bool:
-    """Whether a word (in lower case) can carry a claim. Sounds ("haha"), single letters and the
-    words in :data:`NOT_CLAIMED` cannot."""
     stem = CONTRACTED.sub("", word)
     return not (
         stem in NOT_CLAIMED
@@ -184,11 +163,8 @@ def is_content(word: str) -> bool:
 
 
 def _only_asks(part: str) -> bool:
-    """Whether a sentence only asks a question and states nothing.
-
-    "did you know (that) it is red ?" states something. So does a clause after a comma that has a
-    subject of its own ("have you been there , it is in paris ?").
-    """
+    """Not "did you know (that) it is red ?", which states something. A clause after a comma with a
+    subject of its own does too ("have you been there , it is in paris ?")."""
     clauses = [clause for clause in re.split(r"[,;]|\s-+\s", part) if _words(clause)]
     while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):
         clauses.pop(0)  # "oh wow , …"
@@ -205,7 +181,6 @@ def _only_asks(part: str) -> bool:
 
 
 def _opened(words: Sequence[str]) -> list[str]:
-    """The words of a clause without opening words such as "so", "and" or "oh"."""
     place = 0
     while place < len(words) - 1 and words[place] in _OPENERS:
         place += 1
@@ -213,25 +188,18 @@ def _opened(words: Sequence[str]) -> list[str]:
 
 
 def _asks(clause: str) -> bool:
-    """Whether the clause of a sentence with a question mark is a question.
-
-    Such a clause begins with a question word, an auxiliary or "you".
-    """
     first = CONTRACTED.sub("", _opened(_words(clause))[0])
     return first in _ASKING | _AUXILIARIES | {"you", "your"} and not _denies(clause)
 
 
 def _denies(clause: str) -> bool:
-    """Whether a question begins with a negation, as in "isn't it the largest desert ?".
-
-    Such a question expects a yes, so it states something.
-    """
+    """As in "isn't it the largest desert ?", which expects a yes, so it states something."""
     words = _opened(_words(clause))
     return words[0].endswith("n't") and "you" not in words[:2]
 
 
 def _asks_you(clause: str) -> bool:
-    """Whether a clause without a question mark is a question: "what do you do for work"."""
+    """As in "what do you do for work", without a question mark."""
     words = _opened(_words(clause))
     words = words[words[0] in _ASKING :]
     return len(words) > 1 and words[0] in _AUXILIARIES and words[1] == "you"

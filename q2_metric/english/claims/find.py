@@ -1,11 +1,6 @@
-"""Finds the claims of a response from its parse: parts that can be true or false by themselves.
-
-A sentence is cut into parts that can be judged alone. Each part gets the subject that it shares
-with another part. Cuts are made at coordinated clauses. They are also made at relative clauses and
-appositions that add something to a name. Frames ("I do know that ...") are removed
-(:mod:`q2_metric.english.claims.frames`). Chat, feelings and questions claim nothing. Reported
-speech, conditions, alternatives and denials are not cut.
-"""
+"""Finds the claims of a response from its parse: parts that can be true or false by themselves. A
+sentence is cut at coordinated clauses, and at relative clauses and appositions that add something
+to a name. Reported speech, conditions, alternatives and denials are not cut."""
 
 from __future__ import annotations
 
@@ -40,32 +35,26 @@ from q2_metric.english.parse.verbs import is_finite_clause
 from q2_metric.types import Claim, ClaimKind, Example
 
 _EDGES = frozenset(",;:.-–—")
-"""Marks at the edges of a clause that are not part of the clause."""
 _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
-"""Marks that may follow the place where words were cut out of a sentence."""
+"""Marks that may follow words which were cut out of a sentence."""
 _HOW = frozenset("if whether why how what who where when".split())
-"""Words that begin an indirect question or a free relative clause. Such a clause states nothing."""
+"""They begin an indirect question or a free relative clause, which states nothing."""
 _OBJECTS = ("dobj", "agent")
-"""Dependencies of a verb's object and agent, without which the verb's meaning changes."""
+"""Dependencies without which a verb's meaning changes."""
 
 
 class _Kind(IntEnum):
-    """What a claim is about. If a response has claims of several kinds, only those of the first
-    kind in this order are judged."""
+    """If a response has claims of several kinds, only those of the first are judged."""
 
     FACT = 0
     OPINION = 1
     PERSONAL = 2
-    """About the speakers: "i have two cats". Also a claim that only announces other text."""
+    """As in "i have two cats"; also a claim that only announces other text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part that a sentence is cut into.
-
-    ``head`` is the verb of a clause, or the noun of an apposition. ``is_frame`` is true if the part
-    only introduces another part ("i know that"), so that it is no claim.
-    """
+    """A frame ("i know that") only introduces another part, and is no claim."""
 
     head: Word
     kind: ClaimKind
@@ -73,11 +62,7 @@ class _Part:
 
 
 class EnglishClaims:
-    """Finds the claims of responses by rules over the parse.
-
-    Args:
-        parser: parses the responses.
-    """
+    """Finds the claims of responses by rules over the parse."""
 
     name = "english-3"
 
@@ -101,8 +86,7 @@ class EnglishClaims:
 
 
 def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
-    """The claims of a response: those of the first kind (:class:`_Kind`) that occurs in it. If
-    there are none, the whole response is the claim."""
+    """If nothing else is claimed, the whole response is the claim."""
     listed = items(example.response)
     starts = [item.start for item in listed]
     found: list[tuple[Claim, _Kind]] = []
@@ -126,7 +110,6 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
 
 
 def _bounds(text: str) -> tuple[int, int]:
-    """The character offsets (start, end) of a text without the blanks at both ends."""
     start = len(text) - len(text.lstrip())
     return start, start + len(text.strip())
 
@@ -136,7 +119,6 @@ def _of_item(item: Item) -> list[tuple[Claim, _Kind]]:
 
 
 def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, _Kind]]:
-    """The claims of a sentence with their kinds."""
     tree = Tree(sentence.doc, sentence.raised)
     parts = _parts(tree)
     heads = [part.head.i for part in parts]
@@ -165,13 +147,7 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
 
 
 def _unframed(parsed: Parsed, start: int, claim: Claim) -> Claim:
-    """The claim without its frame: "I do know that bees fly" → "Bees fly".
-
-    Args:
-        parsed: the response.
-        start: the claim's first character in the repaired text of the response.
-        claim: the claim with its frame.
-    """
+    """As in "I do know that bees fly" → "Bees fly". ``start`` is an offset in the repaired text."""
     text = claim.text
     cut, end = frame(text), ending(text)
     rest = text[cut:end]
@@ -184,8 +160,7 @@ def _unframed(parsed: Parsed, start: int, claim: Claim) -> Claim:
 
 
 def _end(parsed: Parsed, claim: Claim) -> int:
-    """The character offset where a claim ends in the response, before a frame such as ", I think".
-    """
+    """Before a frame such as ", I think"."""
     bounds = parsed.repaired.from_original(claim.start, claim.end)
     if bounds is None:
         return claim.end
@@ -198,7 +173,6 @@ def _end(parsed: Parsed, claim: Claim) -> int:
 
 
 def _parts(tree: Tree) -> list[_Part]:
-    """The parts of a sentence in order. A sentence that is not cut has one part."""
     found = {word.i: _Part(word, "clause") for word in tree.words if word.dep == "ROOT"}
     _add_clauses(tree, found)
     for i in list(found):
@@ -212,11 +186,7 @@ def _parts(tree: Tree) -> list[_Part]:
 
 
 def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
-    """Adds to ``found`` the clauses that are coordinated with a clause in it.
-
-    Examples are "…, and it opened in 1962" and "… and allows pets". The keys of ``found`` are the
-    positions of the clauses' verbs.
-    """
+    """As in "…, and it opened in 1962", "… and allows pets"."""
     for word in tree.words:
         if (word.i not in found and word.head in found and _stands_beside(tree, word)
                 and is_finite_clause(tree, word)
@@ -225,11 +195,7 @@ def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
 
 
 def _stands_beside(tree: Tree, verb: Word) -> bool:
-    """Whether a verb's clause stands beside the clause of its head, and is claimed by itself.
-
-    This is not so for a clause that the head reports ("it opened, the mayor said"), nor for an
-    alternative ("it opened or closed").
-    """
+    """Not a clause that its head reports ("it opened, the mayor said"), nor an alternative."""
     head = tree.words[verb.head]
     if verb.dep == "conj":
         return not {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")} & EITHER
@@ -238,21 +204,13 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
 
 
 def _shares_subject(tree: Tree, verb: Word) -> bool:
-    """Whether a coordinated verb has the subject of the verb before it and can be a claim alone.
-
-    The second verb cannot be a claim alone if the first verb is denied, or if both verbs may
-    have the same object ("wrote and directed the film").
-    """
     first = tree.words[verb.head]
     return (is_verb(verb) and not is_negated(tree, first) and not _shares_object(tree, first, verb)
             and finite_clause(tree, verb) is not None)
 
 
 def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
-    """Whether two verbs may share an object after the second verb: "wrote and directed the film".
-
-    A cut would separate the first verb from its object.
-    """
+    """As in "wrote and directed the film": a cut would separate the first verb from its object."""
     between = tree.words[first.i + 1 : verb.i]
     own = tree.below[verb.i]
     return (tree.child(verb, AUXILIARIES) is None
@@ -261,11 +219,7 @@ def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
 
 
 def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
-    """Marks ``verb`` as a frame in ``found`` if it only introduces a clause, and adds that clause.
-
-    In "i know that it is red", "know" becomes a frame, and the clause of "is" is added. This is
-    repeated if the clause is a frame itself.
-    """
+    """In "i know that it is red", "know" becomes a frame, and the clause of "is" is added."""
     inner = _verb_in_frame(tree, verb)
     while inner is not None:
         found[verb.i] = replace(found[verb.i], is_frame=True)
@@ -274,11 +228,8 @@ def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
 
 
 def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
-    """The verb of the clause that ``verb`` only introduces.
-
-    For "know" in "i know that it is red", the result is "is". ``None`` if ``verb`` introduces no
-    clause, or if it does more than introduce a clause ("the mayor said that it is red").
-    """
+    """In "i know that it is red", the result for "know" is "is". It is ``None`` if ``verb`` does
+    more than introduce a clause ("the mayor said that it is red")."""
     subject, state = tree.child(verb, SUBJECTS | {"expl"}), tree.child(verb, ("acomp",))
     inner = [child for child in (*tree.children[verb.i], *(tree.children[state.i] if state else ()))
              if child.dep == "ccomp" and child.i > verb.i and is_finite_clause(tree, child)]
@@ -300,11 +251,7 @@ def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
 
 
 def _adds_claim(tree: Tree, word: Word) -> bool:
-    """Whether ``word`` heads a relative clause or an apposition that makes a claim about a noun.
-
-    Such a clause follows a comma, a bracket or a dash: "the inn, which opened in 1962". Without
-    such a mark, the clause says which thing is meant.
-    """
+    """As in "the inn, which opened in 1962". Without a comma, it says which thing is meant."""
     noun = tree.words[word.head]
     if word.dep == "appos":
         return (is_aside(tree, word) and word.tag == "NN" and noun.tag[:3] == "NNP"
@@ -324,10 +271,7 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
 
 
 def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
-    """The text of a claim, with the subject and auxiliary that another part of the sentence has.
-
-    "allows pets" in "it has rooms and allows pets" → "It allows pets."
-    """
+    """In "it has rooms and allows pets", "allows pets" → "It allows pets"."""
     if part.kind == "apposition":
         noun = tree.words[part.head.head]
         return _sentence(f"{spell(tree, core(tree, noun))} is {_joined(words)}")
@@ -342,7 +286,6 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
 
 
 def _trimmed(words: Sequence[Word]) -> list[Word]:
-    """The words without conjunctions and punctuation marks at both ends."""
     kept = list(words)
     while kept and (kept[0].dep in ("cc", "mark", "punct") or kept[0].text in _EDGES):
         kept.pop(0)
@@ -352,11 +295,7 @@ def _trimmed(words: Sequence[Word]) -> list[Word]:
 
 
 def _joined(words: Sequence[Word]) -> str:
-    """Joins words as they are written in the sentence.
-
-    Where words are left out in between, one blank separates the others, and the commas and brackets
-    around the gap are dropped.
-    """
+    """Commas and brackets around a gap are dropped."""
     text, last = "", words[0].i - 1
     for word in words:
         gap = word.i != last + 1
@@ -372,7 +311,5 @@ def _joined(words: Sequence[Word]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The text with a capital at the start and a full stop at the end. A question mark is removed.
-    """
     text = text.strip(" ,;?")
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!")) else ".")

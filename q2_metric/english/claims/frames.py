@@ -8,7 +8,7 @@ import re
 
 _TEXT = (r"(?:the|this|that|your|these) (?:\w+ )?(?:text|passage|document|article|source|context"
          r"|paragraph|excerpt|snippet|knowledge|information)s?(?: provided| given| above)?")
-"""How a response refers to its knowledge, such as "the article"."""
+"""As in "the article"."""
 
 _OPENING = re.compile(
     r"[\s,;:.!–—-]+"
@@ -22,13 +22,13 @@ _OPENING = re.compile(
     r"\b(?=\s*[,.!:;]|\s+(?:yes|yeah|no|but|and|i|its?|they|he|she|there|the|that)\b)",
     re.IGNORECASE,
 )
-"""Answers, sounds and feelings before a claim: "yes,", "oh, that's true, but", "sadly,"."""
+"""As in "yes,", "oh, that's true, but", "sadly,"."""
 
 _GOOD = (r"(?:(?:so|very|really|quite|pretty|also|kind of|rather|truly|just) )*"
          r"(?:a shame|a pity|sad|great|good|nice|cool|crazy|funny|fun|amazing|awesome|incredible"
          r"|wonderful|interesting|fascinating|impressive|surprising|unfortunate|strange|weird|odd"
          r"|hard to believe|best|coolest|worst)")
-"""What a speaker feels about a fact: "a shame" in "it's a shame that"."""
+"""As in "it's a shame that"."""
 
 _SOURCE = (r"(?:as far as (?:i|we)(?:'m| am|'re| are)? (?:know|can tell|remember|recall|aware)"
            r"|from what (?:i|we)(?:'ve| have| can)? (?:know|read|heard|hear|understand|remember"
@@ -36,7 +36,7 @@ _SOURCE = (r"(?:as far as (?:i|we)(?:'m| am|'re| are)? (?:know|can tell|remember
            r"|if (?:i|we) (?:remember|recall)(?: (?:it|this))?(?: (?:correctly|right|well))?"
            r"|if (?:i'm|i am) not (?:mistaken|wrong)|if memory serves(?: me(?: \w+)?)?"
            r"|to (?:my|the best of my) knowledge)")
-"""How the speaker knows a claim, before or after it: "as far as I know"."""
+"""As in "as far as I know"."""
 
 _FRAME = re.compile(
     # I do know that, as an AI assistant I can tell you that
@@ -72,7 +72,7 @@ _ENDING = re.compile(
     r"(?=[\s.!)]*$)",
     re.IGNORECASE,
 )
-"""A frame after a claim: ", I think"."""
+"""As in ", I think"."""
 
 _PRESENTING = re.compile(
     r"(?:sure |certainly |ok )?(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)) "

@@ -1,6 +1,5 @@
-"""Decides whether a text is in any human language, by its groups of letters and its common words. A
-text with unknown groups, with a few repeated groups or without common words is noise. ``python -m
-tools.training.language`` makes the table of 42 languages, ``language.tsv``."""
+"""Decides whether a text is in any human language, by its groups of letters and its common words.
+``python -m tools.training.language`` makes the table of 42 languages, ``language.tsv``."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ READ = 300
 LONGEST = 60
 """Letters examined in a word."""
 STRETCH = 10
-"""So many words without a punctuation mark are no list of names, and must contain common words."""
+"""So many words without a punctuation mark are no list of names."""
 COMMON = 1 / 15
 """Minimum share of common words in a text with so long a stretch."""
 
@@ -37,7 +36,7 @@ _SPELT = re.compile(
     r"\d|[@_\\/=<>{}|$#]|www\.|\w[.(]\w"  # XR-500, H2O, addresses, paths, code
     r"|[a-z][A-Z]|(?<![^\W\d_])[A-Z]{1,5}s?(?![^\W\d_])"  # NaCl, NATO
 )
-"""Signs that no ordinary word contains ("XR-500", "NaCl"). Such words are ignored."""
+"""As in "XR-500", "NaCl". Such words are ignored."""
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0590-\u05ff\u064b-\u065f\u0670"
                    r"\u0900-\u0dff\u0e30-\u0e4e\u200c\u200d])*")
 """Letters, with the vowel signs and accents of their script."""
@@ -55,8 +54,8 @@ class LanguageTables:
 
 
 def is_language(text: str) -> bool:
-    """Whether a text could be natural language rather than gibberish. A text with too little
-    evidence counts as language. Capitals matter, because they identify names and formulas.
+    """Whether a text could be natural language rather than gibberish. In doubt it could. Capitals
+    matter, because they identify names and formulas.
 
     >>> is_language("asdf qwer zxcv"), is_language("itititititititit")
     (False, False)
@@ -70,7 +69,7 @@ def is_language(text: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """In lower case, without accents on Latin and Greek letters: "Łódź" → "lodz"."""
+    """As in "Łódź" → "lodz"."""
     if text.isascii():
         return text.lower()
     apart = _ACCENTS.sub(r"\1", unicodedata.normalize("NFD", text.lower()))

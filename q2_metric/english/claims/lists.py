@@ -17,8 +17,7 @@ MOST_WORDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line of a list or table. Each claim is its text with the heading, and the range of its own
-    words in the response."""
+    """Each claim is its text with the heading, and the range of its own words in the response."""
 
     start: int
     end: int
@@ -27,9 +26,8 @@ class Item:
 
 
 def items(text: str) -> list[Item]:
-    r"""The lines of lists and tables. A list's heading stands before each item, unless it only
-    announces the list ("Here are some facts:"); the row's first cell and the column's name before
-    each cell. The headings themselves are lines without claims.
+    r"""The lines of lists and tables. A heading stands before each item, unless it only announces
+    the list ("Here are some facts:"). The headings themselves are lines without claims.
 
     >>> [claim[0] for one in items("The kit has:\n- a saw\n- two pens") for claim in one.claims]
     ['The kit has: a saw', 'The kit has: two pens']
@@ -70,7 +68,6 @@ def _goes_on(text: str, end: int) -> bool:
 def _of_row(
     line: str, row: re.Match[str], columns: list[str] | None, start: int, listed: list[Item]
 ) -> list[str] | None:
-    """Adds a line of a table to ``listed``, and returns the names of the columns."""
     end = start + len(line)
     if _RULE.match(line):
         listed.append(Item(start, end, "cell", ()))

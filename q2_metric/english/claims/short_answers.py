@@ -9,7 +9,6 @@ LONGEST = 14
 """In words, of a short answer."""
 
 Verdict = Literal["yes", "no"]
-"""The answer to a yes/no question."""
 
 _PRONOUN = r"(?:it|he|she|they|there|that|this)"
 _AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must)"
@@ -57,6 +56,6 @@ def last_question(text: str) -> str:
 
 
 def decides(response: str, question: str | None) -> bool:
-    """Whether a response is only a "yes" or "no", given in answer to a yes/no question."""
+    """Whether a response only says "yes" or "no" to a yes/no question."""
     return bool(question and verdict_of(response)
                 and _ASKS_FOR_YES.match(last_question(question)))

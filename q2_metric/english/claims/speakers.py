@@ -12,10 +12,7 @@ from q2_metric.english.parse.verbs import subject_of
 
 
 def is_personal(tree: Tree, head: Word, *, coordinated: bool) -> bool:
-    """Whether a clause is about the speakers: "i love it", "my cat is old".
-
-    ``head`` is its verb. With ``coordinated``, the verb may share the subject of a verb before it.
-    """
+    """As in "i love it", "my cat is old". If ``coordinated``, the verb may share a subject."""
     subject = subject_of(tree, head)
     if subject is None and coordinated and (clause := finite_clause(tree, head)):
         return clause.subject.lower() in SPEAKERS
@@ -24,18 +21,13 @@ def is_personal(tree: Tree, head: Word, *, coordinated: bool) -> bool:
 
 
 def is_liking(tree: Tree, word: Word) -> bool:
-    """Whether ``word`` heads a relative clause that says what the speakers like or dislike: ",
-    which I really like"."""
+    """As in ", which I really like"."""
     subject = subject_of(tree, word) if word.lemma in LIKING and word.dep == "relcl" else None
     return subject is not None and subject.lower in SPEAKERS
 
 
 def is_opinion(tree: Tree, verb: Word, words: Sequence[Word]) -> bool:
-    """Whether a clause only gives the speaker's opinion of something named before: "that cat is so
-    funny".
-
-    ``words`` are the words of the clause with this ``verb``.
-    """
+    """As in "that cat is so funny": only an opinion of something named before."""
     subject = subject_of(tree, verb)
     if verb.lemma not in LINKING or subject is None or any(word.tag == "MD" for word in words):
         return False

@@ -1,9 +1,6 @@
-"""Turns a question and its short answer into a statement, by rules.
-
-"1889." as the answer to "When did it open?" becomes "It opened in 1889." The rules cover questions
-with a fronted auxiliary and questions about the subject. There is no statement if the parse has
-another shape, or if the answer does not fit the question.
-"""
+"""Turns a question and its short answer into a statement: "1889." as the answer to "When did it
+open?" becomes "It opened in 1889." The rules cover questions with a fronted auxiliary and questions
+about the subject."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ _PREPOSITIONS = words("in on at by to from for of with near behind under over ab
                       "beside inside outside within around through during since until before after "
                       "about across along into onto off up down next on because due as")
 _UNSURE = words("or any anyone anybody anything ever yet either")
-"""If a question contains one of these words, the answer "yes" makes no clear statement."""
+"""With one of these in the question, "yes" makes no clear statement."""
 _MOTION = words("go return travel move fly sail run drive emigrate lead migrate relocate flee")
 _LASTING = words("last take")
 _TIMES = words("year month date day time century decade season")
@@ -49,15 +46,7 @@ _AT = re.compile(r"\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|a\.m\.|p\.m\.|o'clock)|\d{1,2}
 
 @dataclass(frozen=True, slots=True)
 class _QuestionParts:
-    """The parts of a question, such as "When | did | it | open?".
-
-    Attributes:
-        tree: the parse of the question.
-        asking: the words before the auxiliary ("When"); empty for a yes/no question.
-        auxiliary: the word before the subject ("did"); ``None`` if the subject is asked for.
-        subject: the words of the subject after the auxiliary ("it").
-        rest: all words after the subject ("open").
-    """
+    """As in "When | did | it | open?". ``auxiliary`` is ``None`` if the subject is asked for."""
 
     tree: Tree
     asking: Sequence[Word]
@@ -67,22 +56,13 @@ class _QuestionParts:
 
 
 class EnglishAnswers:
-    """Turns short answers into statements, by rules over the parse of the question.
-
-    Args:
-        parser: parses questions and responses.
-    """
-
     name = "english-answers"
 
     def __init__(self, parser: Parser | None = None) -> None:
         self.parser = parser or default_parser()
 
     def stated(self, examples: Sequence[Example]) -> list[str | None]:
-        """The statement that each response makes together with its question.
-
-        ``None`` if the response is not a short answer, or if no rule applies.
-        """
+        """``None`` for a response that is no short answer, or if no rule applies."""
         short = [(i, one) for i, one in enumerate(examples)
                  if one.question and is_short(one.response) and last_question(one.question)]
         statements: list[str | None] = [None] * len(examples)
@@ -111,7 +91,7 @@ def _statement(question: Parsed, answer: Parsed) -> str | None:
 
 
 def _is_fragment(tree: Tree) -> bool:
-    """Whether an answer is a phrase, such as "in 1889", and not a sentence, a "no" or an order."""
+    """Such as "in 1889", but not a sentence, a "no" or an order."""
     first = tree.words[0]
     if tree.asks or first.dep == "cc" or first.tag in ("WP", "WDT", "WRB", "UH") or (
             first.lower in ("no", "not", "none", "yes")) or tree.words[-1].dep == "cc" or (
@@ -126,7 +106,6 @@ def _is_fragment(tree: Tree) -> bool:
 
 
 def _parts(tree: Tree) -> _QuestionParts | None:
-    """Splits a question into its parts; ``None`` if the rules do not cover such a question."""
     said = list(tree.words)
     while said and (said[-1].dep == "punct" or said[-1].text in "?."):
         said.pop()
@@ -162,10 +141,7 @@ def _parts(tree: Tree) -> _QuestionParts | None:
 
 
 def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
-    """The parts of a question about the subject ("Who wrote the book"); ``None`` for any other one.
-
-    ``said`` are all words of the question.
-    """
+    """As in "Who wrote the book"."""
     head = next((word for word in said if word.dep in ("nsubj", "nsubjpass")
                  and _first(tree, word) == said[0].i), None)
     if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
@@ -192,7 +168,7 @@ def _first(tree: Tree, word: Word) -> int:
 
 
 def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
-    """The subject after the auxiliary ``said[at]`` of a question; empty if none is found."""
+    """The subject after the auxiliary ``said[at]``; empty if none is found."""
     start = said[at].i + 1
     with_do = said[at].lower in _DO
     head = next((word for word in said[at + 1 :] if _first(tree, word) == start
@@ -216,12 +192,7 @@ def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
 
 
 def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool:
-    """Whether a participle or adjective after the subject's noun is the question's predicate.
-
-    In "Was the tower built in 1889", "built" is. The predicate's phrase must end the question. In
-    addition, one of these must hold: the question is a yes/no question or asks when, where or how;
-    the word has no dependents; the question ends with a preposition.
-    """
+    """In "Was the tower built in 1889", "built" is the predicate, and no part of the subject."""
     below = tree.below[word.i]
     if word.dep not in ("acl", "amod") or word.tag not in ("VBN", "VBG", "JJ") or (
             below.bit_length() != said[-1].i + 1):
@@ -235,10 +206,7 @@ def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool
 
 
 def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
-    """The statement that "yes" or "no" makes: "No." to "Did it open?" → "It did not open."
-
-    ``None`` if the answer makes no clear statement.
-    """
+    """The answer "No." to "Did it open?" → "It did not open"."""
     lower = {word.lower for word in (*asked.subject, *asked.rest)}
     if asked.auxiliary is None or not asked.rest or "or" in lower or (
             verdict == "yes" and lower & _UNSURE):
@@ -251,16 +219,14 @@ def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
 
 
 def _used_words(asked: _QuestionParts) -> int:
-    """How many words of ``rest`` are in the result of :func:`_verbs`: two for "did it also open",
-    0 unless the auxiliary is a form of "do"."""
+    """How many words of ``rest`` :func:`_verbs` gives: two for "did it also open"."""
     if asked.auxiliary is None or asked.auxiliary.lower not in _DO:
         return 0
     return next((n for n, word in enumerate(asked.rest) if word.lower not in _ADVERBS), 0) + 1
 
 
 def _verbs(asked: _QuestionParts) -> list[str]:
-    """The statement's words for the auxiliary. A form of "do" is replaced by the verb in its tense:
-    "did it also open" → ["also", "opened"]; "is it open" → ["is"]."""
+    """As in "did it also open" → ["also", "opened"], "is it open" → ["is"]."""
     front = asked.auxiliary
     assert front is not None
     if front.lower not in _DO:
@@ -271,15 +237,13 @@ def _verbs(asked: _QuestionParts) -> list[str]:
 
 
 def _sentence(asked: _QuestionParts, said: Sequence[str]) -> str:
-    """Joins the question's subject and the words of the predicate (``said``) into a sentence."""
     text = " ".join(" ".join([spell(asked.tree, asked.subject), *said]).split())
     text = re.sub(r" (['’](?:s|re|ve|ll)?\b|,)", r"\1", text)
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
-    """The statement in which the answer replaces the asking words: "1889" to "When did it open?" →
-    "It opened in 1889." ``None`` if no rule applies."""
+    """The answer "1889" to "When did it open?" → "It opened in 1889"."""
     text = _inside(answer)
     wh = next(word for word in asked.asking if word.lower in _ASKING)
     kind = " ".join(word.lower for word in asked.asking)
@@ -304,7 +268,7 @@ def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
 
 
 def _inside(answer: Tree) -> str:
-    """The answer as it is written inside a sentence: "The red one." → "the red one"."""
+    """As in "The red one." → "the red one"."""
     members = [word for word in answer.words if word.i or word.text not in "-–—•*,;:"]
     while members and members[-1].text in (".", "!", ";", ","):
         members.pop()
@@ -317,8 +281,7 @@ def _inside(answer: Tree) -> str:
 
 
 def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
-    """The answer with the noun that is counted: "12" to "how many rooms" → "12 rooms". An answer
-    that already has a noun is returned unchanged."""
+    """The answer "12" to "how many rooms" → "12 rooms"."""
     if any((word.tag[:2] == "NN" and word.text != "%") or word.text in "$€£"
            for word in answer.words):
         return text
@@ -326,10 +289,7 @@ def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
 
 
 def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
-    """The statement for a question whose only verb is a form of "be": "How tall is the tower".
-
-    ``kind`` has the asking words in lower case ("how tall"). ``text`` is the answer.
-    """
+    """As in "How tall is the tower"."""
     front = asked.auxiliary
     if front is None or front.lower not in ("is", "are", "was", "were", "'s"):
         return None
@@ -348,11 +308,8 @@ def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
 
 
 def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int | None, str]:
-    """How many words of ``rest`` come before the answer in the statement, and the answer's text.
-
-    The number is ``None`` if no rule applies. The text can get a preposition ("1889" → "in 1889").
-    ``wh`` is the question word, ``kind`` the asking words in lower case, and ``text`` the answer.
-    """
+    """How many words of ``rest`` come before the answer (``None`` if no rule applies), and the
+    answer's text with a preposition ("1889" → "in 1889")."""
     end, done = len(asked.rest), _used_words(asked)
     first = text.split()[0].lower()
     head = asked.tree.words[asked.asking[-1].head]
@@ -392,7 +349,7 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
 
 
 def _dated(text: str) -> str:
-    """A time with the preposition that it needs: "1889" → "in 1889", "4 May" → "on 4 May"."""
+    """As in "1889" → "in 1889", "4 May" → "on 4 May"."""
     if _IN.fullmatch(text):
         return f"in {text}"
     return f"on {text}" if _ON.fullmatch(text) else f"at {text}" if _AT.fullmatch(text) else text

@@ -1,12 +1,7 @@
-"""Detects English words that are in no order, as a shuffle or an untrained model leaves them.
-
-A response could consist of the knowledge's words in random order, or of what a language model with
-random weights says ("the in of and the"). It would share many words with the knowledge and state
-nothing. A logistic regression judges the pairs of neighbouring words. Words are replaced by
-classes, so that the topic does not matter: a function word is a class of its own, another frequent
-word belongs to a cluster, and any other word is represented by its ending.
-``python -m tools.training.word_order`` makes the table of words and weights (``word_order.tsv``).
-"""
+"""Detects English words that are in no order, as a shuffle or an untrained model leaves them. A
+logistic regression judges the pairs of neighbouring words. Words are replaced by classes, so that
+the topic does not matter. ``python -m tools.training.word_order`` makes the table of words and
+weights (``word_order.tsv``)."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ from itertools import pairwise
 
 TABLE = "word_order.tsv"
 STOP, COMMA, MARK, MARKS = ".", ",", "|", "+"
-"""Classes of breaks: the end of a sentence, other pauses, other marks, several pauses in a row."""
+"""Classes of breaks: the end of a sentence, other pauses, other marks, several in a row."""
 NUMBER, AGAIN, LISTED, LETTER, NAME, NEW_NAME, MIXED = "0", "=", "?", "*", "^", "^^", "^a"
 """Classes of words: with a digit, repeated, in a list, of one letter, with a capital (in the table
 or not), with a capital inside."""
@@ -28,44 +23,42 @@ RUN = "@"
 """Stands before each function word that follows three function words, and likewise for clusters."""
 CLASSES = (STOP, COMMA, MARK, MARKS, NUMBER, AGAIN, LISTED, LETTER, NAME, NEW_NAME, MIXED, "-'",
            *(f"-{end}" for end in ENDINGS), RUN)
-"""All classes but the function words, which are written as they are, and the clusters ("#12")."""
+"""All classes but the function words, written as they are, and the clusters ("#12")."""
 
 CLIP = 4.0
-"""Maximum absolute value of a weight. A single pair of words is then not enough."""
+"""Maximum absolute value of a weight: a single pair of words is then not enough."""
 STEP = 0.1
-"""Difference between two neighbouring weights. The table writes each as one character."""
+"""The table writes each weight as one character."""
 BOUND = 3.4
 """Sentences are in no order if their weights add up to more."""
 EACH = 0.05
 """… and if the mean weight of a pair is above this: each row of a long list is a little odd."""
 ORDERED = -4.0
-"""A sentence whose weights add up to less is in order, whatever the other sentences are."""
+"""A sentence below this is in order, whatever the other sentences are."""
 LEAST = 8
 """Fewer pairs of neighbouring words than this are always in order."""
 LONG_RUN = 3
 LONGEST = 1000
-"""Number of characters that are read of a sentence."""
+"""Characters that are read of a sentence."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.!?…]+|[^\w\s]|_")
 _NO_WORD = re.compile(r"(?<!\S)\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
-"""Matches an address, or a single word in quotes, as in: the word "the"."""
+"""An address, or a single word in quotes, as in: the word "the"."""
 CONTRACTED = re.compile(r"(?:n't|'(?:s|m|re|ve|ll|d|t))$")
-"""Matches the end of a contraction: "n't" in "isn't", "'s" in "it's"."""
+"""The end of "isn't" or "it's"."""
 _TWICE = frozenset(("had", "that"))
-"""Words that English says twice in a row: "he had had it", "I know that that is so"."""
+"""As in "he had had it", "I know that that is so"."""
 _CAPITAL_INSIDE = re.compile(r"[^\W\d_A-Z][A-Z]")
 _BREAKS = frozenset((STOP, COMMA, MARK, MARKS))
 _BREAK_AT = {**dict.fromkeys(".!?…", STOP), **dict.fromkeys(",:;", COMMA)}
 
 
 def in_order(sentences: Iterable[str]) -> bool:
-    """Whether the words of some of the sentences are in an order that English may have.
+    """Whether the words of some of the sentences (in their case, with contractions like "it's") are
+    in an order that English may have.
 
     True for a few words and for other languages, because they contain too little evidence. False
     without any sentence.
-
-    Args:
-        sentences: in their original case, with contractions in one piece ("it's").
 
     >>> in_order(["the 1889 it paris in is opened the in tower and of symbol a paris"])
     False
@@ -87,11 +80,7 @@ def in_order(sentences: Iterable[str]) -> bool:
 
 
 def is_english(rows: Iterable[Sequence[str]]) -> bool:
-    """Whether at least a third of the words are in the table; names and numbers are not.
-
-    Args:
-        rows: the classes of sentences.
-    """
+    """Whether at least a third of the words are in the table; names and numbers are not."""
     names = [name for row in rows for name in row]
     known = sum(name[0].isalpha() or name[0] == "#" for name in names)
     return known > 0 and 2 * known >= sum(name[0] in "-^0?*" for name in names)
@@ -100,11 +89,8 @@ def is_english(rows: Iterable[Sequence[str]]) -> bool:
 def classes(sentence: str, words: Mapping[str, str]) -> list[str]:
     """The class of each word of a sentence, and of each break between words.
 
-    Breaks are punctuation, and the start and the end of the sentence. One to three words between
-    two breaks, as in a list, may be in any order (:data:`LISTED`) unless one is a function word.
-
-    Args:
-        words: the classes of frequent words in lower case.
+    One to three words between two breaks, as in a list, may be in any order (:data:`LISTED`) unless
+    one is a function word. ``words`` has the classes of frequent words in lower case.
     """
     row, before = [STOP], ["", ""]
     for token in _TOKEN.findall(_NO_WORD.sub(" 0 ", sentence[:LONGEST])):
@@ -130,7 +116,7 @@ def classes(sentence: str, words: Mapping[str, str]) -> list[str]:
 
 
 def _class(word: str, words: Mapping[str, str], first: bool) -> str:
-    """The class of a word in its original case. ``first``: whether it begins a sentence."""
+    """``first``: whether the word begins a sentence."""
     plain = word.lower()
     if any(letter.isdigit() for letter in word):
         return NUMBER
@@ -148,8 +134,7 @@ def _class(word: str, words: Mapping[str, str], first: bool) -> str:
 
 
 def pairs(row: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yields the pairs of neighbouring classes, and ``(RUN, class)`` for each class in a long run.
-    """
+    """Yields neighbouring classes, and ``(RUN, class)`` for each class in a long run."""
     run, kind = 0, ""
     for one, other in pairwise(row):
         yield one, other
@@ -161,26 +146,21 @@ def pairs(row: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class WordOrderTable:
-    """The words and weights of ``word_order.tsv``.
-
-    Attributes:
-        words: the class of each frequent word.
-        columns: the place of each class in a row.
-        rows: for each class, the weights of the classes after it, one character each.
-    """
+    """The class of each frequent word, the column of each class, and for each class the weights of
+    the classes after it, one character each."""
 
     words: Mapping[str, str]
     columns: Mapping[str, int]
     rows: Mapping[str, str]
 
     def weight(self, one: str, other: str) -> float:
-        """The weight of a pair of neighbouring classes. Positive weights speak against order."""
+        """Positive weights speak against order."""
         return (ord(self.rows[one][self.columns[other]]) - ord("!")) * STEP - CLIP
 
 
 @cache
 def _table() -> WordOrderTable:
-    """Reads ``word_order.tsv``. A line has a class, its weights and the words of a cluster."""
+    """A line has a class, its weights and the words of a cluster."""
     text = files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
     lines = [line.split("\t") for line in text.splitlines()]
     words = {word: name for name, _, found in lines for word in found.split()}

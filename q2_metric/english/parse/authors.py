@@ -1,7 +1,5 @@
-"""Finds spans and personal questions as q-squared, the program of Q²'s authors, does.
-
-Texts are parsed as a whole and without repairs, unlike in :mod:`q2_metric.english.parse.parser`.
-"""
+"""Finds spans and personal questions as q-squared, the program of Q²'s authors, does: texts are
+parsed as a whole and without repairs."""
 
 from __future__ import annotations
 
@@ -19,15 +17,12 @@ _SUBJECTS, _POSSESSORS = frozenset({"i", "you"}), frozenset({"my", "your"})
 
 
 class AuthorsSpans:
-    """Finds spans as the program of Q²'s authors does.
-
-    Spans are all named entities, and each noun chunk whose text is not yet a span (ignoring case).
-    """
+    """Finds named entities, and each noun chunk with another text than these (ignoring case)."""
 
     name = "spacy"
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
-        """The spans of each response: first the entities, then the noun chunks."""
+        """Entities first, then noun chunks."""
         docs = load().pipe([example.response for example in examples])
         return [_spans(example, doc) for example, doc in zip(examples, docs, strict=True)]
 
@@ -44,13 +39,9 @@ def _spans(example: Example, doc: Doc) -> list[Span]:
 
 
 class AuthorsPersonal:
-    """Recognises questions about the speakers, such as "What do I like?" or "Who is your boss?".
-
-    The subject is "I" or "you", or something is said to be "my" or "your".
-    """
+    """Recognises "What do I like?" and "Who is your boss?" by "I", "you", "my" and "your"."""
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """For each question, true if it is about the speakers."""
         unique = list(dict.fromkeys(questions))
         by_question = dict(zip(unique, map(_is_personal, load().pipe(unique)), strict=True))
         return [by_question[question] for question in questions]

@@ -26,19 +26,9 @@ from q2_metric.english.parse.verbs import finite_word, first_of, is_finite_claus
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause: a verb with its subject and the auxiliary that a question about the clause needs.
-
-    Attributes:
-        verb: the main verb.
-        subject: the subject's text, as it is written before the verb.
-        subject_bits: the subject's words, as a bit mask over word positions. It is 0 if the subject
-            stands outside the clause: another verb's subject, or the noun before a relative clause.
-        auxiliary: the auxiliary verb that comes first in a question, such as "was"; "" if the
-            question needs a form of "do".
-        auxiliary_bits: the position of the auxiliary in the sentence, as a bit mask; 0 if the
-            auxiliary does not occur there.
-        plural: whether the subject is plural.
-    """
+    """A verb, its subject, and the auxiliary that comes first in a question ("" for a form of
+    "do"). A bit mask is 0 if its words are not in the clause: a shared subject, an auxiliary to be
+    added."""
 
     verb: Word
     subject: str
@@ -49,11 +39,8 @@ class Clause:
 
 
 def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
-    """The text of the subject of a clause that modifies ``noun``, and whether it is plural.
-
-    In "it is a sitcom created by ...", the subject of "created" is "it". In "they watch a sitcom
-    created by ...", the subject is "the sitcom". ``None`` if ``noun`` is a pronoun.
-    """
+    """The subject of a clause that modifies ``noun``, and whether it is plural: "it" in "it is a
+    sitcom created by …", "the sitcom" in "they watch a sitcom created by …"."""
     if noun.dep == "attr":
         verb = tree.words[noun.head]
         subject = tree.child(verb, ("nsubj",))
@@ -66,17 +53,13 @@ def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
 
 
 def _names_speaker(tree: Tree, subject: Word) -> bool:
-    """Whether a subject is "you" or contains a word for the speaker: "my favorite"."""
+    """As "you" and "my favorite" do."""
     return subject.lower == "you" or any(
         word.lower in SPEAKERS for word in tree.members(tree.below[subject.i]))
 
 
 def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
-    """The noun that a relative pronoun stands for: "city" for "which" in "the city which grew".
-
-    ``subject`` is the pronoun, and ``verb`` is the verb whose subject it is. ``None`` if
-    ``subject`` is no relative pronoun, or if no noun is found.
-    """
+    """The noun that a relative pronoun stands for: "city" for "which" in "the city which grew"."""
     if subject.tag not in ("WDT", "WP") and not (verb.dep == "relcl" and subject.lower == "that"):
         return None
     if verb.dep == "relcl":
@@ -89,10 +72,7 @@ def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
 
 
 def finite_clause(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a finite verb; ``None`` if the verb has no tense or its subject is unknown.
-
-    A coordinated verb can share the subject of the verb before it.
-    """
+    """The clause of a finite verb; ``None`` if the verb has no tense or its subject is unknown."""
     subject = subject_of(tree, verb)
     if subject is None:
         return shared_clause(tree, verb)
@@ -116,23 +96,15 @@ def finite_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def fronted_auxiliary(tree: Tree, verb: Word, carrier: Word) -> tuple[str, int]:
-    """The auxiliary verb that comes first in the question, and a bit mask over word positions with
-    the auxiliary's position in the sentence.
-
-    The result is ("", 0) if the question needs a form of "do". ``carrier`` is the word that carries
-    the tense of ``verb``: an auxiliary, or ``verb`` itself.
-    """
+    """The auxiliary verb that comes first in the question, and its position as a bit mask; ("", 0)
+    for a form of "do". ``carrier`` is the word that carries the tense of ``verb``."""
     if carrier is not verb or verb.lemma in ("be", "'s") or verb.lower in ("'s", "'re", "'m"):
         return expand(tree, carrier), 1 << carrier.i
     return "", 0
 
 
 def shared_clause(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a coordinated verb without a subject of its own.
-
-    In "it has rooms and allows pets", the clause of "allows" gets the subject "it". ``None`` if the
-    first verb has no clause either.
-    """
+    """In "it has rooms and allows pets", the clause of "allows" gets the subject "it"."""
     first = first_of(tree, verb)
     clause = finite_clause(tree, first) if first is not verb else None
     if clause is None:
@@ -158,10 +130,7 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def participle_clause(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a participle after a noun: "the band formed in 1994" → "the band was formed …".
-
-    ``None`` if there is a pronoun in place of the noun.
-    """
+    """As in "the band formed in 1994" → "the band was formed …"."""
     known = owner(tree, tree.words[verb.head])
     if known is None:
         return None
@@ -183,18 +152,13 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def clause_of(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a verb; ``None`` if its subject is unknown."""
     if verb.dep == "acl" and not tree.child(verb, SUBJECTS):
         return participle_clause(tree, verb)
     return finite_clause(tree, verb)
 
 
 def is_askable(tree: Tree, clause: Clause) -> bool:
-    """Whether the clause affirms something, so that Q² can ask a question about it.
-
-    Questions, conditions ("if it rains"), free relative clauses ("what he said") and denied clauses
-    affirm nothing.
-    """
+    """Whether the clause affirms something, so that Q² can ask a question about it."""
     verb = clause.verb
     if is_denied(tree, verb):
         return False
@@ -211,12 +175,8 @@ def is_askable(tree: Tree, clause: Clause) -> bool:
 
 
 def is_denied(tree: Tree, verb: Word) -> bool:
-    """Whether the sentence denies the clause of ``verb``.
-
-    For the verb "open", "it did not open", "i do not think that it opened" and "they say that it
-    opened, but that is false" are denials. A question about a denied clause would be answered as if
-    the clause were affirmed.
-    """
+    """As in "it did not open", "i do not think that it opened" and "they say that it opened, but
+    that is false". A question would be answered as if the clause were affirmed."""
     for word in tree.up(verb):
         if is_negated(tree, word):
             return word.i == verb.i or word.lemma not in PRESUPPOSING
@@ -228,12 +188,12 @@ def is_denied(tree: Tree, verb: Word) -> bool:
 
 
 def says_false(tree: Tree) -> bool:
-    """Whether some word of the sentence calls a statement false: "that is not true"."""
+    """As in "that is not true"."""
     return any(map(partial(_calls_false, tree), tree.words))
 
 
 def is_negated(tree: Tree, verb: Word) -> bool:
-    """Whether "not" or "never" negates the verb. "not only" and "not … until" are no negations."""
+    """Not by "not only" or "not … until"."""
     negation = tree.child(verb, ("neg",))
     if negation is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
         return False
@@ -241,8 +201,7 @@ def is_negated(tree: Tree, verb: Word) -> bool:
 
 
 def _calls_false(tree: Tree, word: Word) -> bool:
-    """Whether ``word`` calls a statement false: "false" in "that is false", "true" in "it is not
-    true"."""
+    """As in "that is false", "it is not true"."""
     if word.dep not in ("acomp", "attr") or word.lemma not in (FALSE | TRUE):
         return False
     verb = tree.words[word.head]

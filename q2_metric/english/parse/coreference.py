@@ -1,12 +1,6 @@
-"""Resolves coreference over a dialogue (Q² v1, appendix A).
-
-Experimental: the tests give the coreference chains instead of running coreferee.
-
-The backend is coreferee. It runs on the spaCy pipeline that the package already has, and needs no
-torch. ``python -m coreferee install en`` fetches coreferee's English model from GitHub. After that,
-no internet access is needed. Two other libraries on the package index (2026-11-25), fastcoref and
-maverick-coref, have had no release since June 2025 and fetch their weights from the Hub.
-"""
+"""Resolves coreference over a dialogue (Q² v1, appendix A) with coreferee. Experimental: the tests
+give the chains instead of running coreferee. ``python -m coreferee install en`` fetches its English
+model from GitHub; after that, no internet access is needed."""
 
 from __future__ import annotations
 
@@ -25,7 +19,6 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 EXTRA = "coref"
-"""The extra of q2-metric that installs coreferee."""
 
 SPACY_MODEL = "core_web_sm"
 """The spaCy model that coreferee's English model was trained on."""
@@ -36,10 +29,9 @@ it its itself we us our ours ourselves they them their theirs themselves this th
 who whom whose which one
 """
 PRONOUNS = frozenset(_PRONOUNS.split())
-"""Pronouns. A pronoun never replaces another mention, because it names nothing."""
+"""A pronoun never replaces another mention, because it names nothing."""
 POSSESSIVES = frozenset({"my", "your", "his", "its", "our", "their", "whose"})
-"""Pronouns that are always possessive. Whether "her" is possessive depends on its part of speech.
-"""
+"""Without "her", which can also be an object."""
 
 
 # --- rewriting --------------------------------------------------------------------------
@@ -47,11 +39,8 @@ POSSESSIVES = frozenset({"my", "your", "his", "its", "our", "their", "whose"})
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mention:
-    """A phrase that refers to something: the characters from ``start`` to before ``end`` of a turn.
-
-    ``turn`` is the index of the turn. ``possessive`` must be true for "her" in "her dog", because
-    "her" can also be an object. For "his" and "the dog's" it may be false.
-    """
+    """The characters from ``start`` to before ``end`` of a turn. ``possessive`` must be true for
+    "her" in "her dog"; for "his" and "the dog's" it may be false."""
 
     turn: int
     start: int
@@ -62,14 +51,8 @@ class Mention:
 def replace_mentions(turns: Sequence[str], clusters: Sequence[Sequence[Mention]]) -> str:
     """The last turn, in which each mention is replaced by its entity's first mention.
 
-    ``clusters`` has one item for each entity: all mentions of the entity. A possessive mention is
-    replaced by a possessive. Three kinds of mentions are not replaced:
-
-    - mentions of an entity whose first mention is a pronoun,
-    - a mention inside its own entity's first mention ("the man and his dog"),
-    - mentions inside a replaced mention.
-
-    If a first mention contains mentions of other entities, they are replaced in it too.
+    Not replaced are mentions of an entity whose first mention is a pronoun, and a mention inside
+    its own entity's first mention ("the man and his dog").
 
     >>> turns = ["Mary has a dog.", "Does it like her bed?"]
     >>> dog = [Mention(0, 9, 14), Mention(1, 5, 7)]
@@ -91,11 +74,7 @@ def _resolve(
     part: Mention,
     busy: frozenset[int],
 ) -> str:
-    """The text of a part of a turn, in which each mention is replaced by its first mention.
-
-    ``busy`` contains the indexes of the clusters whose first mention is being written. Mentions in
-    these clusters are not replaced, because the first mention would otherwise contain itself.
-    """
+    """``busy`` has the clusters whose first mention is being written: it would contain itself."""
     inside = [
         (mention, number)
         for number, cluster in enumerate(clusters)
@@ -119,7 +98,6 @@ def _resolve(
 
 
 def _inflected(name: str, mention: str, possessive: bool) -> str:
-    """The entity's name, with "'s" if the mention that it replaces is possessive."""
     name = _without_possessive(name)
     possessive = possessive or mention.lower() in POSSESSIVES
     return f"{name}'s" if possessive or _without_possessive(mention) != mention else name
@@ -143,16 +121,8 @@ def _within(mention: Mention, part: Mention) -> bool:
 
 
 class CorefereeResolver:
-    """Resolves dialogues with coreferee.
-
-    Args:
-        nlp: name or folder of a spaCy pipeline that coreferee supports, or a pipeline with
-            coreferee in it; ``None`` means the package's small English model.
-
-    Raises:
-        MissingExtra: spaCy or coreferee is not installed.
-        ModelError: coreferee's English model is not installed, or does not fit spaCy's.
-    """
+    """Resolves dialogues with coreferee. ``nlp`` is a spaCy pipeline with coreferee in it, or the
+    name or folder of one (as in :func:`load_pipeline`, which gives the errors raised)."""
 
     name = "coreferee"
 
@@ -160,12 +130,8 @@ class CorefereeResolver:
         self._nlp = load_pipeline(nlp) if nlp is None or isinstance(nlp, str) else nlp
 
     def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
-        """The last turn of each dialogue, in which each mention is replaced by its first mention.
-
-        The turns "Mary has a dog." and "Does it bark?" give "Does a dog bark?". A dialogue without
-        turns gives "". All turns are parsed as paragraphs of one document, so that mentions in
-        different turns can be linked.
-        """
+        """The last turn of each dialogue, as by :func:`replace_mentions`; "" for a dialogue without
+        turns. The turns are parsed as one document to link their mentions."""
         texts = ["\n".join(turns) for turns in dialogues]
         return [
             replace_mentions(turns, _clusters(doc, turns))
@@ -175,10 +141,7 @@ class CorefereeResolver:
 
 @functools.cache
 def load_pipeline(model: str | None = None) -> Language:
-    """Loads a spaCy pipeline and adds coreferee. Each pipeline is loaded once.
-
-    Args:
-        model: name or folder of the pipeline; ``None`` means the package's own.
+    """Loads a spaCy pipeline (``None``: the package's own) and adds coreferee, once each.
 
     Raises:
         MissingExtra: spaCy, its small English model or coreferee is not installed.
@@ -226,10 +189,7 @@ def _named_pipeline(model: str) -> Language:
 
 
 def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
-    """The mentions of each entity, converted from coreferee's chains in ``doc``.
-
-    A mention that spans two turns is left out.
-    """
+    """A mention that spans two turns is left out."""
     starts, at = [], 0
     for turn in turns:
         starts.append(at)
@@ -244,14 +204,8 @@ def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
 def _mention(
     doc: Doc, tokens: Sequence[int], turns: Sequence[str], starts: Sequence[int]
 ) -> Mention | None:
-    """The whole phrase of a mention; ``None`` if the phrase spans two turns.
-
-    Args:
-        doc: the parse of all turns.
-        tokens: the tokens that coreferee gives: the phrase's head, or its coordinated heads.
-        turns: the turns.
-        starts: the first character of each turn in ``doc``.
-    """
+    """The whole phrase of ``tokens``, its head or heads; ``None`` if it spans two turns. ``starts``
+    has the first character of each turn in ``doc``."""
     head = doc[min(tokens)]
     left, right = _phrase(head)
     if len(tokens) > 1:
@@ -265,10 +219,7 @@ def _mention(
 
 
 def _phrase(head: Token) -> tuple[int, int]:
-    """The first token of a head's phrase, and the token after its last one.
-
-    The phrase consists of the head, the words before it, and the named entity that contains it.
-    """
+    """The head, the words before it, and the named entity that contains it."""
     if head.pos_ == "PRON":
         return head.i, head.i + 1
     left, right = head.left_edge.i, head.i + 1

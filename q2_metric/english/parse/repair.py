@@ -1,5 +1,4 @@
-"""Repairs tokenised, lower-case dialogue text (``i ' m not sure``) for parsers of edited English. A
-repair only deletes blanks and changes case, so every character has a position in the original."""
+"""Repairs tokenised, lower-case text (``i ' m not sure``) for parsers of edited English."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 MOST_WORDS = 10
-"""Maximum words of a title. Longer quoted text is speech, not a name."""
+"""Longer quoted text is speech, not a name."""
 
 _CLOSING = {'"': '"', "“": "”", "«": "»"}
 _SPEAKERS = words("i i'm i'll you me my your we us our")
@@ -22,12 +22,7 @@ _ENDS = words(", . ! ? ; : …")
 
 
 def join_titles(doc: Doc) -> Doc:
-    """Merges each quoted title that contains a word for the speaker ("My Way") into a single token.
-
-    Quoted words are a title if there are 2 to :data:`MOST_WORDS` of them, if no punctuation mark
-    ends them, and if no verb of speech precedes them. The first and the last word must have
-    capitals, unless the whole text is in lower case. ``doc`` is changed in place.
-    """
+    """Merges each title that contains a word for the speaker ("My Way"), in ``doc`` itself."""
     with doc.retokenize() as retokenizer:
         for first, last in _titles(doc):
             retokenizer.merge(doc[first:last])
@@ -35,7 +30,6 @@ def join_titles(doc: Doc) -> Doc:
 
 
 def _titles(doc: Doc) -> Iterator[tuple[int, int]]:
-    """Yields, for each quoted title, the index of its first token and that of the closing quote."""
     opened = None
     for token in doc:
         if opened is None:

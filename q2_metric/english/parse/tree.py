@@ -13,12 +13,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A token of a sentence, with the parse by spaCy.
-
-    ``i`` is the token's index, ``tag`` its part of speech, ``dep`` its dependency, ``head`` the
-    index of its head, and ``label`` its entity type ("" for none). ``goes_on`` is true inside an
-    entity, except for the entity's first word. ``blank`` is true if a blank follows the token.
-    """
+    """``tag`` is the part of speech, ``head`` the index of the head, ``label`` the entity type or
+    "". ``goes_on``: in an entity, but not its first word. ``blank``: a blank follows."""
 
     i: int
     text: str
@@ -33,23 +29,10 @@ class Word:
 
 
 class Tree:
-    """A sentence's dependency tree.
-
-    A set of words is stored as a bit mask: bit ``i`` stands for word ``i``.
-
-    Attributes:
-        words: the words in order.
-        children: for each word, the words that depend on it.
-        below: for each word, the words of its subtree, itself included, as a bit mask.
-        asks: whether the sentence ends with a question mark.
-        raised: whether the first word's capital was added by the repair of the text.
-    """
+    """A dependency tree. ``below`` has each word's subtree as a bit mask. ``asks``: it ends with a
+    question mark. ``raised``: the repair of the text added the first word's capital."""
 
     def __init__(self, doc: Doc, raised: bool = False) -> None:
-        """Reads spaCy's parse of one sentence, and corrects two frequent errors of the parser.
-
-        ``raised`` is true if the first word's capital was added by the repair of the text.
-        """
         self.raised = raised
         self.words = [
             Word(
@@ -81,15 +64,11 @@ class Tree:
         self.asks = any(word.text.endswith("?") for word in self.words[-2:])
 
     def opens_clause(self, that: Word) -> bool:
-        """Whether the word "that" is a conjunction which the parser took for a noun's determiner.
-
-        In "i know that veganism is …", "that" opens a clause.
-        """
+        """The parser takes "that" in "i know that veganism is …" for a determiner."""
         return self.words[that.i - 1].lemma in REPORTING and self.words[that.head].tag[:2] == "NN"
 
     def is_bare(self, verb: Word) -> bool:
-        """Whether a verb that the parser took for an infinitive is in the present tense: "have" in
-        "i know that orcs have swords"."""
+        """The parser takes "have" in "i know that orcs have swords" for an infinitive."""
         own = [word.dep for word in self.words[: verb.i] if word.head == verb.i]
         return "nsubj" in own and "aux" not in own and self.words[verb.head].lemma not in CAUSATIVE
 
@@ -104,11 +83,9 @@ class Tree:
         return sets
 
     def child(self, word: Word, deps: Iterable[str]) -> Word | None:
-        """The first child of ``word`` with one of the dependencies ``deps``, or ``None``."""
         return next((child for child in self.children[word.i] if child.dep in deps), None)
 
     def members(self, bits: int) -> list[Word]:
-        """The words of a bit mask over word positions, in the order of the sentence."""
         words = []
         while bits:
             lowest = bits & -bits
@@ -117,7 +94,6 @@ class Tree:
         return words
 
     def up(self, word: Word) -> Iterator[Word]:
-        """Yields ``word``, its head, the head's head, and so on up to the root."""
         yield word
         while word.head != word.i:
             word = self.words[word.head]
@@ -125,7 +101,6 @@ class Tree:
 
 
 def bits_of(members: Iterable[Word]) -> int:
-    """The words as a bit mask over word positions."""
     bits = 0
     for word in members:
         bits |= 1 << word.i
@@ -133,12 +108,11 @@ def bits_of(members: Iterable[Word]) -> int:
 
 
 def is_verb(word: Word) -> bool:
-    """Whether the word is tagged as a verb or a modal."""
     return word.tag[:2] in ("VB", "MD")
 
 
 def is_plural(tree: Tree, noun: Word) -> bool:
-    """Whether the noun is plural, so that its verb is plural too. Coordinated nouns are plural."""
+    """Coordinated nouns are plural."""
     return (
         noun.tag in ("NNS", "NNPS")
         or noun.lower in ("they", "we", "you", "these", "those", "people", "them", "police")

@@ -7,10 +7,7 @@ from q2_metric.english.parse.tree import Tree, Word, is_verb
 
 
 def finite_word(tree: Tree, verb: Word) -> Word | None:
-    """The word that carries the verb's tense: the first finite auxiliary, or the verb itself.
-
-    ``None`` if the verb has no tense, as in "to open".
-    """
+    """The first finite auxiliary, or the verb itself; ``None`` without a tense, as in "to open"."""
     subject = tree.child(verb, SUBJECTS)
     for child in tree.children[verb.i]:
         # An auxiliary before the subject is part of a short answer: "yes i do , peta is ...".
@@ -23,12 +20,8 @@ def finite_word(tree: Tree, verb: Word) -> Word | None:
 
 
 def subject_of(tree: Tree, verb: Word) -> Word | None:
-    """The subject of a verb; ``None`` if the verb has none of its own.
-
-    The parser sometimes takes the subject for the object of the verb before. In "i can't believe
-    scream was released in 1996", it reads "scream" as the object of "believe". The result for
-    "released" is still "scream".
-    """
+    """In "i can't believe scream was released", the parser reads "scream" as the object of
+    "believe"; it is still the subject of "released"."""
     subject = tree.child(verb, ("nsubj", "nsubjpass", "expl", "csubj"))
     if subject is not None or verb.dep != "ccomp" or not tree.child(verb, AUXILIARIES):
         return subject
@@ -37,8 +30,7 @@ def subject_of(tree: Tree, verb: Word) -> Word | None:
 
 
 def is_finite_clause(tree: Tree, verb: Word) -> bool:
-    """Whether ``verb`` has a tense and a subject. A coordinated verb may share both with the verb
-    before it."""
+    """Whether ``verb`` has a tense and a subject, perhaps those of a coordinated verb before it."""
     if not is_verb(verb):
         return False
     if any(child.lower == "to" and child.dep == "aux" for child in tree.children[verb.i]):
@@ -48,11 +40,7 @@ def is_finite_clause(tree: Tree, verb: Word) -> bool:
 
 
 def first_of(tree: Tree, verb: Word) -> Word:
-    """The verb whose subject a coordinated verb shares.
-
-    For "allows" in "it has rooms and allows pets", the result is "has". A verb with a subject of
-    its own is returned unchanged.
-    """
+    """In "it has rooms and allows pets", the result for "allows" is "has". Else it is ``verb``."""
     while verb.dep == "conj" and subject_of(tree, verb) is None:
         if not is_verb(tree.words[verb.head]):
             break
@@ -61,7 +49,7 @@ def first_of(tree: Tree, verb: Word) -> Word:
 
 
 def is_participle_clause(tree: Tree, verb: Word) -> bool:
-    """Whether ``verb`` is a participle that modifies a noun: "a sitcom created by …"."""
+    """As in "a sitcom created by …"."""
     return (
         verb.dep == "acl"
         and verb.tag in ("VBN", "VBD", "VBG")
@@ -70,7 +58,6 @@ def is_participle_clause(tree: Tree, verb: Word) -> bool:
 
 
 def clause_verb(tree: Tree, word: Word) -> Word | None:
-    """The verb of the innermost clause that contains ``word``; ``None`` if there is no clause."""
     for candidate in tree.up(word):
         if candidate is not word and (
             is_finite_clause(tree, candidate) or is_participle_clause(tree, candidate)

@@ -14,7 +14,6 @@ from q2_metric.english.questions.left_out import dropped
 from q2_metric.english.questions.verb_forms import base_form, do_form, third_person
 
 _MARKS = re.compile(r"(?:(?<!\s)\s+)?[,;:](?:\s*[,;:])+\s*")
-"""Matches several commas, semicolons or colons, of which one is enough."""
 
 
 def tidy(parts: Iterable[str]) -> str:
@@ -33,10 +32,7 @@ def tidy(parts: Iterable[str]) -> str:
 
 
 def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
-    """Turns a clause into a question for the words of ``gap``; ``None`` if none can be formed.
-
-    If ``full`` is true, the question keeps subordinate clauses and asides (:func:`dropped`).
-    """
+    """If ``full``, the question keeps subordinate clauses and asides (:func:`dropped`)."""
     verb = clause.verb
     inside = tree.below[verb.i] & ~gap.bits & ~clause.subject_bits & ~clause.auxiliary_bits
     inside &= ~dropped(tree, clause, gap, full)
@@ -75,8 +71,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
 
 
 def opens_well(before: Sequence[Word], verb: Word) -> bool:
-    """Whether the words before the subject can move: "In 1962, Ann founded it" → "Who founded it in
-    1962?". Each of their phrases begins with a preposition, or is a time or measure."""
+    """Whether the words before the subject can move: "In 1962, Ann founded it" → "… in 1962?"."""
     if not before:
         return False
     tops = [w for w in before if w.head == verb.i and w.dep != "punct"]
@@ -86,10 +81,7 @@ def opens_well(before: Sequence[Word], verb: Word) -> bool:
 def subject_question(
     tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str
 ) -> str | None:
-    """Asks for the subject, in the clause's word order: "Who founded Ford?".
-
-    ``rest`` is what follows the subject; ``moved``, from before it, comes at the question's end.
-    """
+    """As in "Who founded Ford?". ``moved`` stood before the subject, and comes at the end."""
     verb = clause.verb
     parts: list[str] = []
     carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
@@ -117,7 +109,7 @@ def subject_question(
 
 
 def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str | None:
-    """Asks for a noun inside the subject: "The symptoms of what are recurring?"."""
+    """As in "The symptoms of what are recurring?"."""
     subject = tree.members(clause.subject_bits & ~gap.bits)
     place = (gap.bits & -gap.bits).bit_length() - 1
     before = [word for word in subject if word.i < place]

@@ -15,7 +15,7 @@ from q2_metric.english.questions.words import is_person
 
 
 def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
-    """For "bigger": "Alaska is bigger than Texas" → "How does Alaska compare to Texas?"."""
+    """As in "Alaska is bigger than Texas" → "How does Alaska compare to Texas?"."""
     than = next((c for c in tree.children[root.i] if c.dep == "prep" and c.lower == "than"), None)
     other = tree.child(than, ("pobj",)) if than is not None else None
     if root.dep != "acomp" or root.head != clause.verb.i or other is None or not clause.subject:
@@ -27,7 +27,7 @@ def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
 
 
 def direct_questions(tree: Tree, root: Word, label: str) -> Iterator[str]:
-    """For an example or an apposition: "What is an example of small countries?"."""
+    """As in "What is an example of small countries?"."""
     top = top_of(tree, root)
     head = tree.words[top.head]
     noun = tree.words[head.head]

@@ -1,4 +1,4 @@
-"""The words of a clause that a question asks for."""
+"""What a question asks for."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The words of a clause that a question asks for, and how the question asks for them.
-
-    Attributes:
-        wh: the question words, such as "how many types of guitar".
-        bits: the words that are removed from the clause, as a bit mask over word positions.
-        subject: whether they are the clause's subject, so that the question keeps its word order.
-        after: text at the end of the question ("besides red").
-        echo: whether the question words stand in the place of the removed words ("The symptoms of
-            what are recurring?") instead of at the start.
-    """
+    """The words of a clause that a question asks for (``bits``), and how: ``wh`` has the question
+    words ("how many types"), ``after`` a text at the end ("besides red"). ``subject``: they are the
+    subject, so that the word order stays. ``echo``: ``wh`` stands in their place ("The symptoms of
+    what are recurring?")."""
 
     wh: str
     bits: int

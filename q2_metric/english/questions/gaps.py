@@ -1,8 +1,6 @@
-"""Finds out how a question can ask for a span of a clause.
-
-In all functions, ``root`` is the head of the span, ``top`` the first word of the coordination that
-it belongs to, ``label`` its entity type ("" for none), and ``text`` the span in lower case.
-"""
+"""Finds out how a question can ask for a span of a clause. ``root`` is the head of the span,
+``top`` the first word of its coordination, ``label`` its entity type ("" for none), and ``text``
+the span in lower case."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from q2_metric.english.questions.words import about_person, is_age, plain_wh, wi
 def gaps(
     tree: Tree, clause: Clause, members: Sequence[Word], root: Word, label: str
 ) -> Iterator[Gap]:
-    """The ways in which a question can ask for the span ``members`` of a clause, best first."""
+    """The ways in which a question can ask for the span ``members``, best first."""
     text = spell(tree, members).lower()
     if tree.words[root.head].text in ("'s", "s") and root.dep in ("nummod", "compound", "amod"):
         root = tree.words[root.head]  # "the 1980" in "the 1980's"
@@ -52,7 +50,7 @@ def gaps(
 
 
 def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) -> Iterator[Gap]:
-    """A span that is the clause's subject: "Who founded Ford?"."""
+    """As in "Who founded Ford?"."""
     wh = with_part(tree, root, plain_wh(tree, root, label, text))
     if wh == "when":
         wh = "what"
@@ -66,7 +64,7 @@ def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) 
 def modifier_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """A modifier of a noun: "three types" → "how many types"."""
+    """As in "three types" → "how many types"."""
     noun = tree.words[top.head]
     if label == "NORP" and noun.dep == "attr" and about_person(tree, clause, noun):
         yield Gap("what nationality", phrase_bits(tree, noun))
@@ -84,7 +82,7 @@ def modifier_gaps(
 
 
 def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """The object of a preposition inside the subject: "The symptoms of what are recurring?"."""
+    """As in "The symptoms of what are recurring?"."""
     if tree.words[top.head].lower in ("of", "for", "in", "from", "by", "about"):
         wh = plain_wh(tree, root, label, text)
         wh = "whom" if wh == "who" else wh
@@ -95,7 +93,7 @@ def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Itera
 def adverbial_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Times and measures: "last year" → "when"; "6 feet tall" → "how tall"."""
+    """As in "last year" → "when"; "6 feet tall" → "how tall"."""
     timed = label in ("DATE", "TIME")
     often = bool(FREQUENCY.search(text))
     holder = tree.words[top.head]
@@ -136,13 +134,12 @@ def object_gaps(
 
 
 def is_mislabelled(root: Word, label: str) -> bool:
-    """Whether the span is an ordinal, or an adjective that the parser labels as a name."""
     adjective = root.tag[:2] == "JJ" and label not in ("NORP", "DATE", "LANGUAGE", "")
     return label == "ORDINAL" or adjective
 
 
 def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
-    """Whether the span lacks its phrase's start: "tales" of "fairy tales", "bc" of "400 bc"."""
+    """The span lacks its phrase's start: "tales" of "fairy tales", "bc" of "400 bc"."""
     if any(child.lower == "new" and child.i < members[0].i for child in tree.children[root.i]):
         return True
     torn = "nummod" if root.lower in ("bc", "ad") else "compound"
@@ -150,7 +147,7 @@ def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
 
 
 def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -> Iterator[Gap]:
-    """After a form of "be": "it is a band" → "what". ``wh`` is what the span alone suggests."""
+    """As in "it is a band" → "what"."""
     whole = phrase_bits(tree, top)
     if tree.child(clause.verb, ("expl",)):
         kept = kept_modifiers(tree, top)

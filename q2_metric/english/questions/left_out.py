@@ -11,10 +11,7 @@ from q2_metric.english.questions.nouns import own_phrase
 
 
 def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
-    """The words of a clause that its question leaves out, as a bit mask over word positions.
-
-    If ``full``, it keeps adverbial clauses after the verb, relative clauses and asides.
-    """
+    """If ``full``, adverbial clauses after the verb, relative clauses and asides stay."""
     verb = clause.verb
     gone = 0
     for child in tree.children[verb.i]:
@@ -41,7 +38,6 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
 
 
 def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
-    """Whether the question, which does not ask for ``child``, leaves it out."""
     before = child.i < clause.verb.i
     if child.dep == "advcl":
         return before or not full
@@ -51,11 +47,8 @@ def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
 
 
 def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
-    """The coordinated phrases that a question leaves out, as a bit mask over word positions.
-
-    "it results in illness and cirrhosis of the liver" → "What does it result in cirrhosis of?",
-    without "illness and".
-    """
+    """As "illness and" in "it results in illness and cirrhosis of the liver", for the question
+    "What does it result in cirrhosis of?"."""
     inner = next((w for w in tree.members(gap.bits) if not gap.bits >> w.head & 1), None)
     gone = 0
     if inner is None:

@@ -9,12 +9,11 @@ from q2_metric.english.questions.gap import Gap
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
 AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
-"""Dependencies of words on a noun that a question for another modifier of the noun leaves out."""
+"""A question for another modifier of the noun leaves these dependencies out."""
 
 
 def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
-    """The way to ask for a modifier (arguments as in ``gaps``), with the rest of the noun phrase in
-    the question words: "ford" in "ford's cars" → "whose cars"."""
+    """As in "ford's cars" → "whose cars"."""
     noun = tree.words[top.head]
     rest = _repeated(tree, noun, top)
     members = tree.members(rest)
@@ -38,7 +37,6 @@ def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
 
 
 def _repeated(tree: Tree, noun: Word, top: Word) -> int:
-    """The words of the noun phrase that the question repeats, as a bit mask over word positions."""
     rest = tree.below[noun.i] & ~tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -52,7 +50,6 @@ def _repeated(tree: Tree, noun: Word, top: Word) -> int:
 
 
 def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:
-    """The words of the sentence that are removed to form the question, as a bit mask."""
     gone = rest | tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -64,7 +61,7 @@ def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:
 
 
 def _asked(noun: Word, top: Word, label: str) -> str:
-    """The first question words for the modifier, such as "how many"; "" if there are none."""
+    """Such as "how many"; "" if there are none."""
     if (
         top.dep == "nummod"
         and label in ("CARDINAL", "QUANTITY", "")

@@ -8,7 +8,7 @@ from q2_metric.english.parse.tree import Tree, Word, is_verb
 
 
 def phrase_bits(tree: Tree, noun: Word) -> int:
-    """A noun phrase without clauses that are coordinated with it."""
+    """The phrase without clauses that are coordinated with it."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep == "conj" and is_verb(child):
@@ -17,14 +17,14 @@ def phrase_bits(tree: Tree, noun: Word) -> int:
 
 
 def top_of(tree: Tree, root: Word) -> Word:
-    """The first noun of the coordination that ``root`` belongs to: "red" in "red and blue"."""
+    """In "red and blue", the result for "blue" is "red"."""
     while root.dep == "conj" and not is_verb(tree.words[root.head]):
         root = tree.words[root.head]
     return root
 
 
 def besides(tree: Tree, root: Word) -> str:
-    """For one of two to five coordinated nouns: "green" in "red and green" → "besides red"."""
+    """In "red and green", the result for "green" is "besides red"; for up to five nouns."""
     conjuncts = [top_of(tree, root)]
     while following := tree.child(conjuncts[-1], ("conj",)):
         conjuncts.append(following)
@@ -47,7 +47,7 @@ def besides(tree: Tree, root: Word) -> str:
 
 
 def own_phrase(tree: Tree, noun: Word) -> int:
-    """The phrase without nouns that are coordinated after it, relative clauses and asides."""
+    """The phrase without coordinated nouns after it, relative clauses and asides."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod") or (
@@ -58,7 +58,7 @@ def own_phrase(tree: Tree, noun: Word) -> int:
 
 
 def is_example(tree: Tree, preposition: Word) -> bool:
-    """Whether a preposition introduces examples: "such as", "like" or "including" after a noun."""
+    """Whether it is "such as", "like" or "including" after a noun."""
     before = tree.words[preposition.i - 1].lower if preposition.i else ""
     if preposition.lower == "as":
         return before == "such"
@@ -67,7 +67,7 @@ def is_example(tree: Tree, preposition: Word) -> bool:
 
 
 def kept_modifiers(tree: Tree, top: Word) -> int:
-    """What a question about the noun can keep: "for collectors" in "a fair for collectors"."""
+    """Such as "for collectors" in "a fair for collectors"."""
     bits = 0
     for child in tree.children[top.i]:
         if child.dep == "prep" and child.i > top.i and child.lower not in ("of", "like", "as"):
@@ -76,7 +76,7 @@ def kept_modifiers(tree: Tree, top: Word) -> int:
 
 
 def has_complement(tree: Tree, noun: Word) -> bool:
-    """Whether a noun needs what follows: "the age of …", "the right to …", 'the word "tea"'."""
+    """As in "the age of …", "the right to …", 'the word "tea"'."""
     for child in tree.children[noun.i]:
         infinitive = child.dep == "acl" and tree.words[child.i - 1].lower == "to"
         if infinitive and noun.lemma in ("ability", "right", "attempt", "tendency", "need"):

@@ -44,7 +44,6 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
 
 
 def _around(tree: Tree, preposition: Word, holder: Word) -> int:
-    """The prepositional phrase, with an adverb before it."""
     around = tree.below[preposition.i]
     if holder.tag == "RB" and holder.lower in ("back", "early", "far", "late", "long", "recently"):
         around |= tree.below[holder.i]  # "as far back as 1272"
@@ -91,7 +90,7 @@ def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> I
 
 
 def _object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """With the preposition kept: "What is it made of?"."""
+    """As in "What is it made of?"."""
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     whole, after = tree.below[top.i], besides(tree, root)

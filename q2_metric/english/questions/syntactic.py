@@ -1,11 +1,6 @@
-"""Writes questions from the dependency parse by rules, without a further model.
-
-A span is removed from its clause, and the rest of the clause becomes a question about the span::
-
-    i ' m not sure , but i know it was created by matt groening .
-                               [ it was created by GAP ]            the span's clause
-    Who + was + it + created by                                     asked
-"""
+"""Writes questions from the dependency parse by rules. A span is removed from its clause, and the
+rest of the clause becomes a question about the span: "it was created by matt groening" → "Who was
+it created by?"."""
 
 from __future__ import annotations
 
@@ -25,14 +20,13 @@ from q2_metric.text.normalise import normalise
 from q2_metric.types import Span
 
 MAX_QUESTIONS = 5
-"""Candidate questions for one span. The Q² paper's beam search also returns 5."""
+"""The Q² paper's beam search also returns 5."""
 MAX_WORDS = 30
-"""Longer questions are dropped, because the parser is rarely right about clauses of this length."""
+"""The parser is rarely right about longer clauses."""
 _STUTTER = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 
 
 def is_sound(question: str, span: str) -> bool:
-    """Whether a question has 3 to :data:`MAX_WORDS` words, repeats none, and lacks its answer."""
     asked, answer = normalise(question), normalise(span)
     length = len(question.split())
     return (
@@ -82,10 +76,8 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
 
 
 class SyntacticQuestions:
-    """The bundled question generator.
-
-    A pronoun gets no question, nor does a span inside a question, condition, denial or fragment.
-    """
+    """The bundled question generator. A pronoun gets no question, nor does a span inside a
+    question, condition, denial or fragment."""
 
     name = "syntactic"
     decoding = "none"

@@ -7,7 +7,7 @@ from q2_metric.english.parse.tree import Word
 
 
 def do_form(verb: Word, plural: bool, subject: str) -> str | None:
-    """The form "did", "does" or "do"; ``None`` for a verb form without a tense."""
+    """``None`` for a verb form without a tense."""
     if verb.tag in ("VBD", "VBN"):
         return "did"
     if verb.tag == "VBZ":
@@ -18,12 +18,12 @@ def do_form(verb: Word, plural: bool, subject: str) -> str | None:
 
 
 def third_person(verb: Word) -> str:
-    """The form of a verb after the subject "who" or "what": "have" → "has", "opened" → "opened"."""
+    """The form after "who" or "what": "have" → "has", "opened" → "opened"."""
     if verb.tag != "VBP" or verb.lemma == "be":
         return verb.lower
     return third("have" if verb.lower == "'ve" else verb.lower)
 
 
 def base_form(verb: Word) -> str:
-    """The form of a verb after "do": "opened" → "open"."""
+    """The form after "do": "opened" → "open"."""
     return "have" if verb.lower == "'ve" else verb.lemma

@@ -20,7 +20,6 @@ from q2_metric.english.parse.tree import Tree, Word
 
 
 def is_person(tree: Tree, root: Word, label: str) -> bool:
-    """Whether the question word for the span is "who"."""
     if label:
         return label == "PERSON"
     if tree.child(root, ("nummod",)):
@@ -29,7 +28,7 @@ def is_person(tree: Tree, root: Word, label: str) -> bool:
 
 
 def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
-    """The question word that the span alone suggests, such as "who", "when" or "how many"."""
+    """The question word that the span alone suggests."""
     if is_person(tree, root, label):
         return "who"
     if AGE.search(text):
@@ -54,10 +53,8 @@ def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
 
 
 def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool] | None:
-    """The question word for a time, and true if it replaces the preposition.
-
-    "in 1990" → ("when", True); "after 1990" → ("what", False): "after what".
-    """
+    """The question word, and true if it replaces the preposition: "in 1990" → ("when", True),
+    "after 1990" → ("what", False)."""
     if AGE.search(text):
         return ("at what age" if preposition == "at" else "how old"), True
     if preposition == "over" and DURATION.search(text):
@@ -80,7 +77,7 @@ def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool]
 
 
 def with_part(tree: Tree, root: Word, wh: str) -> str:
-    """Adds what follows a number: "three of his opponents" → "how many of his opponents"."""
+    """As in "three of his opponents" → "how many of his opponents"."""
     part = tree.child(root, ("prep",))
     if wh in ("how many", "how much", "what percentage") and part and part.lower == "of":
         return f"{wh} {spell(tree, tree.members(tree.below[part.i]))}"
@@ -88,7 +85,7 @@ def with_part(tree: Tree, root: Word, wh: str) -> str:
 
 
 def is_age(tree: Tree, clause: Clause, label: str, text: str) -> bool:
-    """Whether the span is the age of a person, as in "he was ten"."""
+    """As in "he was ten"."""
     numeral = label in ("DATE", "CARDINAL") and AGE_NUMBER.match(text) is not None
     return numeral and clause.verb.lemma in ("be", "'s") and about_person(tree, clause)
 

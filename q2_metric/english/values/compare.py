@@ -1,5 +1,4 @@
-"""Decides whether two values (numbers, amounts, dates, times) agree, and whether two texts agree by
-their values."""
+"""Decides whether two values agree, and whether two texts agree by their values."""
 
 from __future__ import annotations
 
@@ -16,37 +15,32 @@ from q2_metric.text.alignment import stem
 from q2_metric.text.overlap import content_words, stems
 
 _SLACK = 0.006
-"""Two quantities in different units agree if they differ by at most this share (0.6 %), because
-people round when they convert units."""
+"""The share by which quantities in different units may differ: people round conversions."""
 _PAPER = 1e-9
 _HEDGES = frozenset(
     "about around approximately approx roughly circa some nearly almost just over under more less "
     "than fewer least most up to exactly only estimated between from and per every each total "
     "times old long tall high wide deep away early late mid on at in by degrees degree minus plus "
     "us american people".split())
-"""Words that may stand beside a value and do not say what the value measures or counts."""
+"""Words beside a value that do not say what it measures or counts."""
 _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
 _COMPUTED = re.compile(
     r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable|more|less|fewer|than"
     r"|total|together|altogether|combined|average|mean|another|other|left|missing)\b|n['’]t\b",
     re.IGNORECASE)
-"""Matches words with which a claim denies something or states a value that must be computed."""
+"""Words with which a claim denies something, or states a value that must be computed."""
 _MOST_VALUES = 2
-"""Maximum number of values of a sentence that can contradict a claim. In a sentence with more
-values, it is often unclear which of them is meant."""
+"""With more values in a sentence, it is unclear which of them a claim contradicts."""
 _LARGE = 1000
-"""From this number on, equal numbers are taken for the same number, whatever they count."""
+"""From here on, equal numbers are the same number, whatever they count."""
 
 
 def compare_values(claimed: Value, known: Value) -> bool | None:
-    """Whether a claimed value (a number, amount, date or time) agrees with a known one; ``None`` if
-    this cannot be decided.
+    """Whether a claimed value agrees with a known one; ``None`` if this cannot be decided.
 
-    The claimed value agrees if it is the known value in another notation, or the known value
-    rounded, or if it contains the known value: "in the 1970s" contains 1972, and "more than 300"
-    contains 412. The two values disagree if they do not overlap and the claimed value is not
-    the known one rounded. A claimed minimum or maximum ("at least 4 km") also disagrees with a
-    known range that reaches beyond it ("2 to 6 km").
+    It agrees if it is the known value in another notation, or rounded, or if it contains the known
+    value: "in the 1970s" contains 1972. A claimed minimum or maximum ("at least 4 km") disagrees
+    with a known range that reaches beyond it ("2 to 6 km").
 
     >>> one = lambda text: values_in(text)[0]
     >>> compare_values(one("3,000 metres"), one("3 km")), compare_values(one("8 pm"), one("18:00"))
@@ -82,28 +76,19 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
 
 
 def _is_long(claimed: Value, known: Value) -> bool:
-    """Whether two amounts are one number with five or more digits that are not trailing zeros. Then
-    a program may have changed the currency sign: "$53,193,914" for "£53,193,914"."""
+    """Five or more digits are equal: a program may have written "$53,193,914" for "£53,193,914"."""
     return claimed.low == known.low and len(f"{known.low:.0f}".rstrip("0")) >= 5
 
 
 def _weekdays(claimed: Value, known: Value) -> bool | None:
-    """Whether the claimed days of the week are among the known days.
-
-    ``None`` if only some of them are.
-    """
     days, those = ({day % 7 for day in range(int(one.low), int(one.high) + 1)}
                    for one in (claimed, known))
     return True if days <= those else None if days & those else False
 
 
 def _rounded(claimed: Value, known: Value) -> bool | None:
-    """Whether the claimed value is the known value rounded: "42 km" for 41.9 km.
-
-    ``None`` if it is rounded to a single digit ("40 km"), which is too coarse to decide. Also
-    ``None`` if it is rounded in the wrong direction ("23,000" for 23,768), or if a comma may have
-    become a point ("2.580" for 2,580). The two values differ.
-    """
+    """As in "42 km" for 41.9 km. ``None`` for a single digit ("40 km"), the wrong direction
+    ("23,000" for 23,768), or a comma that may have become a point ("2.580")."""
     value, exact, step = claimed.low, known.low, claimed.step
     if math.isclose(step, 0.001) and math.isclose(value * 1000, exact):
         return None
@@ -123,10 +108,7 @@ def _rounded(claimed: Value, known: Value) -> bool | None:
 
 
 def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
-    """The two values, converted so that they have the same kind and can be compared.
-
-    ``None`` if they cannot be compared, such as a price and a date.
-    """
+    """``None`` if they cannot be compared, such as a price and a date."""
     kinds = {claimed.kind, known.kind}
     if len(kinds) == 1:
         if claimed.kind == "quantity" and claimed.unit != known.unit:
@@ -150,10 +132,7 @@ def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
 
 
 def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
-    """Two dates in a form that can be compared: both with a year, or both without a year.
-
-    ``None`` if only one date has a year, and this date is longer than a month ("the 1970s").
-    """
+    """Both with a year or both without; ``None`` if only one has a year and is long."""
     if claimed.unit == known.unit == "century":
         return replace(claimed, near=None), replace(known, near=None)
     if "yearless" not in (claimed.unit, known.unit):
@@ -163,7 +142,6 @@ def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
 
 
 def _folded(value: Value) -> Value:
-    """A time of day on a twelve-hour clock: 18:00 and 6:00 become equal."""
     low = value.low % NOON
     return replace(value, low=low, high=low + value.high - value.low, near=None)
 
@@ -178,11 +156,8 @@ def _holds(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
 
 
 def compare_answers(claimed: str, known: str) -> bool | None:
-    """Whether two answers to one question agree, according to their values (numbers, amounts,
-    dates, times).
-
-    ``None`` if the values are not enough to decide this. An answer may contain no value, or may say
-    more than its value.
+    """Whether two answers to one question agree by their values; ``None`` if the values are not
+    enough to decide this.
 
     >>> compare_answers("Twenty-five people", "25 people"), compare_answers("€120", "45 euros")
     (True, False)
@@ -203,8 +178,7 @@ def compare_answers(claimed: str, known: str) -> bool | None:
 
 
 def stated(values_of: str, text: str) -> bool:
-    """Whether ``text`` contains all values (numbers, amounts, dates, times) of the text
-    ``values_of``, in any notation.
+    """Whether ``text`` contains all values of the text ``values_of``, in any notation.
 
     >>> stated("in 1948", "Built in 1948, opened in 1950."), stated("3 km", "It is 2 km long.")
     (True, False)
@@ -215,10 +189,6 @@ def stated(values_of: str, text: str) -> bool:
 
 
 def _best(value: Value, others: Sequence[Value]) -> bool | None:
-    """Whether a value agrees with one of several values (numbers, amounts, dates, times).
-
-    True if it agrees with one of them, false if it disagrees with all, and ``None`` otherwise.
-    """
     verdicts = [compare_values(value, other) for other in others]
     if True in verdicts:
         return True
@@ -226,8 +196,7 @@ def _best(value: Value, others: Sequence[Value]) -> bool | None:
 
 
 def _beside(text: str, values: Sequence[Value]) -> set[str]:
-    """The stems of the text's content words that do not belong to ``values`` and say what the
-    values measure or count."""
+    """What the values measure or count, as stems."""
     for value in values:
         text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
     return {stem(word) for word in content_words(text)
@@ -240,11 +209,8 @@ _AROUND = re.compile(r"(?: has| have|['’]s|['’]ve)? been around since(?= (?:
 
 @functools.lru_cache(maxsize=1024)
 def in_notation_of(knowledge: str, claim: str) -> str:
-    """Rewrites the values (numbers, amounts, dates, times) of a claim in the notation that the
-    knowledge uses for them.
-
-    A model that compares texts can then see that the values are equal. "has been around since 1990"
-    also becomes "started in 1990", which a small neural network can judge.
+    """Writes the values of a claim as the knowledge writes them, so that a network sees that they
+    are equal. For the same reason, "has been around since 1990" becomes "started in 1990".
 
     >>> in_notation_of("It leaves at 23:10.", "The bus leaves at 11:10 pm.")
     'The bus leaves at 23:10.'
@@ -262,26 +228,22 @@ def in_notation_of(knowledge: str, claim: str) -> str:
 
 
 def _one_value(value: Value, other: Value) -> bool:
-    """Whether two values are equal. "the 1970s" and "1972" agree, but are not equal."""
+    """Not "the 1970s" and "1972": they agree, but are not equal."""
     alike = value.kind == other.kind and (value.low == value.high) == (other.low == other.high)
     return alike and compare_values(value, other) is True and compare_values(other, value) is True
 
 
 def _one_of_days(value: Value, other: Value) -> bool:
-    """Whether ``value`` is a day of the week that ``other`` ("Monday to Friday") contains."""
     return value.kind == other.kind == "weekday" and compare_values(value, other) is True
 
 
 def has_wrong_value(claim: str, passage: str, knowledge: str = "") -> bool:
-    """Whether a passage on the same subject contradicts a value (number, amount, date, time) of a
-    claim.
+    """Whether a passage on the same subject contradicts a value of a claim.
 
-    A value counts only if it is clear which value of the passage it must agree with. Claim and
-    passage must each have one value of this kind for the same counted thing, and the two must
-    disagree. In addition, the claimed value must not occur anywhere in the passage or in the
-    ``knowledge`` that contains the passage. Nothing is contradicted if the claim has a negation or
-    a word such as "more" or "total", if the passage has more than two values, or if it has a share
-    and another value: "the city paid two thirds of the 21 million euros".
+    Claim and passage must each have one value of this kind for the same counted thing, and the
+    claimed value must occur nowhere in the passage or in the ``knowledge`` around it. A claim with
+    a negation, "more" or "total" is never contradicted, nor is any by a passage with more than two
+    values, or with a share and another value ("two thirds of the 21 million euros").
 
     >>> has_wrong_value("The trail is 24 km long.", "The trail is 41.9 km long.")
     True
@@ -305,10 +267,7 @@ def has_wrong_value(claim: str, passage: str, knowledge: str = "") -> bool:
 
 
 def _elsewhere(claim: str, value: Value, text: str) -> bool:
-    """Whether a text contains a value (number, amount, date, time) of the claim.
-
-    If the text says what the value counts ("60 cars"), the claim must count the same thing.
-    """
+    """If ``text`` says what the value counts ("60 cars"), the claim must count the same thing."""
     small = value.kind == "number" and value.low < _LARGE
     counted = _counted(claim, value) if small else set()
     return any(
@@ -319,23 +278,16 @@ def _elsewhere(claim: str, value: Value, text: str) -> bool:
 
 
 def _may_be_meant(value: Value, other: Value) -> bool:
-    """Whether two values have the same kind (such as dates) and, for quantities, the same dimension
-    (such as length)."""
     return value.kind == other.kind and (value.kind != "quantity" or value.unit == other.unit)
 
 
 def _of_one_thing(claim: str, value: Value, text: str, other: Value) -> bool:
-    """Whether a value (number, amount, date, time) of a claim and one of a text can count the same
-    thing: "60 cars" and "50 cars" can, "60 cars" and "50 vans" cannot.
-
-    True if ``value``, the value in ``claim``, says nothing about what it counts. ``other`` is the
-    value in ``text``.
-    """
+    """As in "60 cars" and "50 cars", but not in "60 cars" and "50 vans"."""
     counted = _counted(claim, value) if value.kind == "number" else set()
     return not counted or bool(counted & _counted(text, other))
 
 
 def _counted(text: str, value: Value) -> set[str]:
-    """The stems of the words after a value, which say what is counted: "cars" in "60 cars"."""
+    """The stems of what is counted: "cars" in "60 cars"."""
     match = _COUNTED.match(text, value.end)
     return stems(match[1]) if match else set()

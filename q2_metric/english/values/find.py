@@ -1,5 +1,4 @@
-"""Finds the values in a text: numbers, percentages and fractions, money, quantities, dates, times
-of day."""
+"""Finds the values in a text."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from q2_metric.english.values.words import Number, numbers_in
 _CODE = re.compile(
     r"\+\d[\d ()/-]{6,}\d|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\bv?\d+\.\d+\.\d+\b"
     r"|\b\d+(?:[ -]\d+){3,}\b|\b(?=\w*\d)(?=\w*[A-Z])[A-Z\d]{5,}\b")
-"""Matches digits that are no amount: telephone numbers, network addresses, versions."""
+"""Telephone numbers, network addresses and versions are no amounts."""
 _PERCENT = re.compile(r"[ \u00a0]{0,8}(?:%|(?:percent(?:age points?)?|per cent|pct)\b)",
                       re.IGNORECASE)
 _OUT_OF = re.compile(r" (?:out of(?: every)?|in(?: every)?) $", re.IGNORECASE)
@@ -58,12 +57,12 @@ _OR_MORE = re.compile(r" or (more|over|above|less|fewer|under|below)\b|\+(?!\w)"
 _SIGN = re.compile(r"(?:((?<![\w\d])[-−–]|\b(?:minus|negative)[ ])|\bplus[ ])$", re.IGNORECASE)
 _TO = re.compile(r"[ ]?(?:-|–|—|to|until|till|through|and)[ ]?", re.IGNORECASE)
 ALLOWED = 0.1
-"""The tolerance of "about", as a share of the number: "about 300" allows 270 to 330."""
+"""With this share, "about 300" allows 270 to 330."""
 
 
 @functools.lru_cache(maxsize=4096)
 def values_in(text: str) -> tuple[Value, ...]:
-    """The values (numbers, amounts, dates, times, …) in a text, in order and without overlaps.
+    """The values in a text, in order and without overlaps.
 
     >>> [(v.kind, v.low) for v in values_in("About 3 km for €2.5 million, half of it at 8 pm")]
     [('quantity', 3000.0), ('money', 2500000.0), ('share', 0.5), ('clock', 1200.0)]
@@ -89,8 +88,7 @@ _WORDED = re.compile(
     r"|an? (?:hour|day|week|month|year|decade|century|minute)|dozen|hundred|thousand|illion"
     r"|first|second|third|half|quarter|noon|midday|midnight|ninth|tenth|twelfth|[½¼¾⅓⅔⅕]",
     re.IGNORECASE)
-"""Matches parts of words that occur in every value without digits. A text without digits and
-without a match contains no value."""
+"""Parts of words that occur in every value without digits."""
 
 
 def _codes(text: str) -> Iterator[Value]:
@@ -100,8 +98,7 @@ def _codes(text: str) -> Iterator[Value]:
 
 
 def _shares(text: str) -> Iterator[Value]:
-    """Yields fractions that are not written as percentages: "half of", "two thirds", "3/4", "two
-    out of five"."""
+    """As in "half of", "two thirds", "3/4", "two out of five"."""
     for match in _FRACTION.finditer(text):
         count, parts = _PARTS[match[1].lower()], _FRACTIONS[match[2].lower()]
         alone = not _NOUN.match(text, match.end())
@@ -134,7 +131,6 @@ def _share(share: float, start: int, end: int, step: float = 0.01) -> Value:
 
 
 def _numbers(text: str) -> Iterator[Value]:
-    """Yields percentages, money, quantities, years, centuries, ordinals and plain numbers."""
     for number in numbers_in(text):
         value, start, end = number.value, number.start, number.end
         sign = _SIGN.search(text[max(0, start - 10) : start])
@@ -164,7 +160,7 @@ def _numbers(text: str) -> Iterator[Value]:
 
 
 def _durations(text: str) -> Iterator[Value]:
-    """Yields durations that are written without a number, such as "half an hour" and "a decade"."""
+    """As in "half an hour", "a decade"."""
     for match in _A_TIME.finditer(text):
         count = (0.5 if match[1] else 1.0) + (0.5 if match[3] else 0.0)
         dimension, base = in_base(count, UNITS[match[2].lower()])
@@ -176,8 +172,7 @@ def _is_century(text: str, number: Number) -> bool:
 
 
 def _ranges(text: str, values: list[Value]) -> list[Value]:
-    """The values (numbers, dates, …) of a text, in which the two ends of each range ("9 to 12")
-    become one value."""
+    """As in "9 to 12", which becomes one value."""
     found: list[Value] = []
     for value in values:
         last = found[-1] if found else None
@@ -189,10 +184,7 @@ def _ranges(text: str, values: list[Value]) -> list[Value]:
 
 
 def _joined(text: str, one: Value, other: Value) -> Value | None:
-    """The range from the value ``one`` to the value ``other``, as in "between 5 and 7".
-
-    ``None`` if the words between them do not make them a range.
-    """
+    """As in "between 5 and 7"."""
     between = text[one.end : other.start]
     if not _TO.fullmatch(between) or one.low != one.high:
         return None
@@ -218,7 +210,7 @@ def _joined(text: str, one: Value, other: Value) -> Value | None:
 
 
 def _measured(text: str, one: Value, other: Value) -> Value | None:
-    """The range from a number to a quantity, as in "2 to 4 days"."""
+    """As in "2 to 4 days"."""
     number = next(iter(numbers_in(text[other.start : other.end])), None)
     if number is None or not number.step:
         return None
@@ -228,7 +220,7 @@ def _measured(text: str, one: Value, other: Value) -> Value | None:
 
 
 def _hedged(text: str, value: Value) -> Value:
-    """The value with the wider range that words beside it allow, such as "about" or "at least"."""
+    """Words such as "about" or "at least" widen the range."""
     if value.kind in ("code", "ordinal") or value.near:
         return value
     before = text[max(0, value.start - 24) : value.start]
@@ -255,7 +247,6 @@ def _hedged(text: str, value: Value) -> Value:
 
 
 def without_values(text: str) -> str:
-    """The text with a blank in place of each of its values (numbers, amounts, dates, times)."""
     for value in reversed(values_in(text)):
         text = text[: value.start] + " " + text[value.end :]
     return text

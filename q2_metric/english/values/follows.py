@@ -1,9 +1,4 @@
-"""Decides by a claim's values (numbers, amounts, dates, times) whether a sentence supports it,
-without an entailment model.
-
-A claim follows from a sentence that contains the claim's words in the same order and the claim's
-values in any notation. Sentences that deny something or leave it open are not used.
-"""
+"""Decides by a claim's values whether a sentence supports it, without an entailment model."""
 
 from __future__ import annotations
 
@@ -24,36 +19,33 @@ _OPEN = re.compile(
     r"|false\w*|untrue|wrong\w*|incorrect\w*|myth|hoax|plan(?:s|ned|ning)?|hop(?:e|ed|es|ing)"
     r"|intend\w*|expect\w*|aim\w*|propos\w*|claim\w*|only|except|until|instead|former\w*|rather"
     r"|other|another|respectively|half|than)\b|n['’]t\b|\?", re.IGNORECASE)
-"""Matches words that can change what a sentence says about a value: "not", "may", "planned". Texts
-with such a word are left to the entailment model."""
+"""Words that can change what a sentence says. Such texts are left to the entailment model."""
 _FUTURE = re.compile(r"\b(?:will|shall|going to)\b|['’]ll\b", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:was|were|had|did|\w+ed)\b", re.IGNORECASE)
 _DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|after|to|and|year|early"
                      r"|late|mid|summer|winter|spring|autumn|fall|[a-z]*ember|october|january"
                      r"|february|march|april|may|june|july|august)|[-–(,/])[ ]?$", re.IGNORECASE)
-"""Matches words and signs that can stand directly before a year, such as "in" or "May"."""
+"""Words and signs that can stand directly before a year."""
 _NEAR = 24
-"""Number of characters before a year in which such a word is looked for."""
+"""Characters before a year in which such a word is looked for."""
 _ASIDE = frozenset("about around approximately roughly circa nearly almost just over under exactly "
                    "total each every per degrees".split())
 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A token of a text that is compared: the stem of a content word, or a value (number, amount,
-    date, time)."""
+    """The stem of a content word, or a value."""
 
     word: str
     value: Value | None = None
 
 
 def follows(claim: str, sentence: str) -> bool:
-    """Whether a sentence contains the claim's content words in the same order, and the claim's
-    values (numbers, amounts, dates, times) in any notation.
+    """Whether a sentence contains the claim's content words in the same order, and its values in
+    any notation.
 
-    False if one of the two texts denies something or leaves it open. Also false if the claim is
-    about the future and the sentence is not, or if the sentence is about the future and the claim
-    about the past.
+    False if one of the texts denies something or leaves it open, if only the claim is about the
+    future, or if the sentence is and the claim is about the past.
 
     >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
     True
@@ -83,7 +75,7 @@ def follows(claim: str, sentence: str) -> bool:
 
 
 def _may_count(text: str, value: Value) -> bool:
-    """Whether a number that was read as a year may count things: "1968 rooms"."""
+    """As in "1968 rooms", where the number was read as a year."""
     return value.unit == "year" and not _DATING.search(
         text[max(0, value.start - _NEAR) : value.start])
 
@@ -94,11 +86,7 @@ def _in_order(own: Sequence[_Token], known: Sequence[_Token]) -> bool:
 
 
 def _matches(own: Sequence[_Token], known: Sequence[_Token], kinds: set[Kind]) -> bool:
-    """Whether all tokens of ``own`` occur in ``known`` in the same order.
-
-    ``known`` must begin with the first of them. No other value of these ``kinds`` may stand between
-    them.
-    """
+    """From the first token of ``known`` on, without another value of these ``kinds`` in between."""
     at = 0
     for other in known:
         if at < len(own) and _same(own[at], other):
@@ -117,8 +105,6 @@ def _same(token: _Token, other: _Token) -> bool:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """The content words (as stems) and the values (numbers, amounts, dates, times) of a text, in
-    order."""
     found: list[_Token] = []
     done = 0
     for value in values_in(text):

@@ -1,8 +1,5 @@
-"""Finds dates and times of day, with their character ranges.
-
-A date is a range of days, so that "July 1968" contains "7 July 1968". Days are numbered as by
-:meth:`datetime.date.toordinal`. The library python-dateutil reads dates with the month in words.
-"""
+"""Finds dates and times of day. A date is a range of days, so that "July 1968" contains "7 July
+1968". Days are numbered as by :meth:`datetime.date.toordinal`."""
 
 from __future__ import annotations
 
@@ -61,7 +58,7 @@ NOON = 720
 
 
 def dates_in(text: str) -> Iterator[Value]:
-    """Yields the days, months, decades and years before our era that are written in a text."""
+    """Yields days, months, decades and years before our era; not plain years or centuries."""
     for match in _ISO.finditer(text):
         yield from _days(match, (int(match[1]), int(match[2]), int(match[3])))
     for match in _FIGURES.finditer(text):
@@ -78,10 +75,7 @@ def dates_in(text: str) -> Iterator[Value]:
 
 
 def year(text: str, start: int, end: int) -> Value | None:
-    """The year whose digits are the characters from ``start`` to before ``end`` of a text.
-
-    ``None`` if these characters are no year.
-    """
+    """The year that is written from ``start`` to exactly ``end``."""
     match = _BARE_YEAR.match(text, start)
     if match is None or match.end() != end:
         return None
@@ -89,10 +83,7 @@ def year(text: str, start: int, end: int) -> Value | None:
 
 
 def century(text: str, start: int, end: int, number: float) -> Value | None:
-    """The century ``number``, if the word "century" follows the number; otherwise ``None``.
-
-    The number is written from ``start`` to before ``end`` of the text.
-    """
+    """The century of a ``number`` that ends at ``end``, if the word "century" follows."""
     match = _CENTURY.match(text, end)
     if match is None or not 1 <= number <= 21:
         return None
@@ -107,11 +98,7 @@ def century(text: str, start: int, end: int, number: float) -> Value | None:
 
 
 def _years(start: int, end: int, first: int, last: int) -> Value:
-    """The value for the years ``first`` to ``last``, as a range of days.
-
-    Python's calendar begins with the year 1. Before, each year is taken to have 365.25 days. The
-    years are written from ``start`` to before ``end`` of the text.
-    """
+    """Outside Python's calendar, each year is taken to have 365.25 days."""
     low = float(date(first, 1, 1).toordinal()) if first in _FULL else first * 365.25
     high = float(date(last, 12, 31).toordinal()) if last in _FULL else last * 365.25 + 365
     return Value("date", low, high, start, end)
@@ -128,11 +115,7 @@ def _days(match: re.Match[str], *readings: tuple[int, int, int]) -> Iterator[Val
 
 
 def _date_in_digits(match: re.Match[str]) -> Iterator[Value]:
-    """Yields the date for digits such as "25/12/2021".
-
-    "04/03/2021" can be in March or in April. Such a date gets both days as its wider range
-    (``near``).
-    """
+    """The date "04/03/2021" can be in March or in April. It gets both days as its wider range."""
     one, two, year = int(match[1]), int(match[3]), int(match[4])
     try:
         first = date(year, two, one).toordinal()
@@ -176,13 +159,13 @@ def _date_in_words(match: re.Match[str]) -> Iterator[Value]:
 
 
 def plain_year(value: Value) -> Value:
-    """The value of a year as a plain number: 1200 for the days of the year 1200."""
+    """The year as a number, such as 1200."""
     number = float(date.fromordinal(int(value.low)).year)
     return replace(value, kind="number", low=number, high=number, unit="", near=None)
 
 
 def yearless(value: Value) -> Value:
-    """The value of a day or a month without its year: "4 May 2021" → "4 May"."""
+    """As in "4 May 2021" → "4 May"."""
     if value.unit == "yearless":
         return value
     low, high = (
@@ -192,7 +175,7 @@ def yearless(value: Value) -> Value:
 
 
 def weekdays_in(text: str) -> Iterator[Value]:
-    """Yields the days of the week in a text, and ranges of them. Monday is 0."""
+    """Yields the days of the week and ranges of them. Monday is 0."""
     for match in _WEEK.finditer(text):
         first, last = _weekday(match[1]), _weekday(match[2])
         yield _of_week(match, first, last if first <= last else last + 7)
@@ -211,7 +194,7 @@ def _of_week(match: re.Match[str], first: int, last: int) -> Value:
 
 
 def clocks_in(text: str) -> Iterator[Value]:
-    """Yields the times of day in a text, in minutes after midnight."""
+    """Yields the times of day, in minutes after midnight."""
     for match in _SPOKEN.finditer(text):
         aside, way = (group.lower() for group in match.groups()[:-2] if group)
         minutes = _MINUTES.get(aside) or int(aside)

@@ -36,7 +36,7 @@ UNITS |= {f"{name}s": unit for name, unit in list(UNITS.items()) if len(name) > 
 UNITS |= {"feet": "foot", "inches": "inch", "centuries": "century", "days": "day"}
 _SQUARE = {"square": "({})**2", "sq": "({})**2", "cubic": "({})**3"}
 _LETTERS = words("m g l h s ha min")
-"""Spellings that are units only in lower case: "3 m" is a length, "3 M" is not."""
+"""They are units only in lower case: "3 m" is a length, "3 M" is not."""
 _UNIT = re.compile(
     r"(?:-|[ \u00a0\u202f]{0,8})(?:(square|sq|cubic)\.?[ -])?(?:(?:degrees?|deg)[ ])?"
     r"(°[ ]?[CF]\b|[℃℉]|km/h|m/s|k?m[²³]|k?m[23]\b|[A-Za-z]+)", re.IGNORECASE)
@@ -55,14 +55,11 @@ _SIGN = re.compile(r"(?:\b(?:US|C|A|R)\$|[$€£¥₹₩₽₺₪]|\b(?:USD|EUR|
 _AFTER = re.compile(r"(?:-|[ \u00a0]{0,8})([$€£¥₹₩₽₺₪]|(?:(?:US|American)[ ])?[A-Za-z]+)")
 _SHORT = re.compile(r"([mb])\b", re.IGNORECASE)
 SHORT = {"m": 1e6, "b": 1e9}
-"""Letters that mean million and billion, but only for a number with a currency sign: "$3m"."""
+"""Only for a number with a currency sign: "$3m"."""
 
 
 def unit_after(text: str, end: int) -> tuple[str, int] | None:
-    """The unit after a number in pint's spelling, and the position where the unit's name ends.
-
-    ``end`` is the position where the number ends. ``None`` if no unit follows.
-    """
+    """The unit of a number that ends at ``end``, in pint's spelling, and the end of its name."""
     match = _UNIT.match(text, end)
     if match is None:
         return None
@@ -77,13 +74,8 @@ def unit_after(text: str, end: int) -> tuple[str, int] | None:
 
 
 def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, float] | None:
-    """The currency of a number that is written from ``start`` to before ``end`` of a text.
-
-    Returns:
-        The currency's code, the start and end of number and currency together, and the factor by
-        which a letter after the number multiplies it (1e6 in "$3m", 1.0 without a letter). ``None``
-        if the number has no currency.
-    """
+    """The currency's code, the start and end of number and currency together, and the factor of a
+    letter after the number (1e6 in "$3m", else 1.0). ``None`` without a currency."""
     sign = _SIGN.search(text, max(0, start - 5), start)
     if sign:
         short = _SHORT.match(text, end)
@@ -112,10 +104,7 @@ def _registry() -> UnitRegistry[float]:
 
 @functools.cache
 def _line(unit: str) -> tuple[str, float, float]:
-    """The dimension of a unit, and the factor and the shift that convert to the base unit.
-
-    A value v in the unit is v * factor + shift in the base unit.
-    """
+    """(dimension, factor, shift): a value v in the unit is v * factor + shift in the base unit."""
     registry = _registry()
     zero = registry.Quantity(0.0, unit).to_base_units()
     one = registry.Quantity(1.0, unit).to_base_units()
@@ -124,7 +113,7 @@ def _line(unit: str) -> tuple[str, float, float]:
 
 
 def in_base(value: float, unit: str) -> tuple[str, float]:
-    """The dimension of the unit, and the value converted to the base unit.
+    """The dimension of the unit, and the value in its base unit.
 
     >>> in_base(3.0, "km")
     ('[length]', 3000.0)
@@ -134,6 +123,5 @@ def in_base(value: float, unit: str) -> tuple[str, float]:
 
 
 def step_in_base(step: float, unit: str) -> float:
-    """A difference between two values in this unit, converted to the base unit (without a shift).
-    """
+    """A difference has no shift, unlike a temperature."""
     return step * _line(unit)[1]

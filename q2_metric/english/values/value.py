@@ -15,13 +15,11 @@ class Value:
     """A value in a text, such as "about 3 km", as a range of numbers.
 
     Attributes:
-        kind: the kind of value. Only values of the same kind are compared.
-        low: the smallest number of the range, in the kind's base unit. A date or a decade is a
-            range of days. A weekday counts from Monday, which is 0. A time of day is in minutes
-            after midnight.
-        high: the largest number of the range. It equals ``low`` if the value is exact.
-        start: character offset of the value's start in the text.
-        end: character offset of the value's end.
+        kind: only values of the same kind are compared.
+        low: in the kind's base unit: days for a date or a decade, minutes after midnight for a time
+            of day, 0 to 6 for Monday to Sunday.
+        high: equals ``low`` if the value is exact.
+        start: character offset in the text, as ``end``.
         unit: the currency, the dimension of a quantity, or the digits of a code; "" if not stated.
         near: the wider range that words beside the value allow: (270, 330) for "about 300" and
             (300, inf) for "more than 300"; ``None`` without such words.
@@ -41,10 +39,9 @@ class Value:
 
     @property
     def reach(self) -> tuple[float, float]:
-        """The range (low, high) of the value, with what words such as "about" allow."""
         return self.near or (self.low, self.high)
 
     @property
     def open_ended(self) -> bool:
-        """Whether the text gives only a minimum or only a maximum ("more than 300")."""
+        """As in "more than 300"."""
         return self.near is not None and math.inf in map(abs, self.near)

@@ -1,7 +1,4 @@
-"""Finds numbers in digits and in words, with their character ranges.
-
-The library text2num reads number words.
-"""
+"""Finds numbers in digits, and with text2num in words."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ DIGITS = re.compile(
     rf"(?<![\w.])(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:\.\d{{3}}){{2,}}"
     r"|\d+(?:\.\d+)?|\.\d+)(?![\d])"
 )
-"""Matches a number in digits: "1,250", "1 250", "1.250.000", "3.5"."""
+"""As in "1,250", "1 250", "1.250.000", "3.5"."""
 MAGNITUDES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
               "lakh": 1e5, "crore": 1e7, "dozen": 12, "dozens": 12, "score": 20, "mn": 1e6,
               "mln": 1e6, "bn": 1e9, "tn": 1e12, "mio": 1e6, "k": 1e3}
 _MAGNITUDE = re.compile(r"(?:-|[ \u00a0]{0,8})(hundred|thousand|million|billion|trillion|lakh"
                         r"|crore|dozen|mn|mln|mio|bn|tn|k)\b", re.IGNORECASE)
 MOST_MAGNITUDES = 4
-"""Maximum number of words such as "million" that belong to one number."""
+"""Of words such as "million" in one number."""
 _HALF = re.compile(r"[ -]and[ -]a[ -](half|quarter)\b", re.IGNORECASE)
 _SCALED = re.compile(r"\b(?:(half|quarter)[ -])?an?[ -](hundred|thousand|million|billion|trillion"
                      r"|dozen)\b", re.IGNORECASE)
@@ -40,11 +37,8 @@ _NUMBER_WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number in a text, with its character range.
-
-    ``step`` is the size of the last written digit: 100,000 for "2.1 million". ``ordinal`` is true
-    for "13th", and ``worded`` for a number in words.
-    """
+    """``step`` is the size of the last written digit: 100,000 for "2.1 million". ``ordinal`` is
+    true for "13th", and ``worded`` for a number in words."""
 
     value: float
     start: int
@@ -55,7 +49,7 @@ class Number:
 
 
 class _NumberToken:
-    """A token in the form that text2num requires."""
+    """The protocol that text2num requires."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -72,7 +66,7 @@ class _NumberToken:
 
 @functools.lru_cache(maxsize=64)
 def numbers_in(text: str) -> tuple[Number, ...]:
-    """The numbers of a text, in order. A magnitude such as "million" is part of its number.
+    """In order. A magnitude such as "million" is part of its number.
 
     >>> [n.value for n in numbers_in("Twenty-five of 1.25 million, half a dozen, the 13th")]
     [25.0, 1250000.0, 6.0, 13.0]
@@ -88,8 +82,7 @@ def numbers_in(text: str) -> tuple[Number, ...]:
 
 
 def _scaled(text: str) -> Iterator[Number]:
-    """Yields numbers that are written as a magnitude word after "a", "an" or "half a": "a dozen",
-    "half a million", "a hundred"."""
+    """As in "a dozen", "half a million", "a hundred"."""
     for match in _SCALED.finditer(text):
         if _NUMBER_WORD.match(text, match.end() + 1) or _MAGNITUDE.match(text, match.end()):
             continue  # "a hundred and five": text2num reads this from "hundred" on
@@ -114,11 +107,7 @@ def _in_digits(text: str) -> Iterator[Number]:
 
 
 def _times_magnitude(text: str, value: float, step: float, end: int) -> tuple[float, float, int]:
-    """Applies the words after a number: multiplies by "million", adds "and a half".
-
-    ``value``, ``step`` (the size of its last digit) and ``end`` (its end in the text) are those of
-    the number alone. Returns value, step and end of the number with these words.
-    """
+    """Value, step and end of a number with "million" or "and a half" after it."""
     half = _HALF.match(text, end)
     if half:
         part = 0.5 if half[1].lower() == "half" else 0.25
