@@ -15,7 +15,6 @@ else differs.
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import os
 import re
@@ -24,10 +23,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
 from q2_metric import Example, scoring
+from tools.training.examples import read_jsonl
 
 ROOT = Path(__file__).parents[1]
 ROWS, LONGEST = 40, 1200
@@ -41,10 +42,10 @@ def inputs(data: Path) -> Files:
 
     golden = ROOT / "tests" / "golden"
     talk = [Example(row["response"], row["knowledge"], tuple(row["history"]))
-            for row in _lines(ROOT / "examples" / "dialogues.jsonl")]
+            for row in read_jsonl(ROOT / "examples" / "dialogues.jsonl")]
     files = {"dialogues": talk, "rag": [
         Example(row["answer"], "\n".join(row["contexts"]), question=row["question"])
-        for row in _lines(ROOT / "examples" / "rag.jsonl")]}
+        for row in read_jsonl(ROOT / "examples" / "rag.jsonl")]}
     for name in ("answers", "claims", "questions", "values"):
         lines = (golden / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
         files[name] = [Example(*re.split("\t.*\t|\t", line)) for line in _some(lines)]
@@ -54,20 +55,16 @@ def inputs(data: Path) -> Files:
                            for row in _some(list(csv.DictReader(file)))]
     for path in sorted((data / "dev").glob("*.gz")):
         files[path.name] = [Example(row["hypothesis"], row["premise"][:LONGEST])
-                            for row in _some(_lines(path))]
+                            for row in _some(list(read_jsonl(path)))]
     files["dev/answers"] = [
         Example(said["text"], "\n".join(item["knowledge"]), question=item["question"])
-        for item in _lines(data / "dev" / "answers.jsonl")[:20] for said in item["responses"]]
+        for item in islice(read_jsonl(data / "dev" / "answers.jsonl"), 20)
+        for said in item["responses"]]
     for path in (golden / "summaries.jsonl", data / "dev" / "pairs.jsonl"):
         files[path.stem] = [
             Example(pair[side], pair["knowledge"], question=pair.get("question"))
-            for pair in _lines(path) for side in ("supported", "unsupported")]
+            for pair in read_jsonl(path) for side in ("supported", "unsupported")]
     return files
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def _some(rows: list[Any]) -> list[Any]:
@@ -128,7 +125,7 @@ def differences(old: Any, new: Any, field: str = "") -> Iterator[tuple[str, Any,
 def compare(old: Path, new: Path) -> int:
     """Prints how two files differ. Returns the number of fields that differ."""
     before, after = ({(line["preset"], line["file"], line["metric"], line["row"]): line["score"]
-                      for line in _lines(path)} for path in (old, new))
+                      for line in read_jsonl(path)} for path in (old, new))
     found = [(key, *change) for key in [*before, *(after.keys() - before.keys())]
              for change in differences(before.get(key), after.get(key))]
     counts = Counter(f"{key[2]}{field or ' (the whole line)'}" for key, field, *_ in found)

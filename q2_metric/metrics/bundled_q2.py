@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from q2_metric.english.values import compare_answers, stated
-from q2_metric.metrics.answers import compare, same_words, to_judge
+from q2_metric.metrics.answers import same_words
 from q2_metric.metrics.claims import is_verdict, without_marks
 from q2_metric.metrics.context import as_judged, claim_of, in_context
 from q2_metric.metrics.q2 import Q2
@@ -44,7 +44,7 @@ class BundledQ2(Q2):
             for example, said in zip(plain, stated_as, strict=True)])
 
     def is_silent(self, example: Example) -> bool:
-        """Whether the response is "yes" or "no" to a question that no rule made a statement of."""
+        """Whether the response is a bare "yes" or "no" that no rule could turn into a statement."""
         return is_verdict(example)
 
     def read_for(self, spans: Sequence[Span]) -> list[str]:
@@ -58,13 +58,8 @@ class BundledQ2(Q2):
     def knowledge_for(self, question: Question) -> Excerpt:
         return near(question.span.example.knowledge, f"{question.text} {claim_of(question)}")
 
-    def to_judge(self, question: Question, answer: Answer | None) -> tuple[str, str] | None:
-        return to_judge(question, answer, same_value)
-
-    def compare(
-        self, question: Question, answer: Answer | None, verdict: Verdict | None,
-    ) -> Comparison:
-        return compare(question, answer, verdict, same_value)
+    def same(self, span: Span, answer: str) -> bool | None:
+        return same_value(span, answer)
 
     def review(
         self, examples: Sequence[Example], comparisons: list[Comparison],

@@ -23,7 +23,6 @@ from q2_metric.types import (
     Judgement,
     Score,
     SentenceSplitter,
-    Verdict,
 )
 
 
@@ -40,8 +39,7 @@ class BundledScale(Scale):
     ) -> None:
         self.claims, self.chooser = claims, chooser
         super().__init__(backbone, sentences, settings or ScaleSettings(recipe="bundled"), preset)
-        self.rates_chat = self.settings.support == "attributable"
-        self.scores_all = self.rates_chat
+        self.scores_all = self.settings.support == "attributable"
 
     def signed(self) -> dict[str, object]:
         chooser = {"chooser": self.chooser.name} if self.chooser else {}
@@ -51,7 +49,7 @@ class BundledScale(Scale):
         return as_read(example)
 
     def units(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        if not self.rates_chat:
+        if not self.scores_all:
             return self.claims.find(examples)
         claiming = [e for e in examples if not unclaimed(e, with_question=True)]
         split = self.sentences.split([example.response for example in claiming])
@@ -68,18 +66,12 @@ class BundledScale(Scale):
         if self.chooser is None:
             return asked
         pairs = [chunk.pair for some in asked if len(some) > 1 for chunk in some]
-        judged = dict(zip(pairs, self._choose(pairs), strict=True))
+        judged = dict(zip(pairs, self.judge(pairs, {}, self.chooser), strict=True))
         return [
             [max(some, key=lambda chunk: self.support(judged[chunk.pair]))]
             if len(some) > 1 else some
             for some in asked
         ]
-
-    def _choose(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        unique = list(dict.fromkeys(pairs))
-        judged = self.chooser.judge(unique) if self.chooser and unique else []
-        known = dict(zip(unique, judged, strict=True))
-        return [known[pair] for pair in pairs]
 
     def review(
         self, examples: Sequence[Example], judged: list[list[Judgement]], places: Sequence[Place],
@@ -93,7 +85,7 @@ class BundledScale(Scale):
         self, search: Search, known: Known, examples: Sequence[Example],
     ) -> list[Place | None]:
         return search.deciding(
-            self._choose if self.chooser else lambda pairs: self.judge(pairs, known),
+            lambda pairs: self.judge(pairs, known if self.chooser is None else {}, self.chooser),
             self.support, None)
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
@@ -102,7 +94,7 @@ class BundledScale(Scale):
         return supports(known, super().supports(noted))
 
     def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
-        if not judged and self.rates_chat:
+        if not judged and self.scores_all:
             return judgements.nothing_claimed(example)
         value = judgements.mean(judgements.distinct(judged))
         return Score(example, value, tuple(judged), reason=None if judged else "no_claim")

@@ -17,9 +17,6 @@ from q2_metric.text.given import all_text, encodable, is_blank, kind
 from q2_metric.text.markup import laid_out, unmarked
 from q2_metric.types import Claim, ClaimFinder, Example, Reason, Score
 
-Stated = Callable[[Sequence[Example]], list[str | None]]
-"""Each response that is a short answer ("In 1903.") as a statement; ``None`` for the others."""
-
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
 

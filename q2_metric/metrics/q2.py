@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pkgutil import resolve_name
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.answers import agrees, compare, to_judge
+from q2_metric.metrics.answers import agrees, compare, same_words, to_judge
 from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.entry import named
 from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import parse, signature
@@ -105,7 +105,7 @@ class Q2:
         models = presets.preset(preset)
         chosen, config = settings_and_runtime(
             Q2Settings, keywords, models.settings("q2", nli_model))
-        recipe: type[Q2] = resolve_name(RECIPES[chosen.recipe])
+        recipe: type[Q2] = named(RECIPES[chosen.recipe])
         theirs = chosen.recipe == "authors"
         stages.check(models, {"question_model": question_model, "reader_model": reader_model,
                               "nli_model": nli_model})
@@ -197,14 +197,18 @@ class Q2:
     def knowledge_for(self, question: Question) -> Excerpt:
         return Excerpt(question.span.example.knowledge)
 
+    def same(self, span: Span, answer: str) -> bool | None:
+        """Whether span and answer agree; ``None`` if only NLI can tell."""
+        return same_words(span, answer)
+
     def to_judge(self, question: Question, answer: Answer | None) -> tuple[str, str] | None:
         """``None`` if the two answers can be compared without NLI."""
-        return to_judge(question, answer)
+        return to_judge(question, answer, self.same)
 
     def compare(
         self, question: Question, answer: Answer | None, verdict: Verdict | None,
     ) -> Comparison:
-        return compare(question, answer, verdict)
+        return compare(question, answer, verdict, self.same)
 
     def review(
         self, examples: Sequence[Example], comparisons: list[Comparison],

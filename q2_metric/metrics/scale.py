@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from pkgutil import resolve_name
 from typing import Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
 from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.entry import named
 from q2_metric.metrics.passages import Search, TreeDivision
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
@@ -26,6 +26,7 @@ from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
     Backbone,
     Claim,
+    Entailment,
     Example,
     Judgement,
     PromptBackbone,
@@ -111,7 +112,7 @@ class Scale:
         if chosen.recipe != "bundled":
             return cls(backbone, RuleSentences(), chosen, models.name)
         chooser = stages.load_chooser(models, scale_model, config)
-        return resolve_name(BUNDLED)(  # type: ignore[no-any-return]
+        return named(BUNDLED)(  # type: ignore[no-any-return]
             backbone, RuleSentences(), EnglishClaims(), chooser, chosen, models.name)
 
     @claims_only
@@ -199,11 +200,13 @@ class Scale:
         return chunks(self.backbone.offsets(text), self.settings.chunk_size,
                       self.settings.overlap)
 
-    def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
-        """New verdicts are added to ``known``."""
+    def judge(
+        self, pairs: Sequence[Pair], known: Known, model: Entailment | None = None,
+    ) -> list[Verdict]:
+        """The verdicts of ``model``, by default the backbone. New ones are added to ``known``."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new:
-            known.update(zip(new, self.backbone.judge(new), strict=True))
+            known.update(zip(new, (model or self.backbone).judge(new), strict=True))
         return [known[pair] for pair in pairs]
 
     def _judged(

@@ -17,7 +17,6 @@ were written together with the rules.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -33,6 +32,7 @@ from q2_metric.english.claims.find import EnglishClaims
 from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.ruled import RULES
 from q2_metric.types import Example
+from tools.training.examples import read_jsonl
 
 TRUE = ("dialfact_a", "qags_cnndm", "summeval")
 """The sets of TRUE, without the one that has WoW's responses."""
@@ -55,23 +55,19 @@ def cases(rows: int) -> Iterator[tuple[str, list[LabelledClaim]]]:
         yield f"dev/{name}", _of_responses(read_dev(path), rows)
     folder = Path(os.environ["Q2_DATA_DIR"])
     yield "dev/answers", [
-        _case(claim, item["knowledge"]) for item in _lines(folder / "dev" / "answers.jsonl")
+        _case(claim, item["knowledge"]) for item in read_jsonl(folder / "dev" / "answers.jsonl")
         for said in item["responses"] for claim in said["claims"]]
     written = [(claim, item["knowledge"])
                for path in sorted((folder / "train" / "written").glob("*.jsonl"))
-               for item in _lines(path) for claim in item.get("claims", ())]
+               for item in read_jsonl(path) for claim in item.get("claims", ())]
     yield "train/written", [_case(*one) for one in _some(written, 2 * rows)]
     for name in TRUE:
         yield f"true/{name}", _of_responses(read_true(name), rows)
-    sides = [(pair, side) for pair in _lines(folder / "dev" / "pairs.jsonl")
+    sides = [(pair, side) for pair in read_jsonl(folder / "dev" / "pairs.jsonl")
              for side in ("supported", "unsupported")]
     yield "dev/pairs", _of_responses(
         [Labelled(Example(pair[side], pair["knowledge"], question=pair.get("question")),
                   side == "supported") for pair, side in sides], rows)
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
 def _some(items: list[Any], most: int) -> list[Any]:

@@ -88,7 +88,7 @@ def draw(sources: Sequence[ExampleSource], rng: random.Random) -> list[TrainingE
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """Yields the objects of a gzipped jsonl file."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
+    """Yields the objects of a jsonl file, which may be gzipped."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)

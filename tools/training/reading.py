@@ -31,8 +31,8 @@ from tools.training.predict import predict
 from tools.training.train import Evaluate
 
 WORDS = 140
-"""Maximum number of words of a premise. Of a longer premise, the sentences nearest to the claim are
-kept: about a chunk of SCALE (200 tokens)."""
+"""Maximum number of words of a premise, about a chunk of SCALE (200 tokens). A longer premise is
+cut to the sentences nearest to the claim."""
 
 LABELS = {"supported": "supported", "contradicted": "refuted", "not_found": "not_enough"}
 

@@ -12,8 +12,6 @@ command prints how many texts claim nothing, and how many of them only because o
 
 from __future__ import annotations
 
-import gzip
-import json
 import random
 import re
 from collections import Counter
@@ -265,8 +263,7 @@ def main(data: Path, out: Path | None, check: Sequence[Path]) -> None:
     report("shuffled", [" ".join(rng.sample(text.split(), len(text.split()))) for text in held
                         if 8 <= len(text.split()) < 60])
     for file in check:
-        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
-            report(file.name, sorted({text for row in lines for text in strings(json.loads(row))}))
+        report(file.name, sorted({text for row in read_jsonl(file) for text in strings(row)}))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ STEP = 0.1
 BOUND = 3.4
 """Sentences are in no order if their weights add up to more."""
 EACH = 0.05
-"""… and if the mean weight of a pair is above this: each row of a long list is a little odd."""
+"""Their mean weight must be above this, too: each row of a long list is a little odd."""
 ORDERED = -4.0
 """A sentence below this is in order, whatever the other sentences are."""
 LEAST = 8
