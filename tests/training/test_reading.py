@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -22,6 +25,16 @@ def test_an_excerpt_holds_distant_sentences_in_their_order() -> None:
     assert "She sold it to Bo in 1980." in found
     assert len(found.split()) <= 40
     assert excerpt("Short.\nText.", "x") == "Short.\nText."
+
+
+def test_an_excerpt_does_not_depend_on_the_process() -> None:
+    """A resumed run must draw the rows of the run before it."""
+    code = ("from tools.training.reading import by_file, excerpt; import hashlib; "
+            "print(hashlib.md5(repr([row.text for rows in by_file().values() for row in rows])"
+            ".encode()).hexdigest())")
+    found = {subprocess.check_output([sys.executable, "-c", code],
+                                     env=os.environ | {"PYTHONHASHSEED": seed}) for seed in "12"}
+    assert len(found) == 1
 
 
 def test_a_sentence_longer_than_the_limit_is_kept() -> None:

@@ -9,6 +9,7 @@ data. ``python -m tools.training.reading --data FOLDER`` prints the table of the
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -75,7 +76,9 @@ def excerpt(premise: str, claim: str, words: int = WORDS) -> str:
     wanted = set(content_words(claim))
     held = [wanted & set(content_words(sentence)) for sentence in sentences]
     weight = {word: 1 / sum(word in there for there in held) for there in held for word in there}
-    near = sorted(range(len(sentences)), key=lambda i: -sum(weight[word] for word in held[i]))
+    # fsum: the order of a set differs between processes, and a resumed run needs the same rows.
+    near = sorted(range(len(sentences)),
+                  key=lambda i: -math.fsum(weight[word] for word in held[i]))
     taken: set[int] = set()
     for place in near:
         for i in (place, place - 1, place + 1):

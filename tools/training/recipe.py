@@ -38,6 +38,7 @@ from tools.training.stages import (
     READER,
     READING,
     READING_SEED,
+    READING_WIDE_FROZEN,
     REORDERED_SEED,
     UNANSWERED_FROZEN,
     UNANSWERED_SEED,
@@ -196,6 +197,8 @@ class Recipe:
         """Trains a shipped network, "entailment" or "wide", on written claims and on human sources
         that word overlap does not decide."""
         network = shipped_entailment(GENERAL_DROPOUT, name)
+        if name == "wide":
+            freeze_below(network, READING_WIDE_FROZEN)
         self._run(network, READING[name], f"{name}-reading", split(reading.sources(self.data))[0],
                   entailment.loss, READING_SEED, reading.evaluator(self._tokenizer(), self.device))
 

@@ -7,7 +7,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from q2_metric.english.claims.abstention import abstains
+from q2_metric.english.claims.check_worthiness import says_nothing
 from q2_metric.english.claims.language import is_language
 from q2_metric.english.claims.word_order import CONTRACTED, in_order
 
@@ -113,16 +113,16 @@ def _has_claim(sentence: str, history: tuple[str, ...]) -> bool:
 def stating(text: str) -> Iterator[str]:
     """Yields, once each, the sentences that state something in some language, in any word order."""
     for part in dict.fromkeys(sentences(text)):
-        if _states(plain(part)) and is_language(part):
-            yield _joined(part)
+        if _states(plain(part)) and not says_nothing(joined(part)) and is_language(part):
+            yield joined(part)
 
 
 def plain(text: str) -> str:
     """In lower case, with contractions in one piece ("it 's" → "it's") and without emoticons."""
-    return _joined(text.lower())
+    return joined(text.lower())
 
 
-def _joined(text: str) -> str:
+def joined(text: str) -> str:
     text = text.replace("’", "'").replace("`", "'").replace(" n't", "n't")
     return _HEART.sub(" ", _APART.sub(r"'\1", text))
 
@@ -145,7 +145,7 @@ def _repeats(words: Sequence[str]) -> bool:
 
 def _states(part: str) -> bool:
     words = _words(part)
-    return _any_content(words) and not _only_asks(part) and not abstains(part)
+    return _any_content(words) and not _only_asks(part)
 
 
 def _any_content(words: Sequence[str]) -> bool:
