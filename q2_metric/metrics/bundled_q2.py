@@ -12,8 +12,8 @@ from q2_metric.english.values import compare_answers, in_notation_of, stated
 from q2_metric.metrics.answers import same_words
 from q2_metric.metrics.claims import without_marks
 from q2_metric.metrics.q2 import Q2
-from q2_metric.metrics.ruled import by_values
-from q2_metric.text.excerpts import Excerpt, excerpt
+from q2_metric.metrics.rules import bounded, ruling
+from q2_metric.text.excerpts import Excerpt, excerpt, with_tables
 from q2_metric.text.normalise import normalise, token_f1
 from q2_metric.text.passages import in_passages
 from q2_metric.types import (
@@ -23,6 +23,7 @@ from q2_metric.types import (
     Comparison,
     Example,
     Question,
+    Ruling,
     Span,
     Verdict,
 )
@@ -99,8 +100,8 @@ class BundledQ2(Q2):
                   if example in asked for claim in found]
         pairs = [as_judged(example.knowledge, claim.text) for example, claim in claims]
         verdicts = self.judged(pairs)
-        known: dict[tuple[Example, Claim | None], tuple[Verdict, bool | None]] = {
-            one: (verdicts[pair], by_values(one[1].text, pair[0], pair[0]))
+        known: dict[tuple[Example, Claim | None], tuple[Verdict, Ruling | None]] = {
+            one: (verdicts[pair], ruling(one[1].text, with_tables(one[0].knowledge).text))
             for one, pair in zip(claims, pairs, strict=True)}
         about = [(item.question.span.example, self.claim_of(item.question.span))
                  for item in comparisons]
@@ -141,24 +142,24 @@ def same_value(span: Span, answer: str) -> bool | None:
     return None if same is False and stated(span.text, span.example.knowledge) else same
 
 
-def _reviewed(comparison: Comparison, verdict: Verdict, held: bool | None) -> Comparison:
-    if held is not None:
-        return _as_held(comparison, held)
+def _reviewed(comparison: Comparison, verdict: Verdict, found: Ruling | None) -> Comparison:
     weight = 1 - verdict.contradiction * (1 - verdict.entailment)
-    return replace(comparison, score=comparison.score * weight)
+    return _ruled(replace(comparison, score=comparison.score * weight), found)
 
 
 def _as_a_whole(
-    example: Example, claim: Claim, verdict: Verdict, held: bool | None,
+    example: Example, claim: Claim, verdict: Verdict, found: Ruling | None,
 ) -> Comparison:
     """The score is e + 0.5 n, from the probabilities of entailment and neutral."""
     said = example.response[claim.start : claim.end]
     question = Question(Span(example, said, claim.start), ASKED_AS_A_WHOLE)
-    expected = verdict.entailment + 0.5 * verdict.neutral
-    f1 = token_f1(claim.text, example.knowledge)
-    found = Comparison(question, said, None, f1, verdict, "nli", expected)
-    return found if held is None else _as_held(found, held)
+    return _ruled(Comparison(
+        question, said, None, token_f1(claim.text, example.knowledge), verdict, "nli",
+        verdict.entailment + 0.5 * verdict.neutral), found)
 
 
-def _as_held(comparison: Comparison, held: bool) -> Comparison:
-    return replace(comparison, how="equal" if held else "contradicted", score=float(held))
+def _ruled(comparison: Comparison, found: Ruling | None) -> Comparison:
+    if found is None:
+        return comparison
+    return replace(comparison, how="equal" if found == "supported" else "contradicted",
+                   score=bounded(comparison.score, found))

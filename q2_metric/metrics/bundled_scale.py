@@ -9,7 +9,7 @@ from q2_metric.english.values import in_notation_of
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, short_answers, unclaimed
 from q2_metric.metrics.passages import Search, nearest
-from q2_metric.metrics.ruled import ruled, supports
+from q2_metric.metrics.rules import bounded, ruling
 from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale
 from q2_metric.metrics.scale_settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
@@ -74,9 +74,10 @@ class BundledScale(Scale):
         ]
 
     def review(
-        self, examples: Sequence[Example], judged: list[list[Judgement]], places: Sequence[Place],
+        self, examples: Sequence[Example], judged: list[list[Judgement]],
     ) -> list[list[Judgement]]:
-        return ruled(examples, judged, places)
+        return [[judgements.ruled(one, ruling(one.claim.text, example.knowledge)) for one in found]
+                for example, found in zip(examples, judged, strict=True)]
 
     def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
         return nearest(knowledge, sentences, claim.text)
@@ -91,7 +92,8 @@ class BundledScale(Scale):
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
         known = [(unmarked(text), claim) for text, claim in pairs]
         noted = [(text, in_notation_of(text, claim)) for text, claim in known]
-        return supports(known, super().supports(noted))
+        return [bounded(support, ruling(claim, text))
+                for (text, claim), support in zip(known, super().supports(noted), strict=True)]
 
     def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
         if not judged and self.scores_all:

@@ -21,13 +21,14 @@ from q2_metric.metrics.calibration import logistic
 from q2_metric.metrics.claims import unclaimed
 from q2_metric.metrics.judgements import distinct
 from q2_metric.metrics.q2 import Q2
+from q2_metric.metrics.rules import bounded
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.scale_settings import Reading
 from q2_metric.metrics.settings import check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.overlap import UNKNOWN, overlap
-from q2_metric.types import Claim, Comparison, Example, Judgement, Part, Score
+from q2_metric.types import Claim, Comparison, Example, Judgement, Part, Ruling, Score
 
 PRIOR = 0.55
 """About the mean score of Q²'s questions. It counts like one more question of each response."""
@@ -165,16 +166,15 @@ class Groundedness:
 
 def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
     """The change of the logit by rules on values, as one part; empty without a change. A
-    contradicted claim's support is an upper bound, even if all words occur. If values support all
-    claims, the smallest support is a lower bound, even if few words occur: "at 11:10 pm" shares no
-    word with "at 23:10"."""
-    bound = logit
-    if claims and all(claim.rule == "values" and claim.verdict == "supported" for claim in claims):
-        bound = max(logit, min(_logit(claim.support) for claim in claims))
-    refuted = [_logit(claim.support) for claim in claims
-               if claim.rule == "values" and claim.verdict == "contradicted"]
-    bound = min(bound, *refuted) if refuted else bound
-    return () if bound == logit else (Part("rules", logistic(bound), bound - logit),)
+    response is contradicted if one claim is, even if all words occur, and supported if all claims
+    are, even if few words occur: "at 11:10 pm" shares no word with "at 23:10"."""
+    rulings = {claim.ruling for claim in claims}
+    ruling: Ruling | None = (
+        "contradicted" if "contradicted" in rulings
+        else "supported" if rulings == {"supported"} else None)
+    value = logistic(logit)
+    bound = bounded(value, ruling)
+    return () if bound == value else (Part("rules", bound, _logit(bound) - logit),)
 
 
 def _with_questions(judged: Sequence[Judgement], asked: Score | None) -> tuple[Judgement, ...]:

@@ -124,7 +124,7 @@ class Scale:
         claims = [(i, claim) for i, some in enumerate(self.units(unique)) for claim in some]
         known: Known = {}
         judged, places = self._judged(unique, claims, known)
-        judged = self.review(unique, judged, places)
+        judged = self.review(unique, judged)
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
         totals = {example: self.total(example, claimed)
@@ -156,9 +156,8 @@ class Scale:
         return asked
 
     def review(
-        self, examples: Sequence[Example], judged: list[list[Judgement]], places: Sequence[Place],
+        self, examples: Sequence[Example], judged: list[list[Judgement]],
     ) -> list[list[Judgement]]:
-        """``places`` holds the best chunk of each judgement, in order."""
         return judged
 
     def deciding(

@@ -71,21 +71,22 @@ def test_words_outside_of_claims_do_not_count() -> None:
     assert evidence(Score(Example(response, known), 0.9, (whole,)))["numbers"] == 2 / 3
 
 
-def judged(*claims: tuple[float, str, str | None]) -> Score:
-    """A score of SCALE with claims of this support, verdict and rule."""
-    found = tuple(Judgement(Claim(f"Claim {i}.", 0, 8), support, verdict, rule=rule)
-                  for i, (support, verdict, rule) in enumerate(claims))
+def judged(*claims: tuple[float, str, bool]) -> Score:
+    """A score of SCALE with claims of this support and verdict, and whether a rule decided."""
+    found = tuple(Judgement(Claim(f"Claim {i}.", 0, 8), support, verdict,
+                            ruling=verdict if by_rule else None)
+                  for i, (support, verdict, by_rule) in enumerate(claims))
     return Score(Example("Rome has 3 hills.", "Oslo has 9."), 0.5, found)
 
 
 @pytest.mark.parametrize(("claims", "value"), [
-    ([(0.9, "supported", "values")], 0.9),
-    ([(0.9, "supported", "values"), (0.95, "supported", "values")], 0.9),
-    ([(0.9, "supported", "values"), (0.95, "supported", None)], None),
-    ([(0.1, "contradicted", "values"), (0.95, "supported", None)], None),
+    ([(0.9, "supported", True)], 0.9),
+    ([(0.9, "supported", True), (0.95, "supported", True)], 0.9),
+    ([(0.9, "supported", True), (0.95, "supported", False)], None),
+    ([(0.1, "contradicted", True), (0.95, "supported", False)], None),
 ])
 def test_rules_outweigh_the_wording(
-    claims: list[tuple[float, str, str | None]], value: float | None
+    claims: list[tuple[float, str, bool]], value: float | None
 ) -> None:
     low = Head("low", -3.0, {"words": (0.5, 0.25, 1.0)})
     (score,) = groundedness(low).of([judged(*claims)])
@@ -94,12 +95,12 @@ def test_rules_outweigh_the_wording(
 
 
 @pytest.mark.parametrize(("claims", "value"), [
-    ([(0.1, "contradicted", "values"), (0.95, "supported", None)], 0.1),
-    ([(0.02, "contradicted", "values"), (0.1, "contradicted", "values")], 0.02),
-    ([(0.25, "contradicted", None)], None),
+    ([(0.1, "contradicted", True), (0.95, "supported", False)], 0.1),
+    ([(0.02, "contradicted", True), (0.1, "contradicted", True)], 0.1),
+    ([(0.25, "contradicted", False)], None),
 ])
 def test_wording_does_not_outweigh_rules(
-    claims: list[tuple[float, str, str | None]], value: float | None
+    claims: list[tuple[float, str, bool]], value: float | None
 ) -> None:
     high = Head("high", 5.0, {"words": (0.5, 0.25, 1.0)})
     (score,) = groundedness(high).of([judged(*claims)])
