@@ -181,7 +181,6 @@ class Judgement:
     passage_start: int | None = None
     passage_number: int | None = None
     passage_support: float | None = None
-    questions: tuple[Comparison, ...] = ()
     cites: tuple[str, ...] = ()
     citation: Citation | None = None
     ruling: Ruling | None = None
