@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.answers import agrees, compare, same_words, to_judge
-from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.claims import gated
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
@@ -146,7 +146,7 @@ class Q2:
             **self.signed(),
         })
 
-    @claims_only
+    @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """Scores in [0, 1]. NLI judges a response without a valid question as a whole
         (``Score.fallback``); with the setting ``fallback=False``, its value is ``None``. Each model

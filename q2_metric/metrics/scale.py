@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from q2_metric.errors import InputError
 from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
-from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.claims import gated
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.passages import Search, TreeDivision
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
@@ -115,7 +115,7 @@ class Scale:
         return named(BUNDLED)(  # type: ignore[no-any-return]
             backbone, RuleSentences(), EnglishClaims(), chooser, chosen, models.name)
 
-    @claims_only
+    @gated
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """Scores in [0, 1]: the mean support of the claims, ``None`` without a sentence.
         ``evidence=True`` adds the sentence that decided each claim, and judges citations."""
