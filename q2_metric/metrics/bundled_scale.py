@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from q2_metric.english.values import in_notation_of
 from q2_metric.metrics import judgements
-from q2_metric.metrics.claims import as_read, short_answers, unclaimed
+from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.passages import Search, nearest
 from q2_metric.metrics.rules import bounded, ruling
 from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale
@@ -49,15 +49,14 @@ class BundledScale(Scale):
         return as_read(example)
 
     def units(self, examples: Sequence[Example]) -> list[list[Claim]]:
+        claimed = self.claims.find(examples)
         if not self.scores_all:
-            return self.claims.find(examples)
-        claiming = [e for e in examples if not unclaimed(e, with_question=True)]
-        split = self.sentences.split([example.response for example in claiming])
-        found = {example: [Claim(squeezed(example.response[start:end]), start, end)
-                           for start, end in bounds]
-                 for example, bounds in zip(claiming, split, strict=True)}
-        found |= short_answers(claiming, self.claims)
-        return [found.get(example, []) for example in examples]
+            return claimed
+        split = self.sentences.split([example.response for example in examples])
+        return [
+            claims if not claims or claims[0].kind == "answer" else [] if unclaimed(example) else
+            [Claim(squeezed(example.response[start:end]), start, end) for start, end in bounds]
+            for example, claims, bounds in zip(examples, claimed, split, strict=True)]
 
     def said(self, knowledge: str, claim: Claim) -> str:
         return in_notation_of(knowledge, claim.text)

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from q2_metric.english.claims.checkable import has_claim
-from q2_metric.english.claims.short_answers import decides, is_short
+from q2_metric.english.claims.short_answers import decides
 from q2_metric.errors import InputError
 from q2_metric.text.excerpts import Excerpt, with_tables
 from q2_metric.text.given import all_text, encodable, is_blank, kind
 from q2_metric.text.markup import laid_out, unmarked
-from q2_metric.types import Claim, ClaimFinder, Example, Metric, Reason, Score
+from q2_metric.types import Example, Metric, Reason, Score
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
@@ -93,23 +93,9 @@ def blank(example: Example) -> Reason | None:
     return "empty" if is_blank(example.response) else None
 
 
-def is_verdict(example: Example) -> bool:
-    """Whether the response is a bare "yes" or "no" to a question that asks for it: a claim."""
-    return decides(unmarked(example.response), example.question)
-
-
-def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Example, list[Claim]]:
-    """The claims of the responses that are short answers; none for a "yes" or "no" to a question
-    that no rule can turn into a statement."""
-    asked = [example for example in examples if example.question and is_short(example.response)]
-    claimed = finder.find(asked) if asked else []
-    return {example: claims for example, claims in zip(asked, claimed, strict=True)
-            if is_verdict(example) or [one.kind for one in claims] == ["answer"]}
-
-
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
     """Why an example has no claim; ``with_question`` counts "yes" or "no" to a question as one."""
-    reason = blank(example)
-    if reason is None and not has_claim(unmarked(example.response), example.history):
-        return None if with_question and is_verdict(example) else "no_claim"
-    return reason
+    said = unmarked(example.response)
+    if (reason := blank(example)) or has_claim(said, example.history):
+        return reason
+    return None if with_question and decides(said, example.question) else "no_claim"
