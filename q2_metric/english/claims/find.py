@@ -14,7 +14,7 @@ from q2_metric.english.claims.frames import ending, frame, is_framed, presents
 from q2_metric.english.claims.lists import Item, items
 from q2_metric.english.claims.short_answers import decides
 from q2_metric.english.claims.speakers import is_liking, is_opinion, is_personal
-from q2_metric.english.claims.statements import EnglishAnswers
+from q2_metric.english.claims.statements import stated
 from q2_metric.english.lexicon import (
     AUXILIARIES,
     EITHER,
@@ -28,7 +28,7 @@ from q2_metric.english.lexicon import (
     TEXTS,
 )
 from q2_metric.english.parse.clauses import clause_of, finite_clause, is_negated
-from q2_metric.english.parse.parser import Parsed, ParsedSentence, Parser, default_parser
+from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
 from q2_metric.english.parse.phrases import core, is_aside, spell
 from q2_metric.english.parse.tree import Tree, Word, is_verb
 from q2_metric.english.parse.verbs import is_finite_clause
@@ -71,17 +71,13 @@ class EnglishClaims:
 
     name = "english-3"
 
-    def __init__(self, parser: Parser | None = None) -> None:
-        self.parser = parser or default_parser()
-        self.answers = EnglishAnswers(self.parser)
-
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response, in order; an empty list if a response claims nothing."""
         found = {example: _FOUND.get(example) for example in examples}
         new = [example for example, claims in found.items() if claims is None]
-        parses = self.parser.parse([example.response for example in new],
-                                   [example.knowledge for example in new])
-        for example, parsed, said in zip(new, parses, self.answers.stated(new), strict=True):
+        parses = default_parser().parse([example.response for example in new],
+                                        [example.knowledge for example in new])
+        for example, parsed, said in zip(new, parses, stated(new), strict=True):
             claims = ([Claim(said, *_bounds(example.response), "answer")] if said
                       else [] if decides(example.response, example.question)
                       else list(_claims(example, parsed)))
