@@ -141,6 +141,9 @@ ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cel
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
 """With "not checked", the knowledge was not searched for the claim."""
 
+Ruling = Literal["supported", "contradicted"]
+"""What rules on values decide about a claim."""
+
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
 """Which passages support a claim: a cited one, only others, or none; "none": it cites nothing."""
 
@@ -167,8 +170,8 @@ class Judgement:
     ``passage`` is the sentence of the knowledge that best explains the verdict (``None`` if not
     searched), ``passage_start`` its first character, ``passage_number`` its line (from 1, without
     blank lines), ``passage_support`` how far it alone supports the claim. ``cites`` names the cited
-    passages; ``citation`` is ``None`` if the response cites nothing. ``rule`` set the verdict; with
-    ``None``, the model did.
+    passages; ``citation`` is ``None`` if the response cites nothing. ``ruling`` set the verdict;
+    with ``None``, the model did.
     """
 
     claim: Claim
@@ -178,10 +181,9 @@ class Judgement:
     passage_start: int | None = None
     passage_number: int | None = None
     passage_support: float | None = None
-    questions: tuple[Comparison, ...] = ()
     cites: tuple[str, ...] = ()
     citation: Citation | None = None
-    rule: Literal["values"] | None = None
+    ruling: Ruling | None = None
 
 
 @dataclass(frozen=True, slots=True)

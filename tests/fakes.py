@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.claims import gated
 from q2_metric.types import (
     Answer,
     Claim,
@@ -240,7 +240,7 @@ class FakeClaimFinder:
 class FakeClaims(FakeMetric):
     """:class:`FakeMetric` that scores only responses that claim something."""
 
-    score = claims_only(FakeMetric.score)
+    score = gated(FakeMetric.score)
 
 
 def _words(text: str) -> list[str]:

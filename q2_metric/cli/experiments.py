@@ -29,7 +29,7 @@ from q2_metric.cli.options import (
 )
 from q2_metric.errors import InputError, MissingExtra
 from q2_metric.files import read_text
-from q2_metric.metrics.registry import entry, together
+from q2_metric.metrics.registry import entry
 
 if TYPE_CHECKING:
     from q2_metric.engine.cache import Cache
@@ -130,12 +130,8 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
     """The metric ``name`` with the models and settings that the options request."""
     from q2_metric.evaluation.scores import MetricSource
 
-    given = load_keywords(options)
-    own = {key: value for key, value in together(options.get("metrics", ()), given).items()
-           if key in given or key in entry(name).keywords()}
-    told = {**options, **own}
-    made_from = entry(name).request(options["preset"], load_keywords(told))
-    return MetricSource(name, lambda: load([name], told)[0], kept, made_from)
+    made_from = entry(name).request(options["preset"], load_keywords(options))
+    return MetricSource(name, lambda: load([name], options)[0], kept, made_from)
 
 
 def bar_of(options: Mapping[str, Any]) -> Bar:

@@ -17,7 +17,7 @@ from q2_metric.engine.identity import CODE, Identity, code, contents, identity
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import STDIN, rereadable
 from q2_metric.metrics.calibration import Calibration, calibrate
-from q2_metric.metrics.registry import Entry, entry, know, together, warn_of_unused
+from q2_metric.metrics.registry import Entry, entry, know, warn_of_unused
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import BadRow, Row, read_rows
@@ -179,19 +179,17 @@ class Job:
         return LoadedJob(calibrate(loaded, self.calibrations), selector, cached)
 
     def _cached(self, name: str, store: Cache) -> Metric:
-        keywords = together(self.metrics, self.keywords)
-
         def load() -> Metric:
             metrics.check_models(self.metrics, self.preset, self.keywords)
             # Keywords of other metrics would be reported as having no effect, so they are left out.
             own = entry(name).keywords()
-            mine = {key: value for key, value in keywords.items() if key in own}
+            mine = {key: value for key, value in self.keywords.items() if key in own}
             (loaded,) = metrics.load_metrics([name], self.preset, **mine)
             return loaded
 
         if not entry(name).cached:
             return load()
-        return CachedMetric(name, load, store, entry(name).request(self.preset, keywords))
+        return CachedMetric(name, load, store, entry(name).request(self.preset, self.keywords))
 
     def rows(self, file: str, **callbacks: Any) -> Iterator[Row]:
         """Reads one file; ``callbacks`` are those of :func:`q2_metric.rows.read.read_rows`."""

@@ -36,8 +36,7 @@ def load_metrics(
     names = registry.check_names(names)
     registry.warn_of_unused(keywords, names)
     check_models(names, preset, keywords)
-    together = registry.together(names, keywords)
-    return [registry.METRICS[name].load(preset, together) for name in names]
+    return [registry.METRICS[name].load(preset, keywords) for name in names]
 
 
 def default_names(preset: str = "bundled") -> tuple[str, ...]:

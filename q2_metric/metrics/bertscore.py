@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from q2_metric.errors import ModelError, not_imported
-from q2_metric.metrics.claims import texts_only
+from q2_metric.metrics.claims import gated
 from q2_metric.metrics.signature import signature
 from q2_metric.types import Example, Score
 
@@ -97,7 +97,7 @@ class BertScore:
         """The preset is ignored, because BERTScore has its own encoder."""
         return cls(bertscore_model, device=device, batch_size=batch_size)
 
-    @texts_only
+    @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
         from q2_metric.models.hub.loading import limit_threads
 

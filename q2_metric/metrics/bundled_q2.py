@@ -8,44 +8,62 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from q2_metric.english.values import compare_answers, stated
+from q2_metric.english.values import compare_answers, in_notation_of, stated
 from q2_metric.metrics.answers import same_words
-from q2_metric.metrics.claims import is_verdict, without_marks
-from q2_metric.metrics.context import as_judged, claim_of, in_context
+from q2_metric.metrics.claims import without_marks
 from q2_metric.metrics.q2 import Q2
-from q2_metric.text.excerpts import Excerpt, excerpt
-from q2_metric.text.normalise import normalise
+from q2_metric.metrics.rules import bounded, ruling
+from q2_metric.text.excerpts import Excerpt, excerpt, with_tables
+from q2_metric.text.normalise import normalise, token_f1
 from q2_metric.text.passages import in_passages
-from q2_metric.types import Answer, Comparison, Example, Question, Span, Verdict
+from q2_metric.types import (
+    Answer,
+    Claim,
+    ClaimFinder,
+    Comparison,
+    Example,
+    Question,
+    Ruling,
+    Span,
+    Verdict,
+)
 
+ASKED_AS_A_WHOLE = "Is it so?"
+"""Shown instead of a question if NLI judges a claim as a whole."""
 PASSAGES = 6
 """Number of passages of about 200 tokens in which an answer is sought."""
 _BETWEEN_ITEMS = re.compile(r"[,;]\s*(?:and |or )?|\s(?:and|or|&)\s+")
 
 
 class BundledQ2(Q2):
-    """The arguments are those of :class:`~q2_metric.metrics.q2.Q2`."""
+    """The arguments are those of :class:`~q2_metric.metrics.q2.Q2`, and ``claims``, which finds the
+    claims that the questions are about."""
 
     recipe = "bundled"
     reading = "neighbours"
     reads_question = True
 
-    def __init__(self, *stages: Any, **keywords: Any) -> None:
-        from q2_metric.english.claims.statements import EnglishAnswers
+    def __init__(
+        self, *stages: Any, claims: ClaimFinder | None = None, **keywords: Any
+    ) -> None:
+        from q2_metric.english.claims.find import EnglishClaims
 
+        self.claims = claims or EnglishClaims()
         super().__init__(*stages, **keywords)
-        self._short_answers = EnglishAnswers()
+
+    def signed(self) -> dict[str, object]:
+        return {**super().signed(), "claims": self.claims.name}
 
     def prepare(self, examples: Sequence[Example]) -> list[Example]:
         plain = list(map(without_marks, examples))
-        stated_as = self._short_answers.stated(plain)
         return super().prepare([
-            replace(example, response=said) if said else example
-            for example, said in zip(plain, stated_as, strict=True)])
+            replace(example, response=claims[0].text)
+            if [claim.kind for claim in claims] == ["answer"] else example
+            for example, claims in zip(plain, self.claims.find(plain), strict=True)])
 
     def is_silent(self, example: Example) -> bool:
         """Whether the response is a bare "yes" or "no" that no rule could turn into a statement."""
-        return is_verdict(example)
+        return not self.claims.find([example])[0]
 
     def read_for(self, spans: Sequence[Span]) -> list[str]:
         return [span.example.response for span in in_passages(spans)]
@@ -56,19 +74,47 @@ class BundledQ2(Q2):
         return normalise(span.text) in map(normalise, items)
 
     def knowledge_for(self, question: Question) -> Excerpt:
-        return near(question.span.example.knowledge, f"{question.text} {claim_of(question)}")
+        claim = self.claim_of(question.span)
+        return near(question.span.example.knowledge,
+                    f"{question.text} {claim.text if claim else ''}")
 
     def same(self, span: Span, answer: str) -> bool | None:
         return same_value(span, answer)
 
+    def claim_of(self, span: Span) -> Claim | None:
+        """The innermost claim that holds the span."""
+        return min((claim for claim in self.claims.find([span.example])[0]
+                    if claim.start <= span.start < claim.end),
+                   key=lambda claim: claim.end - claim.start, default=None)
+
     def review(
         self, examples: Sequence[Example], comparisons: list[Comparison],
     ) -> list[Comparison]:
-        personal = self.personal if self.settings.personal == "remove" else None
-        return in_context(examples, comparisons, self.entailment, personal, near)
+        """Adjusts each comparison to the verdict on its claim, and adds one for each claim without
+        an answered question. NLI finds that "it does not support Bluetooth" contradicts a claim
+        although the reader finds the right answer "Bluetooth". Nothing is added for a response
+        without questions, because NLI judges it as a whole."""
+        asked = {item.question.span.example for item in comparisons}
+        claims = [(example, claim)
+                  for example, found in zip(examples, self.claims.find(examples), strict=True)
+                  if example in asked for claim in found]
+        pairs = [as_judged(example.knowledge, claim.text) for example, claim in claims]
+        verdicts = self.judged(pairs)
+        known: dict[tuple[Example, Claim | None], tuple[Verdict, Ruling | None]] = {
+            one: (verdicts[pair], ruling(one[1].text, with_tables(one[0].knowledge).text))
+            for one, pair in zip(claims, pairs, strict=True)}
+        about = [(item.question.span.example, self.claim_of(item.question.span))
+                 for item in comparisons]
+        answered = {one for one, item in zip(about, comparisons, strict=True)
+                    if item.knowledge_answer is not None}
+        return [
+            *(_reviewed(item, *known[one]) if one in known else item
+              for one, item in zip(about, comparisons, strict=True)),
+            *(_as_a_whole(*one, *known[one]) for one in claims if one not in answered),
+        ]
 
     def whole(self, example: Example) -> tuple[str, str]:
-        return as_judged(example.knowledge, example.response, near)
+        return as_judged(example.knowledge, example.response)
 
     def fallback_value(self, verdict: Verdict) -> float:
         """The expected score over all classes, instead of that of the most probable class."""
@@ -80,6 +126,13 @@ def near(knowledge: str, about: str) -> Excerpt:
     return excerpt(knowledge, about, PASSAGES, tables=True)
 
 
+def as_judged(knowledge: str, claim: str) -> tuple[str, str]:
+    """The (premise, hypothesis) pair with which NLI judges a claim. In the hypothesis, the claim's
+    values are written as in the premise."""
+    premise = near(knowledge, claim).text
+    return premise, in_notation_of(premise, claim)
+
+
 def same_value(span: Span, answer: str) -> bool | None:
     """Whether span and answer agree by words or values. ``None`` if the values differ but the
     knowledge states the span's value elsewhere: the reader may have read the wrong sentence."""
@@ -87,3 +140,26 @@ def same_value(span: Span, answer: str) -> bool | None:
         return True
     same = compare_answers(span.text, answer)
     return None if same is False and stated(span.text, span.example.knowledge) else same
+
+
+def _reviewed(comparison: Comparison, verdict: Verdict, found: Ruling | None) -> Comparison:
+    weight = 1 - verdict.contradiction * (1 - verdict.entailment)
+    return _ruled(replace(comparison, score=comparison.score * weight), found)
+
+
+def _as_a_whole(
+    example: Example, claim: Claim, verdict: Verdict, found: Ruling | None,
+) -> Comparison:
+    """The score is e + 0.5 n, from the probabilities of entailment and neutral."""
+    said = example.response[claim.start : claim.end]
+    question = Question(Span(example, said, claim.start), ASKED_AS_A_WHOLE)
+    return _ruled(Comparison(
+        question, said, None, token_f1(claim.text, example.knowledge), verdict, "nli",
+        verdict.entailment + 0.5 * verdict.neutral), found)
+
+
+def _ruled(comparison: Comparison, found: Ruling | None) -> Comparison:
+    if found is None:
+        return comparison
+    return replace(comparison, how="equal" if found == "supported" else "contradicted",
+                   score=bounded(comparison.score, found))

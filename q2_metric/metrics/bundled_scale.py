@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from q2_metric.english.values import in_notation_of
 from q2_metric.metrics import judgements
-from q2_metric.metrics.claims import as_read, short_answers, unclaimed
+from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.passages import Search, nearest
-from q2_metric.metrics.ruled import ruled, supports
+from q2_metric.metrics.rules import bounded, ruling
 from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale
 from q2_metric.metrics.scale_settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
@@ -49,15 +49,14 @@ class BundledScale(Scale):
         return as_read(example)
 
     def units(self, examples: Sequence[Example]) -> list[list[Claim]]:
+        claimed = self.claims.find(examples)
         if not self.scores_all:
-            return self.claims.find(examples)
-        claiming = [e for e in examples if not unclaimed(e, with_question=True)]
-        split = self.sentences.split([example.response for example in claiming])
-        found = {example: [Claim(squeezed(example.response[start:end]), start, end)
-                           for start, end in bounds]
-                 for example, bounds in zip(claiming, split, strict=True)}
-        found |= short_answers(claiming, self.claims)
-        return [found.get(example, []) for example in examples]
+            return claimed
+        split = self.sentences.split([example.response for example in examples])
+        return [
+            claims if not claims or claims[0].kind == "answer" else [] if unclaimed(example) else
+            [Claim(squeezed(example.response[start:end]), start, end) for start, end in bounds]
+            for example, claims, bounds in zip(examples, claimed, split, strict=True)]
 
     def said(self, knowledge: str, claim: Claim) -> str:
         return in_notation_of(knowledge, claim.text)
@@ -74,9 +73,10 @@ class BundledScale(Scale):
         ]
 
     def review(
-        self, examples: Sequence[Example], judged: list[list[Judgement]], places: Sequence[Place],
+        self, examples: Sequence[Example], judged: list[list[Judgement]],
     ) -> list[list[Judgement]]:
-        return ruled(examples, judged, places)
+        return [[judgements.ruled(one, ruling(one.claim.text, example.knowledge)) for one in found]
+                for example, found in zip(examples, judged, strict=True)]
 
     def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
         return nearest(knowledge, sentences, claim.text)
@@ -91,7 +91,8 @@ class BundledScale(Scale):
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
         known = [(unmarked(text), claim) for text, claim in pairs]
         noted = [(text, in_notation_of(text, claim)) for text, claim in known]
-        return supports(known, super().supports(noted))
+        return [bounded(support, ruling(claim, text))
+                for (text, claim), support in zip(known, super().supports(noted), strict=True)]
 
     def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
         if not judged and self.scores_all:

@@ -1,6 +1,5 @@
-"""Keeps back the examples that metrics do not score: blank texts, and responses without a claim.
-:mod:`q2_metric.scoring.scores` does so for every metric. The decorators here do so when one of our
-metrics is called directly."""
+"""Decides which examples a metric scores, for :mod:`q2_metric.scoring.scores` and for direct calls
+of our metrics."""
 
 from __future__ import annotations
 
@@ -10,27 +9,45 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from q2_metric.english.claims.checkable import has_claim
-from q2_metric.english.claims.short_answers import decides, is_short
+from q2_metric.english.claims.short_answers import decides
 from q2_metric.errors import InputError
 from q2_metric.text.excerpts import Excerpt, with_tables
 from q2_metric.text.given import all_text, encodable, is_blank, kind
 from q2_metric.text.markup import laid_out, unmarked
-from q2_metric.types import Claim, ClaimFinder, Example, Reason, Score
+from q2_metric.types import Example, Metric, Reason, Score
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
 
-def texts_only(score: Scoring) -> Scoring:
-    """Keeps examples with a blank text from a method ``score``. They get no value and the reason
-    "no_knowledge" or "empty". Raises ``InputError`` if an item is no example."""
-    return _given_only(score, lambda _metric, example: blank(example))
+def gated(score: Scoring) -> Scoring:
+    """Keeps from a method ``score`` the examples that its metric does not score
+    (:func:`why_not`); each gets a score with the reason. Raises ``InputError`` if an item is no
+    example."""
+    @functools.wraps(score)
+    def scored(self: Any, examples: Sequence[Example], **keywords: Any) -> list[Score]:
+        check_examples(examples)
+        reasons = [why_not(self, example) for example in examples]
+        kept = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
+        scores = iter(score(self, kept, **keywords) if kept else ())
+        return [
+            Score(example, None, reason=reason) if reason else next(scores)
+            for example, reason in zip(examples, reasons, strict=True)
+        ]
+
+    return cast(Scoring, scored)
 
 
-def claims_only(score: Scoring) -> Scoring:
-    """As :func:`texts_only`, and keeps back responses that claim nothing (reason "no_claim"). A
-    metric gets them all if its attribute ``scores_all`` is true, or, if ``reads_question`` is true,
-    those that are a bare "yes" or "no" to the example's question."""
-    return _given_only(score, _left_out)
+def why_not(metric: Metric, example: Example) -> Reason | None:
+    """Why a metric does not score an example: "no_knowledge" or "empty" if a text is blank,
+    "no_claim" if the response claims nothing. The latter are scored if the metric's entry has
+    ``any_text`` or its attribute ``scores_all`` is true, and a bare "yes" or "no" to the example's
+    question if ``reads_question`` is true."""
+    # Imported here, because the registry imports metrics of other packages, which may import this.
+    from q2_metric.metrics.registry import entry
+
+    if entry(metric.name).any_text or getattr(metric, "scores_all", False):
+        return blank(example)
+    return unclaimed(example, with_question=getattr(metric, "reads_question", False))
 
 
 def without_marks(example: Example) -> Example:
@@ -45,27 +62,6 @@ def as_read(example: Example) -> tuple[Example, Excerpt]:
     bare = without_marks(example)
     known = with_tables(bare.knowledge)
     return replace(bare, knowledge=known.text), known
-
-
-def _left_out(metric: object, example: Example) -> Reason | None:
-    if getattr(metric, "scores_all", False):
-        return blank(example)
-    return unclaimed(example, with_question=getattr(metric, "reads_question", False))
-
-
-def _given_only(score: Scoring, why_not: Callable[[object, Example], Reason | None]) -> Scoring:
-    @functools.wraps(score)
-    def scored(self: Any, examples: Sequence[Example], **keywords: Any) -> list[Score]:
-        check_examples(examples)
-        reasons = [why_not(self, example) for example in examples]
-        checked = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
-        scores = iter(score(self, checked, **keywords) if checked else ())
-        return [
-            Score(example, None, reason=reason) if reason else next(scores)
-            for example, reason in zip(examples, reasons, strict=True)
-        ]
-
-    return cast(Scoring, scored)
 
 
 def check_examples(examples: Any) -> None:
@@ -97,23 +93,9 @@ def blank(example: Example) -> Reason | None:
     return "empty" if is_blank(example.response) else None
 
 
-def is_verdict(example: Example) -> bool:
-    """Whether the response is a bare "yes" or "no" to a question that asks for it: a claim."""
-    return decides(unmarked(example.response), example.question)
-
-
-def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Example, list[Claim]]:
-    """The claims of the responses that are short answers; none for a "yes" or "no" to a question
-    that no rule can turn into a statement."""
-    asked = [example for example in examples if example.question and is_short(example.response)]
-    claimed = finder.find(asked) if asked else []
-    return {example: claims for example, claims in zip(asked, claimed, strict=True)
-            if is_verdict(example) or [one.kind for one in claims] == ["answer"]}
-
-
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
     """Why an example has no claim; ``with_question`` counts "yes" or "no" to a question as one."""
-    reason = blank(example)
-    if reason is None and not has_claim(unmarked(example.response), example.history):
-        return None if with_question and is_verdict(example) else "no_claim"
-    return reason
+    said = unmarked(example.response)
+    if (reason := blank(example)) or has_claim(said, example.history):
+        return reason
+    return None if with_question and decides(said, example.question) else "no_claim"

@@ -1,15 +1,15 @@
 """Groundedness: the calibrated probability that the knowledge supports the response.
 
-A logistic regression computes it from SCALE's judgements of the claims, word overlap and Q²'s
-questions. ``tools/training/groundedness.py`` fits the coefficients; the model card lists them.
+A logistic regression computes it from SCALE's judgements of the claims, word overlap and, with
+``asked="count"``, Q²'s questions. ``tools/training/groundedness.py`` fits the coefficients; the
+model card lists them.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,13 +21,14 @@ from q2_metric.metrics.calibration import logistic
 from q2_metric.metrics.claims import unclaimed
 from q2_metric.metrics.judgements import distinct
 from q2_metric.metrics.q2 import Q2
+from q2_metric.metrics.rules import bounded
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.scale_settings import Reading
 from q2_metric.metrics.settings import check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.overlap import UNKNOWN, overlap
-from q2_metric.types import Claim, Comparison, Example, Judgement, Part, Score
+from q2_metric.types import Comparison, Example, Judgement, Part, Ruling, Score
 
 PRIOR = 0.55
 """About the mean score of Q²'s questions. It counts like one more question of each response."""
@@ -79,13 +80,11 @@ class GroundednessSettings:
     Attributes:
         support: when a response counts as supported: if no claim is contradicted or invented
             ("consistent"), or only if the knowledge states every statement ("attributable").
-        asked: "count" Q²'s questions, or "skip" them, which needs a quarter of the time. By default
-            the questions count if Q² is among the metrics.
+        asked: "count" Q²'s questions, or "skip" them, which needs a quarter of the time.
     """
 
     support: Reading = "consistent"
-    asked: Literal["skip", "count"] = field(
-        default="skip", metadata={"default": "count beside q2, else skip"})
+    asked: Literal["skip", "count"] = "skip"
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -156,8 +155,7 @@ class Groundedness:
         if judged.value is None or (self.scores_all and unclaimed(judged.example)
                                     and _stated(judged) is None):
             return judged
-        claims = _with_questions([item for item in judged.evidence if isinstance(item, Judgement)],
-                                 asked)
+        claims = [item for item in judged.evidence if isinstance(item, Judgement)]
         parts = self.head.parts(evidence(judged, asked))
         parts += _by_rule(self.head.logit(parts), claims)
         return Score(judged.example, self.head.probability(parts), (*parts, *claims))
@@ -165,31 +163,15 @@ class Groundedness:
 
 def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
     """The change of the logit by rules on values, as one part; empty without a change. A
-    contradicted claim's support is an upper bound, even if all words occur. If values support all
-    claims, the smallest support is a lower bound, even if few words occur: "at 11:10 pm" shares no
-    word with "at 23:10"."""
-    bound = logit
-    if claims and all(claim.rule == "values" and claim.verdict == "supported" for claim in claims):
-        bound = max(logit, min(_logit(claim.support) for claim in claims))
-    refuted = [_logit(claim.support) for claim in claims
-               if claim.rule == "values" and claim.verdict == "contradicted"]
-    bound = min(bound, *refuted) if refuted else bound
-    return () if bound == logit else (Part("rules", logistic(bound), bound - logit),)
-
-
-def _with_questions(judged: Sequence[Judgement], asked: Score | None) -> tuple[Judgement, ...]:
-    """Adds to each judgement Q²'s questions whose span lies in the claim."""
-    items = [item for item in (asked.evidence if asked else ()) if isinstance(item, Comparison)]
-    order = sorted(range(len(items)), key=lambda place: items[place].question.span.start)
-    starts = [items[place].question.span.start for place in order]
-
-    def about(claim: Claim) -> tuple[Comparison, ...]:
-        if claim.kind == "answer":
-            return tuple(items)
-        inside = order[bisect_left(starts, claim.start) : bisect_left(starts, claim.end)]
-        return tuple(items[place] for place in sorted(inside))
-
-    return tuple(replace(one, questions=about(one.claim) or one.questions) for one in judged)
+    response is contradicted if one claim is, even if all words occur, and supported if all claims
+    are, even if few words occur: "at 11:10 pm" shares no word with "at 23:10"."""
+    rulings = {claim.ruling for claim in claims}
+    ruling: Ruling | None = (
+        "contradicted" if "contradicted" in rulings
+        else "supported" if rulings == {"supported"} else None)
+    value = logistic(logit)
+    bound = bounded(value, ruling)
+    return () if bound == value else (Part("rules", bound, _logit(bound) - logit),)
 
 
 def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from q2_metric.metrics.rules import bounded
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.nearest import WordIndex
-from q2_metric.types import Claim, Decision, Example, Judgement, Score, Verdict
+from q2_metric.types import Claim, Decision, Example, Judgement, Ruling, Score, Verdict
 
 SUPPORTED = 0.5
 
@@ -17,6 +18,11 @@ def decision(verdict: Verdict, support: float) -> Decision:
     if support > SUPPORTED:
         return "supported"
     return "contradicted" if verdict.contradiction > verdict.neutral else "not found"
+
+
+def ruled(judged: Judgement, ruling: Ruling | None) -> Judgement:
+    return judged if ruling is None else replace(
+        judged, support=bounded(judged.support, ruling), verdict=ruling, ruling=ruling)
 
 
 def nothing_claimed(example: Example) -> Score:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from q2_metric.checks import check_fields
-from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.claims import gated
 from q2_metric.metrics.q2 import FALLBACK_SCORE
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
@@ -56,7 +56,7 @@ class EndToEndNli:
             chosen, nli_model, config, labels=check_labels(settings.nli_labels))
         return cls(model, preset=chosen.name)
 
-    @claims_only
+    @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
         verdicts = self._entailment.judge([(item.knowledge, item.response) for item in examples])
         return [

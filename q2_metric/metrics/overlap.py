@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from q2_metric.metrics.claims import texts_only
+from q2_metric.metrics.claims import gated
 from q2_metric.metrics.signature import signature
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Score
@@ -23,7 +23,7 @@ class TokenF1:
     def __init__(self) -> None:
         self.signature = signature(self.name, {})
 
-    @texts_only
+    @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
         return [Score(item, token_f1(item.response, item.knowledge)) for item in examples]
 
@@ -40,7 +40,7 @@ class Bleu:
         self._bleu = BLEU(effective_order=True)
         self.signature = _bleu_signature(self._bleu)
 
-    @texts_only
+    @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
         return [
             Score(item, _share(self._bleu.sentence_score(item.response, [item.knowledge]).score))

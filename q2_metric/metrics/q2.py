@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.answers import agrees, compare, same_words, to_judge
-from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.claims import gated
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
@@ -143,10 +143,10 @@ class Q2:
             "fallback": "nli" if chosen.fallback else "off",
             "unanswerable": "drop" if chosen.drop_unanswerable else "keep",
             "coref": self.coreference.name if self.coreference and chosen.coreference else "off",
-            **({} if chosen.recipe == "paper" else {"recipe": chosen.recipe}),
+            **self.signed(),
         })
 
-    @claims_only
+    @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """Scores in [0, 1]. NLI judges a response without a valid question as a whole
         (``Score.fallback``); with the setting ``fallback=False``, its value is ``None``. Each model
@@ -172,6 +172,10 @@ class Q2:
         ]
 
     # The steps that a recipe can replace.
+
+    def signed(self) -> dict[str, object]:
+        """What the signature adds to the paper's settings."""
+        return {} if self.recipe == "paper" else {"recipe": self.recipe}
 
     def prepare(self, examples: Sequence[Example]) -> list[Example]:
         """Resolves the response's pronouns with the setting ``coreference`` (v1, appendix A)."""
@@ -285,14 +289,20 @@ class Q2:
         answers = self._answers(questions)
         asked = [self.to_judge(question, answer) if self.settings.nli else None
                  for question, answer in zip(questions, answers, strict=True)]
-        pairs = list(dict.fromkeys(pair for pair in asked if pair is not None))
-        verdicts = dict(zip(pairs, self.entailment.judge(pairs), strict=True)) if pairs else {}
+        verdicts = self.judged([pair for pair in asked if pair])
         return [self.compare(question, answer, verdicts[pair] if pair else None)
                 for question, answer, pair in zip(questions, answers, asked, strict=True)]
 
+    def judged(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Verdict]:
+        """NLI's verdict on each (premise, hypothesis) pair."""
+        unique = list(dict.fromkeys(pairs))
+        verdicts = self.entailment.judge(unique) if unique else []
+        return dict(zip(unique, verdicts, strict=True))
+
     def _verdicts(self, examples: Sequence[Example]) -> dict[Example, Verdict]:
-        judged = self.entailment.judge(list(map(self.whole, examples))) if examples else []
-        return dict(zip(examples, judged, strict=True))
+        pairs = list(map(self.whole, examples))
+        judged = self.judged(pairs)
+        return {example: judged[pair] for example, pair in zip(examples, pairs, strict=True)}
 
     def _total(
         self, example: Example, evidence: list[Comparison], verdict: Verdict | None

@@ -195,13 +195,6 @@ MEANT = {
 """Names of similar metrics in other tools, each mapped to the name of our metric."""
 
 
-def together(names: Iterable[str], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Beside Q², groundedness counts its questions, unless the keyword ``asked`` is given."""
-    if {"q2", "groundedness"} <= set(names) and given.get("asked") is None:
-        return {**given, "asked": "count"}
-    return given
-
-
 def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
     used = {*RUNTIME_FIELDS, *(keyword for name in names for keyword in entry(name).keywords())}
     for keyword, value in given.items():

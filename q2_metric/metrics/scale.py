@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from q2_metric.errors import InputError
 from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
-from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.claims import gated
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.passages import Search, TreeDivision
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
@@ -115,7 +115,7 @@ class Scale:
         return named(BUNDLED)(  # type: ignore[no-any-return]
             backbone, RuleSentences(), EnglishClaims(), chooser, chosen, models.name)
 
-    @claims_only
+    @gated
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """Scores in [0, 1]: the mean support of the claims, ``None`` without a sentence.
         ``evidence=True`` adds the sentence that decided each claim, and judges citations."""
@@ -124,7 +124,7 @@ class Scale:
         claims = [(i, claim) for i, some in enumerate(self.units(unique)) for claim in some]
         known: Known = {}
         judged, places = self._judged(unique, claims, known)
-        judged = self.review(unique, judged, places)
+        judged = self.review(unique, judged)
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
         totals = {example: self.total(example, claimed)
@@ -156,9 +156,8 @@ class Scale:
         return asked
 
     def review(
-        self, examples: Sequence[Example], judged: list[list[Judgement]], places: Sequence[Place],
+        self, examples: Sequence[Example], judged: list[list[Judgement]],
     ) -> list[list[Judgement]]:
-        """``places`` holds the best chunk of each judgement, in order."""
         return judged
 
     def deciding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from q2_metric.metrics.claims import texts_only
+from q2_metric.metrics.claims import gated
 from q2_metric.metrics.signature import signature
 from q2_metric.text.overlap import overlap
 from q2_metric.types import Example, Score
@@ -19,7 +19,7 @@ class WordShare:
     def __init__(self) -> None:
         self.signature = signature(self.name, {})
 
-    @texts_only
+    @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
         shares = [overlap(item.response, item.knowledge).words for item in examples]
         return [Score(item, value, reason="no_claim" if value is None else None)

@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from q2_metric import metrics
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.calibration import Calibration, calibrate
-from q2_metric.metrics.claims import blank, check_examples, is_verdict, unclaimed
+from q2_metric.metrics.claims import check_examples, why_not
 from q2_metric.metrics.registry import METRICS, check_names, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.scoring.faults import Slices, score_each
 from q2_metric.text.given import kind
-from q2_metric.types import Example, Metric, Reason, Score
+from q2_metric.types import Example, Metric, Score
 
 OnFault = Callable[[int, str], None]
 """Is called with (index of the row, error message) if a metric fails on a row."""
@@ -145,21 +145,16 @@ def score_rows(
     Raises:
         InputError: a row is not an example, or one of its texts is not a string.
     """
-    check_examples([row for row in rows if row is not None])
+    given_rows = {place: row for place, row in enumerate(rows) if row is not None}
+    check_examples(list(given_rows.values()))
     scores: list[dict[str, Score]] = [{} for _ in rows]
-    judges = any(not _scores_chat(metric) for metric in loaded)
-    reasons: dict[int, Reason | None] = {
-        place: unclaimed(row) if judges else blank(row)
-        for place, row in enumerate(rows) if row is not None
-    }
     for metric in sorted(loaded, key=lambda metric: isinstance(metric, _Computed)):
         asked: dict[int, Example] = {}
-        for place, reason in reasons.items():
-            row = cast(Example, rows[place])
-            if reason is None or (reason == "no_claim" and _judges_silence(metric, row)):
-                asked[place] = row
-            else:
+        for place, row in given_rows.items():
+            if reason := why_not(metric, row):
                 scores[place][metric.name] = Score(row, None, reason=reason)
+            else:
+                asked[place] = row
         if not asked:
             continue
         examples, score = list(asked.values()), partial(score_with, metric, evidence=evidence)
@@ -180,16 +175,6 @@ def score_rows(
             elif on_fault is not None:
                 on_fault(place, f"{metric.name}: {given}")
     return scores
-
-
-def _scores_chat(metric: Metric) -> bool:
-    """Whether a metric also scores responses that claim nothing."""
-    return entry(metric.name).any_text or getattr(metric, "scores_all", False)
-
-
-def _judges_silence(metric: Metric, row: Example) -> bool:
-    """With its question ("Is it open?"), a response such as "Yes." makes a claim."""
-    return _scores_chat(metric) or (getattr(metric, "reads_question", False) and is_verdict(row))
 
 
 def _computed(

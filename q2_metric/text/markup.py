@@ -6,6 +6,8 @@ from __future__ import annotations
 import html
 import re
 
+from q2_metric.memory import LruCache
+
 _SOURCE = r"(?:doc|document|source|ref|reference|passage|context|citation|cite|chunk|snippet)s?"
 _NUMBERS = r"[\^#]?\d{1,3}(?:\s*[,;–-]\s*[\^#]?\d{1,3})*"
 
@@ -53,6 +55,9 @@ _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
 
 _ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
 
+_BARE: LruCache[str, str] = LruCache(4096, 10_000_000)
+"""Every metric of a run reads the same texts."""
+
 
 def unmarked(text: str) -> str:
     """Overwrites markup with blanks, so that the length is unchanged.
@@ -60,15 +65,17 @@ def unmarked(text: str) -> str:
     >>> unmarked("a [link](http://a.b), **bold**; 2 * 3 * 4, x[10001]")
     'a  link             ,   bold  ; 2 * 3 * 4, x[10001]'
     """
-    text = _ENTITY.sub(_character, text)
-    for pattern in _WHOLE:
-        text = pattern.sub(_blank, text)
-    for pattern in _AROUND:
-        text = pattern.sub(_blank_around, text)
-    items = _ITEM.findall(text)
-    if items[:2] == ["1", "2"]:  # a single number may be part of a statement
-        text = _ITEM.sub(_blank, text)
-    return text
+    bare = _BARE.get(text)
+    if bare is None:
+        bare = _ENTITY.sub(_character, text)
+        for pattern in _WHOLE:
+            bare = pattern.sub(_blank, bare)
+        for pattern in _AROUND:
+            bare = pattern.sub(_blank_around, bare)
+        if _ITEM.findall(bare)[:2] == ["1", "2"]:  # a single number may be part of a statement
+            bare = _ITEM.sub(_blank, bare)
+        _BARE.put(text, bare, len(text))
+    return bare
 
 
 def laid_out(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from q2_metric.english.claims.find import EnglishClaims
-from q2_metric.english.claims.statements import EnglishAnswers
+from q2_metric.english.claims.statements import stated
 from q2_metric.types import Claim, Example
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "answers.tsv"
@@ -17,7 +17,7 @@ _, *ROWS = [line.split("\t") for line in GOLDEN.read_text(encoding="utf-8").spli
 def test_the_golden_table() -> None:
     pytest.importorskip("spacy", reason="answers need spaCy")
     assert len(ROWS) > 100
-    found = EnglishAnswers().stated([Example(said, "", question=asked) for asked, said, _ in ROWS])
+    found = stated([Example(said, "", question=asked) for asked, said, _ in ROWS])
     wrong = {(asked, said): one for (asked, said, wanted), one in zip(ROWS, found, strict=True)
              if (one or "") != wanted}
     assert wrong == {}

@@ -157,6 +157,10 @@ def test_a_span_that_is_not_in_the_response_gets_no_question(parser: Parser) -> 
     assert SyntacticQuestions(parser).generate([span]) == [[]]
 
 
+def test_a_preposition_may_be_the_first_word_and_back_the_last(parser: Parser) -> None:
+    assert ask(parser, "for thirty days you can have it back", "thirty days")
+
+
 def test_a_long_chain_of_verbs_is_no_trouble(parser: Parser) -> None:
     response = "he " + "ran , jumped , swam and " * 80 + "won the cup ."
     found = SpacySpans(parser).find([Example(response, "")])[0]

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from fakes import FakeBackbone, FakeSentences
 
+from q2_metric.cli.main import main
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.groundedness import PRIOR, Groundedness, Head, evidence
-from q2_metric.metrics.registry import together
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.scoring import score_rows
 from q2_metric.types import (
@@ -28,6 +29,7 @@ from q2_metric.types import (
     Verdict,
 )
 
+KNOWN_TOWER = "The tower was built by Ann Holm and Bo Lind. It opened in 1889."
 HEAD = Head("test", 0.5, {"claims": (1.0, 2.0, 3.0), "words": (0.5, 0.25, 1.0)})
 
 
@@ -71,21 +73,22 @@ def test_words_outside_of_claims_do_not_count() -> None:
     assert evidence(Score(Example(response, known), 0.9, (whole,)))["numbers"] == 2 / 3
 
 
-def judged(*claims: tuple[float, str, str | None]) -> Score:
-    """A score of SCALE with claims of this support, verdict and rule."""
-    found = tuple(Judgement(Claim(f"Claim {i}.", 0, 8), support, verdict, rule=rule)
-                  for i, (support, verdict, rule) in enumerate(claims))
+def judged(*claims: tuple[float, str, bool]) -> Score:
+    """A score of SCALE with claims of this support and verdict, and whether a rule decided."""
+    found = tuple(Judgement(Claim(f"Claim {i}.", 0, 8), support, verdict,
+                            ruling=verdict if by_rule else None)
+                  for i, (support, verdict, by_rule) in enumerate(claims))
     return Score(Example("Rome has 3 hills.", "Oslo has 9."), 0.5, found)
 
 
 @pytest.mark.parametrize(("claims", "value"), [
-    ([(0.9, "supported", "values")], 0.9),
-    ([(0.9, "supported", "values"), (0.95, "supported", "values")], 0.9),
-    ([(0.9, "supported", "values"), (0.95, "supported", None)], None),
-    ([(0.1, "contradicted", "values"), (0.95, "supported", None)], None),
+    ([(0.9, "supported", True)], 0.9),
+    ([(0.9, "supported", True), (0.95, "supported", True)], 0.9),
+    ([(0.9, "supported", True), (0.95, "supported", False)], None),
+    ([(0.1, "contradicted", True), (0.95, "supported", False)], None),
 ])
 def test_rules_outweigh_the_wording(
-    claims: list[tuple[float, str, str | None]], value: float | None
+    claims: list[tuple[float, str, bool]], value: float | None
 ) -> None:
     low = Head("low", -3.0, {"words": (0.5, 0.25, 1.0)})
     (score,) = groundedness(low).of([judged(*claims)])
@@ -94,12 +97,12 @@ def test_rules_outweigh_the_wording(
 
 
 @pytest.mark.parametrize(("claims", "value"), [
-    ([(0.1, "contradicted", "values"), (0.95, "supported", None)], 0.1),
-    ([(0.02, "contradicted", "values"), (0.1, "contradicted", "values")], 0.02),
-    ([(0.25, "contradicted", None)], None),
+    ([(0.1, "contradicted", True), (0.95, "supported", False)], 0.1),
+    ([(0.02, "contradicted", True), (0.1, "contradicted", True)], 0.1),
+    ([(0.25, "contradicted", False)], None),
 ])
 def test_wording_does_not_outweigh_rules(
-    claims: list[tuple[float, str, str | None]], value: float | None
+    claims: list[tuple[float, str, bool]], value: float | None
 ) -> None:
     high = Head("high", 5.0, {"words": (0.5, 0.25, 1.0)})
     (score,) = groundedness(high).of([judged(*claims)])
@@ -130,7 +133,7 @@ def test_beside_scale_it_is_computed_from_its_scores() -> None:
     assert grounded.scale.backbone.calls == 1, "other settings"  # type: ignore[attr-defined]
 
 
-def test_beside_q2_its_questions_count() -> None:
+def test_questions_count_if_they_are_given() -> None:
     example = Example("Rome has 3 hills.", "Rome has 7 hills.")
     span = Span(example, "3 hills", 9)
     asked = Comparison(Question(span, "What has Rome?"), "3 hills", "7 hills", 0.5,
@@ -142,14 +145,7 @@ def test_beside_q2_its_questions_count() -> None:
     head = Head("q", 0.0, {"questions": (0.0, 1.0, 1.0)})
     metric = Groundedness(groundedness().scale, head)
     [score] = metric.of([judged], [Score(example, 0.5, (asked,))])
-    claims = [one for one in score.evidence if isinstance(one, Judgement)]
-    assert [one.questions for one in claims] == [(asked,)]
-
-
-def test_metrics_that_are_computed_together_learn_of_each_other() -> None:
-    assert together(["q2", "groundedness"], {}) == {"asked": "count"}
-    assert together(["q2", "groundedness"], {"asked": "skip"}) == {"asked": "skip"}
-    assert together(["scale", "groundedness"], {}) == {}
+    assert [one.value for one in score.evidence if isinstance(one, Part)] == [values["questions"]]
 
 
 def test_nothing_to_judge_has_no_value() -> None:
@@ -193,6 +189,28 @@ def test_the_bundled_head_on_real_text() -> None:
     assert {part.name for part in right.evidence if isinstance(part, Part)} == {
         "claims", "weakest", "words", "numbers", "phrases", "rules"}
     assert all(part.contribution > 0 for part in right.evidence[:2] if isinstance(part, Part))
+
+
+@pytest.mark.slow
+def test_other_metrics_do_not_change_it(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"response": said, "knowledge": KNOWN_TOWER}) + "\n"
+                            for said in ("It opened in 1889.", "Ann Holm built the tower.")))
+
+    def values(metrics: str, *options: str) -> list[float]:
+        out = tmp_path / "out.jsonl"
+        outcome = CliRunner().invoke(main, [
+            "score", str(rows), "-m", metrics, "--out", str(out), "--overwrite",
+            "--cache", str(tmp_path / "cache"), *options])
+        assert outcome.exit_code == 0, outcome.output
+        return [json.loads(line)["groundedness"] for line in out.read_text().splitlines()]
+
+    alone, counted = (values("groundedness", "-s", f"asked={how}") for how in ("skip", "count"))
+    assert alone != counted
+    for metrics in ("groundedness", "q2,groundedness", "groundedness,q2,scale"):
+        assert values(metrics) == alone
+        assert values(metrics, "--no-cache") == alone
+        assert values(metrics, "-s", "asked=count") == counted
 
 
 # --- SCALE's two readings ----------------------------------------------------------------

@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from growth import LIMIT, growth
+from growth import LIMIT
 from numpy.typing import NDArray
 
 from q2_metric import Example, scoring
-from q2_metric.metrics.groundedness import _with_questions
 from q2_metric.models.bundled.encoding import QueryWindow
 from q2_metric.models.bundled.models import _Bundled
-from q2_metric.types import Claim, Comparison, Judgement, Question, Score, Span
 
 NAMES = "Anna Ben Clara David Elena Felix Greta Hugo Irene Jonas Karla Leo Mara Nils Olga".split()
 TOWNS = "Lisbon Oslo Vienna Prague Madrid Dublin Warsaw Athens Rome Turin Graz Brno Cork".split()
@@ -85,19 +83,3 @@ def test_time_grows_with_the_response(shape: str, read: list[int]) -> None:
              for single, double in ((measured(8000), measured(16_000)) for _ in range(2))]
     assert max(tokens for tokens, _ in grown) < LIMIT
     assert min(seconds for _, seconds in grown) < LIMIT
-
-
-def test_each_question_is_given_to_its_claim_in_linear_time() -> None:
-    example = Example("Rome has 3 hills.", "Rome has 7 hills.")
-    claims = [Judgement(Claim("", at, at + 1), 0.5, "supported") for at in range(5000)]
-    asked = [Comparison(Question(Span(example, "", at), "?"), "", None, 0.0, None, "no_answer", 0.0)
-             for at in range(5000)]
-
-    def given(text: str) -> object:
-        most = len(text)
-        return _with_questions(claims[:most], Score(example, 0.5, tuple(asked[:most])))
-
-    assert growth(given, lambda size: "a" * size) < LIMIT
-    claim = Judgement(Claim("", 3, 5), 0.5, "supported")
-    [found] = _with_questions([claim], Score(example, 0.5, tuple(reversed(asked))))
-    assert found.questions == (asked[4], asked[3]), "in the order of Q²"

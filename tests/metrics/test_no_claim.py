@@ -13,7 +13,7 @@ from fakes import (
     FakeSpans,
 )
 
-from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.claims import gated
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
@@ -55,7 +55,9 @@ def test_an_echo_is_told_by_the_history() -> None:
 
 def test_keywords_are_passed_on() -> None:
     class Own:
-        @claims_only
+        name = "own"
+
+        @gated
         def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
             """One score for each."""
             return [Score(example, float(evidence)) for example in examples]

@@ -150,12 +150,14 @@ def test_bertscore_with_a_local_encoder(encoder: Path) -> None:
             Example("the dog runs", "the cat"),
             Example("the dog runs", "the dog runs"),
             Example(" ", "the cat"),
-            Example("the dog " * 50, "the cat"),  # far over what the encoder reads
+            Example("thanks!", "the cat"),
+            Example("the dog runs to the house . " * 20, "the cat"),  # too long for it
         ]
     )
     values = [score.value for score in scores]
     assert values[1] == pytest.approx(1.0)
     assert (values.pop(2), scores[2].reason) == (None, "empty")
+    assert (values.pop(2), scores[3].reason) == (None, "no_claim"), "as in every shell"
     assert all(value is not None and 0 <= value <= 1 for value in values)
     assert values[0] is not None
     assert values[0] < 0.999

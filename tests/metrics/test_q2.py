@@ -425,3 +425,19 @@ def test_a_claim_is_judged_in_the_notation_of_the_knowledge() -> None:
     assert found.fallback
     assert found.verdict is not None
     assert found.verdict.label == "entailment"
+
+
+@pytest.mark.slow
+def test_a_question_belongs_to_its_claim_and_not_to_its_sentence() -> None:
+    """The README's example: only the price of the cabin is wrong."""
+    example = Example(
+        "Refunds take 5 days, and a cabin costs 120 euros. I hope that helps!",
+        "Refunds are paid within five days. A cabin costs 95 euros.")
+    [score] = Q2.from_preset().score([example])
+    asked = [item for item in score.evidence if isinstance(item, Comparison)]
+    refunds = [item for item in asked if item.question.span.start < example.response.index(",")]
+    assert "5 days" in {item.question.span.text for item in refunds}
+    assert all(item.how == "equal" and item.score > 0.9 for item in refunds)
+    cabin = [item for item in asked if item not in refunds]
+    assert cabin
+    assert all(item.how == "contradicted" and item.score <= 0.1 for item in cabin)

@@ -12,7 +12,7 @@ from q2_metric.types import Claim, Comparison, Example, Judgement, Part, Questio
 
 EXAMPLE = Example("Rome has 7 hills.", "Rome has 7 hills.")
 ASKED = Comparison(Question(Span(EXAMPLE, "7", 9), "How many?"), "7", "7", 1.0, None, "equal", 1.0)
-JUDGED = Judgement(Claim("Rome has 7 hills.", 0, 17), 0.9, "supported", questions=(ASKED,))
+JUDGED = Judgement(Claim("Rome has 7 hills.", 0, 17), 0.9, "supported", cites=("1", "2"))
 PART = Part("scale", 0.9, 0.2)
 
 

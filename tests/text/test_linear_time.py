@@ -16,7 +16,7 @@ from q2_metric.english.claims.language import is_language
 from q2_metric.english.claims.lists import items
 from q2_metric.english.parse.repair import repair
 from q2_metric.english.values import follows, in_notation_of
-from q2_metric.metrics.ruled import by_values
+from q2_metric.metrics.rules import ruling
 from q2_metric.text.citations import cited, passages
 from q2_metric.text.markup import laid_out, squeezed, unmarked
 from q2_metric.text.overlap import overlap
@@ -40,7 +40,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 SLOW: dict[str, Callable[[str], object]] = {
     "in_notation_of": lambda text: (in_notation_of(text, CLAIM), in_notation_of(CLAIM, text)),
-    "by_values": lambda text: (by_values(text, CLAIM, CLAIM), by_values(CLAIM, text, text)),
+    "ruling": lambda text: (ruling(text, CLAIM), ruling(CLAIM, text)),
     "follows": lambda text: follows(text, text),
 }
 UNITS = (

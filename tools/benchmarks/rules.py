@@ -30,7 +30,7 @@ from q2_metric.data.true import read_true
 from q2_metric.data.wow import read_annotated
 from q2_metric.english.claims.find import EnglishClaims
 from q2_metric.metrics.claims import as_read, unclaimed
-from q2_metric.metrics.ruled import RULES
+from q2_metric.metrics.rules import RULES
 from q2_metric.types import Example
 from tools.training.examples import read_jsonl
 
@@ -109,12 +109,11 @@ def counted(some: list[LabelledClaim]) -> Counter[tuple[str, str]]:
     """By rule, how often it "acts", how often that can be "judged", and how often it is "right"."""
     counts: Counter[tuple[str, str]] = Counter()
     for case in some:
-        for name, rule in RULES.items():
-            held = rule(case.claim, case.knowledge, case.knowledge)
-            if held is not None:
+        for name, (decided, applies) in RULES.items():
+            if applies(case.claim, case.knowledge):
                 counts[name, "acts"] += 1
                 counts[name, "judged"] += case.supported is not None
-                counts[name, "right"] += held == case.supported
+                counts[name, "right"] += (decided == "supported") is case.supported
     return counts
 
 

@@ -100,7 +100,7 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     return _has_claim(sentence, tuple(history))
 
 
-@functools.lru_cache(maxsize=256)  # every metric of a run asks about the same texts
+@functools.lru_cache(maxsize=1024)  # every metric of a run asks about the same texts
 def _has_claim(sentence: str, history: tuple[str, ...]) -> bool:
     said = {tuple(_words(part)) for turn in history for part in (turn, *sentences(plain(turn)))}
     echoed = {words for words in said if len(words) > 2}  # a mere name may be repeated

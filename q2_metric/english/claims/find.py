@@ -14,7 +14,7 @@ from q2_metric.english.claims.frames import ending, frame, is_framed, presents
 from q2_metric.english.claims.lists import Item, items
 from q2_metric.english.claims.short_answers import decides
 from q2_metric.english.claims.speakers import is_liking, is_opinion, is_personal
-from q2_metric.english.claims.statements import EnglishAnswers
+from q2_metric.english.claims.statements import stated
 from q2_metric.english.lexicon import (
     AUXILIARIES,
     EITHER,
@@ -28,10 +28,11 @@ from q2_metric.english.lexicon import (
     TEXTS,
 )
 from q2_metric.english.parse.clauses import clause_of, finite_clause, is_negated
-from q2_metric.english.parse.parser import Parsed, ParsedSentence, Parser, default_parser
+from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
 from q2_metric.english.parse.phrases import core, is_aside, spell
 from q2_metric.english.parse.tree import Tree, Word, is_verb
 from q2_metric.english.parse.verbs import is_finite_clause
+from q2_metric.memory import LruCache
 from q2_metric.types import Claim, ClaimKind, Example
 
 _EDGES = frozenset(",;:.-–—")
@@ -41,6 +42,10 @@ _HOW = frozenset("if whether why how what who where when".split())
 """They begin an indirect question or a free relative clause, which states nothing."""
 _OBJECTS = ("dobj", "agent")
 """Dependencies without which a verb's meaning changes."""
+
+
+_FOUND: LruCache[Example, list[Claim]] = LruCache(4096, 10_000_000)
+"""The claims of responses, which every metric needs."""
 
 
 class _Kind(IntEnum):
@@ -66,23 +71,19 @@ class EnglishClaims:
 
     name = "english-3"
 
-    def __init__(self, parser: Parser | None = None) -> None:
-        self.parser = parser or default_parser()
-        self.answers = EnglishAnswers(self.parser)
-
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response, in order; an empty list if a response claims nothing."""
-        parses = self.parser.parse(
-            [example.response for example in examples],
-            [example.knowledge for example in examples],
-        )
-        return [
-            [Claim(said, *_bounds(example.response), "answer")] if said
-            else [] if decides(example.response, example.question)
-            else list(_claims(example, parsed))
-            for example, parsed, said in zip(
-                examples, parses, self.answers.stated(examples), strict=True)
-        ]
+        found = {example: _FOUND.get(example) for example in examples}
+        new = [example for example, claims in found.items() if claims is None]
+        parses = default_parser().parse([example.response for example in new],
+                                        [example.knowledge for example in new])
+        for example, parsed, said in zip(new, parses, stated(new), strict=True):
+            claims = ([Claim(said, *_bounds(example.response), "answer")] if said
+                      else [] if decides(example.response, example.question)
+                      else list(_claims(example, parsed)))
+            _FOUND.put(example, claims, len(example.response) + len(example.knowledge))
+            found[example] = claims
+        return [found[example] or [] for example in examples]
 
 
 def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:

@@ -12,7 +12,7 @@ from q2_metric.english.claims.checkable import has_claim
 from q2_metric.english.claims.short_answers import Verdict, is_short, last_question, verdict_of
 from q2_metric.english.lexicon import FINITE
 from q2_metric.english.parse.inflection import past, third
-from q2_metric.english.parse.parser import Parsed, Parser, default_parser
+from q2_metric.english.parse.parser import Parsed, default_parser
 from q2_metric.english.parse.phrases import expand, spell
 from q2_metric.english.parse.tree import Tree, Word, bits_of
 from q2_metric.text.normalise import words
@@ -55,22 +55,17 @@ class _QuestionParts:
     rest: Sequence[Word]
 
 
-class EnglishAnswers:
-    name = "english-answers"
-
-    def __init__(self, parser: Parser | None = None) -> None:
-        self.parser = parser or default_parser()
-
-    def stated(self, examples: Sequence[Example]) -> list[str | None]:
-        """``None`` for a response that is no short answer, or if no rule applies."""
-        short = [(i, one) for i, one in enumerate(examples)
-                 if one.question and is_short(one.response) and last_question(one.question)]
-        statements: list[str | None] = [None] * len(examples)
-        questions = self.parser.parse([last_question(one.question or "") for _, one in short])
-        answers = self.parser.parse([one.response for _, one in short])
-        for (i, _), question, answer in zip(short, questions, answers, strict=True):
-            statements[i] = _statement(question, answer)
-        return statements
+def stated(examples: Sequence[Example]) -> list[str | None]:
+    """``None`` for a response that is no short answer, or if no rule applies."""
+    short = [(i, one) for i, one in enumerate(examples)
+             if one.question and is_short(one.response) and last_question(one.question)]
+    statements: list[str | None] = [None] * len(examples)
+    parser = default_parser()
+    questions = parser.parse([last_question(one.question or "") for _, one in short])
+    answers = parser.parse([one.response for _, one in short])
+    for (i, _), question, answer in zip(short, questions, answers, strict=True):
+        statements[i] = _statement(question, answer)
+    return statements
 
 
 def _statement(question: Parsed, answer: Parsed) -> str | None:

@@ -47,7 +47,7 @@ def _around(tree: Tree, preposition: Word, holder: Word) -> int:
     around = tree.below[preposition.i]
     if holder.tag == "RB" and holder.lower in ("back", "early", "far", "late", "long", "recently"):
         around |= tree.below[holder.i]  # "as far back as 1272"
-    if tree.words[preposition.i - 1].lower == "back":
+    if preposition.i and tree.words[preposition.i - 1].lower == "back":
         around |= 1 << (preposition.i - 1)
     return around
 

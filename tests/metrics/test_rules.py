@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from q2_metric.evaluation.readings import reading_of
-from q2_metric.metrics.ruled import by_values
+from q2_metric.metrics.rules import ruling
 from q2_metric.metrics.scale import Scale
 from q2_metric.text.excerpts import with_tables
 from q2_metric.types import Example
@@ -86,7 +86,8 @@ COST = "The library cost 21 million euros, of which the city paid two thirds."
     ("It was 120 euros for the murder.", "A cabin costs 120 euros.", None),
 ])
 def test_values_decide_about_a_claim(claim: str, knowledge: str, held: bool | None) -> None:
-    assert by_values(claim, knowledge, knowledge) is held
+    decided = {True: "supported", False: "contradicted", None: None}
+    assert ruling(claim, knowledge) == decided[held]
 
 
 def test_json_is_read_with_names() -> None:
