@@ -1,7 +1,9 @@
-"""Word overlap of the response with the knowledge: token F1 and BLEU (Q², section 4)."""
+"""Word overlap of the response with the knowledge: token F1 (TRUE; SCALE, table 3), and the overlap
+and the BLEU that Q² is compared with (Q², section 5.1)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -28,16 +30,43 @@ class TokenF1:
         return [Score(item, token_f1(item.response, item.knowledge)) for item in examples]
 
 
+class OverlapF1:
+    """F1 of the content words that response and knowledge share, in [0, 1]: lower-cased tokens of
+    spaCy without its stop words and punctuation (Q², section 5.1, by its authors' program)."""
+
+    name = "overlap"
+
+    def __init__(self) -> None:
+        self.signature = signature(self.name, {"tokens": "spacy"})
+
+    @texts_only
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        from q2_metric.english.parse.parser import load
+
+        tokenizer = load().tokenizer
+
+        def content(text: str) -> Counter[str]:
+            return Counter(token.text for token in tokenizer(text.lower())
+                           if not token.is_stop and not token.is_punct)
+
+        scores = []
+        for item in examples:
+            said, known = content(item.response), content(item.knowledge)
+            both, words = (said & known).total(), said.total() + known.total()
+            scores.append(Score(item, 2 * both / words if words else 0.0))
+        return scores
+
+
 class Bleu:
-    """Sentence BLEU by sacrebleu, with the knowledge as reference, in [0, 1]. With
-    ``effective_order``, responses of fewer than four words can score above 0."""
+    """Sentence BLEU by sacrebleu, with the knowledge as reference and both texts lower-cased, in
+    [0, 1]. With ``effective_order``, responses of fewer than four words can score above 0."""
 
     name = "knowledge_bleu"
 
     def __init__(self) -> None:
         from sacrebleu.metrics.bleu import BLEU
 
-        self._bleu = BLEU(effective_order=True)
+        self._bleu = BLEU(effective_order=True, lowercase=True)
         self.signature = _bleu_signature(self._bleu)
 
     @texts_only
