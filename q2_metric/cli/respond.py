@@ -73,7 +73,8 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
         from q2_metric.knowledge.overlap import evaluate_responses
 
         overlap = evaluate_responses(responses, [label.response for label in gold])
-        figures |= {k: v for k, v in asdict(overlap).items() if k != "n" and v not in ("", None)}
+        figures |= {k: v for k, v in asdict(overlap).items()
+                    if k not in ("n", "bleus") and v not in ("", None)}
         if overlap.no_meteor:
             click.echo(f"q2: {overlap.no_meteor}", err=True)
     if out is not None:

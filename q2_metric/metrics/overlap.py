@@ -77,9 +77,12 @@ class Bleu:
         ]
 
 
-def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[str]]) -> float:
-    """Corpus BLEU in [0, 1], with one or several references for each response. This is the BLEU
-    that papers report, not the mean of sentence scores. It is 0 if there are no responses."""
+def corpus_bleu(
+    responses: Sequence[str], references: Sequence[str | Sequence[str]], order: int = 4
+) -> float:
+    """Corpus BLEU of n-grams up to ``order`` in [0, 1], with one or several references for each
+    response. This is the BLEU that papers report, not the mean of sentence scores. It is 0 if there
+    are no responses."""
     from sacrebleu.metrics.bleu import BLEU
 
     if not responses:
@@ -87,7 +90,8 @@ def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[st
     several = [[reference] if isinstance(reference, str) else reference for reference in references]
     # sacrebleu takes one list of all first references, one of all second references, and so on.
     # None marks a missing reference.
-    return _share(BLEU().corpus_score(list(responses), list(zip_longest(*several))).score)
+    bleu = BLEU(max_ngram_order=order)
+    return _share(bleu.corpus_score(list(responses), list(zip_longest(*several))).score)
 
 
 def _share(percent: float) -> float:
