@@ -92,7 +92,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 @respond.command("train")
 @shared.LABELLED_OPTIONS
 @shared.DEV_OPTIONS
-@shared.TRAIN_OPTIONS
+@shared.train_options(rate=3e-5, epochs=10)
 def train(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train an encoder-decoder model on gold snippets and gold responses."""
     from q2_metric.knowledge.respond import train_responder

@@ -67,23 +67,28 @@ def _joined(*variants: str) -> str:
 
 
 def _selection(run: Run, table: int) -> Figures:
-    """Tables 3 and 6: each ranker with and without EGR, and the vote of all that use EGR."""
+    """Tables 3 and 6: each ranker with and without EGR, and votes of all, with EGR before or after
+    the vote."""
     data, pool, turns = _data(run, "validation")
     seeking = turns.seeking()
     gold = [label.knowledge for label in seeking.labels]
     figures: Figures = {}
+    plain: list[Ranker] = []
     guided: list[Ranker] = []
     for model, variant, ranker in _rankers(run):
+        plain.append(ranker)
         guided.append(EntityGuided(ranker))
         both = [("", guided[-1]), (NO_EGR, ranker)] if table == 3 else [("", ranker)]
         for egr, one in both:
             found = evaluate(one.rank(seeking.dialogues, pool), gold)[OVERALL]
             figures |= _figures(table, model, _joined(egr, variant), data, found)
-    if table == 3:
-        for vote in ("hard", "soft"):
-            voted = Ensemble(guided, vote).rank(seeking.dialogues, pool)
-            found = evaluate(voted, gold)[OVERALL]
-            figures |= _figures(3, "ensemble", "" if vote == "hard" else "soft vote", data, found)
+    votes: dict[str, Ranker] = {} if table != 3 else {
+        "": Ensemble(guided), "soft vote": Ensemble(guided, "soft"),
+        "EGR after the vote": EntityGuided(Ensemble(plain)),
+        "soft vote, EGR after the vote": EntityGuided(Ensemble(plain, "soft"))}
+    for variant, one in votes.items():
+        found = evaluate(one.rank(seeking.dialogues, pool), gold)[OVERALL]
+        figures |= _figures(3, "ensemble", variant, data, found)
     return figures
 
 
@@ -185,7 +190,7 @@ TABLES = (
     _table(2, "the whole pipeline (figure 1)",
            "Subtask 1: which turns need knowledge. Subtask 2: which snippet. Subtask 3: the "
            "response.", _pipeline),
-    _table(3, "selection", "With trained rankers, all that use EGR vote.",
+    _table(3, "selection", "The ensemble is a hard vote of all rankers, each with EGR.",
            partial(_selection, table=3)),
     _table(4, "responses", "To the snippets that the labels name. NUBIA is not measured: its "
            "package needs an old torch.", _generation),

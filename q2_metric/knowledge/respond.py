@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MODEL = "facebook/bart-base"
 BEAM = 5
 NUCLEUS = 0.9
+RATE, EPOCHS = 3e-5, 10
+"""Bae et al., section 4.3."""
 LENGTH = 512
 """Maximum number of tokens of an input. The beginning of a longer dialogue is cut off."""
 LONGEST_RESPONSE = 128
@@ -148,7 +150,7 @@ def train_responder(
         for i, item in enumerate(some):
             if not item.response.strip():
                 raise InputError(f"{name} {i} has no response to learn from")
-    settings = settings or TrainSettings()
+    settings = settings or TrainSettings(rate=RATE, epochs=EPOCHS)
     responder = Responder(base, device=device)
 
     def loss_of(places: Sequence[int], _rng: random.Random) -> Tensor:
