@@ -49,7 +49,7 @@ def reproduce(
 
     Each table has its data, its metrics and its settings. The result shows our figures beside the
     published ones. A TABLE is a name that --list shows, or a paper: "scale" for all tables of the
-    SCALE paper. For the paper's own models: --preset paper.
+    SCALE paper whose data are here. For the paper's own models: --preset paper.
     """
     from q2_metric.evaluation.reproduce import table as protocol
     from q2_metric.models.presets import preset
@@ -75,8 +75,9 @@ def reproduce(
         preset(options["preset"]), columns,
         lambda name, settings: metric_source(name, _told(options, settings, [name]), kept),
         options["metrics"], limit, options["trained"], _skipped(options))
-    if not every and (missing := [name for one in chosen for name in one.missing()]):
-        raise InputError(f"{', '.join(names)}: data sets are missing: {protocol.where(missing)}")
+    for one in chosen:
+        if one.name in names and (missing := one.missing()):
+            raise InputError(f"{one.name}: data sets are missing: {protocol.where(missing)}")
     finish(protocol.reproduce(chosen, run), options)
 
 

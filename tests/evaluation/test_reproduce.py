@@ -453,6 +453,12 @@ def test_all_says_what_is_missing(loaded: Asked, tmp_path: Path) -> None:
     assert "bertscore" not in {name for name, _ in loaded}, "bundled needs no network"
 
 
+def test_a_paper_leaves_out_what_is_missing(loaded: Asked) -> None:
+    done = q2("q2-v1", "--limit", "4", "--no-cache")
+    assert done.exit_code == 0, done.output
+    assert "not run: dnli: unpack it from the archive" in " ".join(done.stdout.split())
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (["q2-v1-1"], "there is no table 'q2-v1-1'; q2 reproduce --list shows all tables"),
     ([], "name a table (q2 reproduce --list shows them), or give --all"),
