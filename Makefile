@@ -64,8 +64,8 @@ bench: $(VENV)/test.done
 # make agreement METRICS=q2,scale,knowledge_f1,bertscore MODELS="-s bertscore_model=./encoder"
 METRICS ?= q2,scale,groundedness,knowledge_f1,word_share,knowledge_bleu,nli
 agreement: $(VENV)/test.done
-	$(BIN)/q2 meta-eval wow --dtype int8 --metrics $(METRICS) $(MODELS) \
-	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md --overwrite
+	$(BIN)/q2 reproduce --all --dtype int8 $(MODELS) \
+	  --out docs/results/reproduce.json --out docs/results/reproduce.md --overwrite
 	$(BIN)/q2 meta-eval true q2 dialfact_a qags_cnndm summeval --dtype int8 --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/true.json --out docs/results/true.md --overwrite
 	$(BIN)/q2 meta-eval dev --dtype int8 --metrics q2,scale,groundedness,knowledge_f1,word_share \

@@ -1,7 +1,9 @@
-"""What ``q2 meta-eval`` and ``q2 calibrate`` share: options, scoring and output files."""
+"""What ``q2 meta-eval``, ``q2 reproduce`` and ``q2 calibrate`` share: options, scoring, outputs."""
 
 from __future__ import annotations
 
+import os
+import platform
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,14 +52,13 @@ FILE = Read(exists=True, dir_okay=False, path_type=Path)
 METRICS_OPTION = metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli")
 OUTPUT_OPTIONS = all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
-                 help="Write the results as .json, .csv or .md; may be repeated."),
+                 help="Write the results as .json, .csv, .md or .tex; may be repeated."),
     click.option("--figures", metavar="DIR", type=FIGURES,
                  help="Draw the figures in this folder, as PNG and SVG."),
     click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert."),
     click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
 )
-COLUMN_OPTIONS = all_options(
-    METRICS_OPTION,
+FOREIGN_OPTIONS = all_options(
     click.option(
         "--scores", "scores_file", metavar="FILE", type=Read(),
         help="A file with scores of your own metric. The results then include your metric.",
@@ -67,7 +68,7 @@ COLUMN_OPTIONS = all_options(
                  help="With --scores: a column of scores; may be repeated."),
 )
 EXPERIMENT_OPTIONS = all_options(
-    COLUMN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS
+    METRICS_OPTION, FOREIGN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS
 )
 
 
@@ -168,5 +169,6 @@ def _facts() -> dict[str, str]:
         "date": datetime.now(UTC).date().isoformat(),
         "version": f"q2-metric {__version__}",
         "seed": str(SEED),
+        "machine": f"{os.cpu_count()} processors ({platform.machine()})",
         "command": shlex.join(["q2", *sys.argv[1:]]),
     }

@@ -35,7 +35,7 @@ RANKER_OPTIONS = all_options(
     click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
                  default=["bundled"],
                  show_default=True,
-                 help="bundled, bundled-words, bm25, or the folder of a trained RSS model; may be "
+                 help="bundled, bundled-words, bm25, or the folder of a trained ranker; may be "
                  "repeated: several rankers vote."),
     click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
                  show_default=True, help="How Entity Guided Reranking matches names."),
@@ -44,30 +44,34 @@ RANKER_OPTIONS = all_options(
 )
 RSS_OPTIONS = all_options(
     click.option("--first", default="bundled", show_default=True, metavar="NAME",
-                 help="RSS: ranker of the first stage, bundled or bm25."),
-    click.option("--narrow", type=click.IntRange(min=1), show_default="20",
-                 help="RSS: number of snippets that the first stage keeps."),
+                 help="Ranker of the first stage, bundled or bm25."),
+    click.option("--narrow", type=click.IntRange(min=1), metavar="N",
+                 help="A trained ranker scores only the N snippets that a first stage keeps."),
     click.option("--device", default="auto", show_default=True, help="Where the models run."),
     click.option("--batch-size", type=click.IntRange(min=1), help="Rows in one model call."),
 )
-TRAIN_OPTIONS = all_options(
-    click.option("--base", required=True, metavar="MODEL", type=Read(),
-                 help="Hub name or folder of the model to train from."),
-    click.option("--out", "folder", type=NEW_FOLDER, required=True,
-                 help="Folder of the trained model. An interrupted training resumes from it."),
-    click.option("--rate", type=float, default=1e-5, show_default=True,
-                 help="Learning rate of Adam."),
-    click.option("--train-batch", type=click.IntRange(min=1), default=16, show_default=True,
-                 help="Number of examples in a training step."),
-    click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True,
-                 help="Number of passes over the training data."),
-    click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
-                 help="Number of steps between evaluations; each evaluation saves the state."),
-    click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
-                 help="End the training after this many evaluations without improvement."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
-    click.option("--device", default="auto", show_default=True, help="Where the model runs."),
-)
+def train_options(rate: float = 1e-5, epochs: int = 20) -> Callable[[Any], Any]:
+    """The options of a training. The defaults are those of the paper."""
+    return all_options(
+        click.option("--base", required=True, metavar="MODEL", type=Read(),
+                     help="Hub name or folder of the model to train from."),
+        click.option("--out", "folder", type=NEW_FOLDER, required=True,
+                     help="Folder of the trained model. An interrupted training resumes from it."),
+        click.option("--rate", type=float, default=rate, show_default=True,
+                     help="Learning rate of Adam."),
+        click.option("--train-batch", type=click.IntRange(min=1), default=16, show_default=True,
+                     help="Number of examples in a training step."),
+        click.option("--epochs", type=click.IntRange(min=1), default=epochs, show_default=True,
+                     help="Number of passes over the training data."),
+        click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
+                     help="Number of steps between evaluations; each evaluation saves the state."),
+        click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
+                     help="End the training after this many evaluations without improvement."),
+        click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
+        click.option("--device", default="auto", show_default=True, help="Where the model runs."),
+    )
+
+
 LABELLED_OPTIONS = all_options(
     click.option("--pool", "pool_file", type=FILE, required=True, help="File of the snippets."),
     click.option("--logs", type=FILE, required=True, help="Dialogues in the format of DSTC9."),
@@ -96,12 +100,21 @@ def ranked_row(ranked: Ranked) -> dict[str, Any]:
 
 def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, LabelledTurns]:
     """The pool, the training turns and the development turns that the options name."""
-    from q2_metric.knowledge.dstc import read_labelled
+    from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
     from q2_metric.knowledge.pools import read_pool
+    from q2_metric.knowledge.types import Pool
 
     pool = read_pool(options["pool_file"])
-    return (pool, read_labelled(options["logs"], options["labels"], pool),
-            read_labelled(options["dev_logs"], options["dev_labels"], pool))
+    parts = (read_labelled(options["logs"], options["labels"], pool),
+             read_labelled(options["dev_logs"], options["dev_labels"], pool))
+    if not (held := options.get("without_domains")):
+        return pool, *parts
+    kept = [[i for i, label in enumerate(part.labels)
+             if not label.target or label.knowledge[0][0] not in held] for part in parts]
+    turns, dev = (LabelledTurns([part.dialogues[i] for i in places],
+                                [part.labels[i] for i in places])
+                  for part, places in zip(parts, kept, strict=True))
+    return Pool([one for one in pool if one.domain not in held], pool.source), turns, dev
 
 
 def settings_of(options: dict[str, Any]) -> TrainSettings:

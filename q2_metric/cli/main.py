@@ -24,6 +24,7 @@ COMMANDS = {
     "data": "q2_metric.cli.data:data",
     "lm-eval-path": "q2_metric.integrations.lm_eval.command:lm_eval_path",
     "meta-eval": "q2_metric.cli.evaluation:meta_eval",
+    "reproduce": "q2_metric.cli.reproduce:reproduce",
     "calibrate": "q2_metric.cli.calibrate:calibrate",
     "report": "q2_metric.cli.report:report",
     "select": "q2_metric.cli.select:select",

@@ -156,7 +156,8 @@ def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
         table.add_column(heading)
     for dataset, state in sets:
         if state == "missing":
-            state = "not fetched" if dataset.published else "not published"
+            state = ("not fetched" if dataset.published else
+                     "by hand" if dataset.by_hand else "not published")
         table.add_row(dataset.name, state, dataset.description, dataset.licence)
     console().print(table)
 

@@ -73,7 +73,8 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
         from q2_metric.knowledge.overlap import evaluate_responses
 
         overlap = evaluate_responses(responses, [label.response for label in gold])
-        figures |= {k: v for k, v in asdict(overlap).items() if k != "n" and v not in ("", None)}
+        figures |= {k: v for k, v in asdict(overlap).items()
+                    if k not in ("n", "bleus") and v not in ("", None)}
         if overlap.no_meteor:
             click.echo(f"q2: {overlap.no_meteor}", err=True)
     if out is not None:
@@ -91,7 +92,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 @respond.command("train")
 @shared.LABELLED_OPTIONS
 @shared.DEV_OPTIONS
-@shared.TRAIN_OPTIONS
+@shared.train_options(rate=3e-5, epochs=10)
 def train(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train an encoder-decoder model on gold snippets and gold responses."""
     from q2_metric.knowledge.respond import train_responder

@@ -20,13 +20,13 @@ from q2_metric.cli.knowledge import (
     NEW_FILE,
     RANKER_OPTIONS,
     RSS_OPTIONS,
-    TRAIN_OPTIONS,
     combined_ranker,
     finished,
     load_rankers,
     ranked_row,
     reporter,
     settings_of,
+    train_options,
     training_turns,
     writing,
 )
@@ -176,21 +176,29 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 @select.command("train")
 @LABELLED_OPTIONS
 @DEV_OPTIONS
-@TRAIN_OPTIONS
+@train_options()
 @click.option("--negatives", type=click.IntRange(min=1), default=4, show_default=True,
               help="Number of wrong snippets for each right one.")
-@click.option("--sampling", type=click.Choice(["mixed", "random"]), default="mixed",
+@click.option("--sampling", type=click.Choice(["random", "mixed"]), default="random",
               show_default=True,
-              help="mixed: draw wrong snippets from the same entity, the same domain and the whole "
-              "pool. random: draw them from the whole pool.")
-def train(base: str, folder: Path, negatives: int, sampling: Any, device: str,
-          **options: Any) -> None:
-    """Train the ranker RSS, starting from an encoder."""
+              help="random: draw wrong snippets from the whole pool. mixed: also from the same "
+              "entity and the same domain.")
+@click.option("--kind", type=click.Choice(["rss", "choice"]), default="rss", show_default=True,
+              help="rss: two scores. choice: one, by a softmax over the right snippet and the "
+              "wrong ones.")
+@click.option("--domain/--no-domain", default=True, show_default=True,
+              help="Read the names of domains.")
+@click.option("--without-domain", "without_domains", multiple=True, metavar="NAME",
+              help="Leave out the turns and snippets of this domain; may be repeated.")
+def train(base: str, folder: Path, negatives: int, sampling: Any, kind: Any, domain: bool,
+          device: str, **options: Any) -> None:
+    """Train a ranker, starting from an encoder or from GPT-2."""
     from q2_metric.knowledge.rss_training import train_rss
 
     pool, turns, dev = training_turns(options)
     done = train_rss(base, pool, turns.seeking(), dev.seeking(), folder, settings_of(options),
-                     negatives=negatives, sampling=sampling, device=device,
+                     negatives=negatives, sampling=sampling, kind=kind, domain=domain,
+                     device=device,
                      report=reporter("dev R@1"))
     finished(done, folder)
 
@@ -198,7 +206,7 @@ def train(base: str, folder: Path, negatives: int, sampling: Any, device: str,
 @select.command("train-detector")
 @LABELLED_OPTIONS
 @DEV_OPTIONS
-@TRAIN_OPTIONS
+@train_options()
 def train_detector(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train the detector of turns that need knowledge, starting from an encoder."""
     from q2_metric.knowledge.detection import train_detector as train_it

@@ -10,48 +10,61 @@ from q2_metric.errors import DataError
 _RAW = "https://raw.githubusercontent.com"
 _Q2 = f"{_RAW}/orhonovich/q-squared/cab6027dc9a50cf73d80caf0858da05c2323c433/third_party/data"
 _SCALE = f"{_RAW}/asappresearch/scale-score/ada43738521e51f470fe8bfab6764e3a123f89dd/data/true"
+_SCREENEVAL = _SCALE.removesuffix("/true")
 _DSTC10 = (
     f"{_RAW}/alexa/alexa-with-dstc10-track2-dataset/"
     "4882acc6226d8d0826508a240a4a6bd66e651c12"
+)
+_DSTC9 = (
+    f"{_RAW}/alexa/alexa-with-dstc9-track1-dataset/"
+    "7ebb4c767b64826c1ac0f8bae409c0fab9cc0ae4"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """``url`` is ``None`` if the file is not published."""
+    """``digest`` is the SHA-256 of the file, or, of 40 digits, its name in Git; "" if it is not
+    known. ``url`` is ``None`` if the package cannot download the file."""
 
     name: str
-    sha256: str
-    url: str | None
+    digest: str
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """The files are in the subfolder ``folder`` of ``Q2_DATA_DIR`` or of the cache."""
+    """The files are in the subfolder ``folder`` of ``Q2_DATA_DIR`` or of the cache. ``by_hand``
+    says where the user finds files that the package cannot download."""
 
     name: str
     folder: str
     description: str
     licence: str
     files: tuple[DataFile, ...]
+    by_hand: str = ""
 
     @property
     def published(self) -> bool:
         return all(file.url for file in self.files)
 
 
-def _wow(name: str, sha256: str) -> DataFile:
-    return DataFile(name, sha256, f"{_Q2}/{name}")
+def _wow(name: str, digest: str) -> DataFile:
+    return DataFile(name, digest, f"{_Q2}/{name}")
 
 
-def _true(name: str, description: str, sha256: str, *, published: bool = True) -> DataSet:
+def _dstc9(path: str, digest: str) -> DataFile:
+    name = path.replace("data_eval/test/", "test_").replace("data_eval/", "test_")
+    return DataFile(name.removeprefix("data/").replace("/", "_"), digest, f"{_DSTC9}/{path}")
+
+
+def _true(name: str, description: str, digest: str, *, published: bool = True) -> DataSet:
     file = f"{name}.csv"
     return DataSet(
         name=f"true/{name}",
         folder="true",
         description=description,
         licence="repository: MIT; texts under the terms of their sources",
-        files=(DataFile(file, sha256, f"{_SCALE}/{file}" if published else None),),
+        files=(DataFile(file, digest, f"{_SCALE}/{file}" if published else None),),
     )
 
 
@@ -110,6 +123,41 @@ _SETS = (
         "0045a045da767eba8b4ee86d28d0df8f62a72535b50e57149a4028f28785d29c",
     ),
     _true(
+        "frank",
+        "671 summaries of CNN/DailyMail and XSum articles",
+        "c54e42a706466c2f63d1d46dca87e039382f6153b228d4092fd2dce3755b8823",
+    ),
+    _true(
+        "mnbm",
+        "summaries of XSum articles (Maynez et al., 2020)",
+        "7c170ee604bde23251cf26033f29a9f795c32d2b",
+    ),
+    _true(
+        "qags_xsum",
+        "239 summaries of XSum articles",
+        "10ea432a69f50da4d5515028da121296930465d124ca3628a67786562f869c49",
+    ),
+    _true(
+        "begin",
+        "836 responses to Wizard of Wikipedia knowledge",
+        "03e8997f7e034b5986b708f3bdb578e529ed61500e64dedc409aa46ac63a77e8",
+    ),
+    _true(
+        "paws",
+        "8,000 pairs of sentences: paraphrases or not",
+        "431f05bf73c0517fb16158949327d3f5ac7d9a979ed55d8c98d9ac422b47aa1b",
+    ),
+    _true(
+        "fever",
+        "claims with Wikipedia evidence (Thorne et al., 2018)",
+        "4829e8a075f256f37f6b7cf00709fd79756c5fac",
+    ),
+    _true(
+        "vitc",
+        "VitaminC: claims with contrastive Wikipedia evidence (Schuster et al., 2021)",
+        "5747164fc38460d003fb91fd6786deb753989de4",
+    ),
+    _true(
         "dialfact_a",
         "4,473 of the 8,689 rows of true/dialfact, by index; not published",
         "90c41ab8f41f937d4ece4238b5a3b4bd1dc125357a2288376f60dc484e61e6b6",
@@ -137,6 +185,52 @@ _SETS = (
                 "8ff76887a7aea9ecceb0a59bbb477d6bd360df0d508a6ca75adc1de86a757b49",
                 f"{_DSTC10}/task2/data/val/labels.json",
             ),
+        ),
+    ),
+    DataSet(
+        name="screeneval",
+        folder="screeneval",
+        description="ScreenEval: 624 sentences about 52 TV scripts",
+        licence="repository: MIT; texts under the terms of SummScreen",
+        files=(
+            DataFile("screen_eval.json", "7eb7b02529a7a15166be1a47b154fe91b8eb9c37",
+                     f"{_SCREENEVAL}/screen_eval.json"),
+        ),
+    ),
+    DataSet(
+        name="usr",
+        folder="usr",
+        description="Topical-Chat responses rated by people (USR): 60 contexts x 6",
+        licence="not stated",
+        files=(DataFile("tc_usr_data.json", ""),),
+        by_hand="download it from https://shikib.com/tc_usr_data.json",
+    ),
+    DataSet(
+        name="dnli",
+        folder="dnli",
+        description="Dialogue NLI: pairs of sentences; the test set whose labels people verified",
+        licence="as stated on https://wellecks.com/dialogue_nli",
+        files=(DataFile("dialogue_nli_verified_test.jsonl", ""),),
+        by_hand="unpack it from the archive that https://wellecks.com/dialogue_nli links to",
+    ),
+    DataSet(
+        name="dstc9",
+        folder="dstc9",
+        description="DSTC9 track 1: 86,362 turns of dialogues, and 2,900 (test: 12,039) snippets",
+        licence="Apache-2.0",
+        files=(
+            _dstc9("data/knowledge.json",
+                   "c8490242c23101c4e7c3e3482acd1d6dbf26c788f62c0c87fcaf622ee5360372"),
+            _dstc9("data/train/logs.json", "f5c20a995f1c94bb5a3646b9f6aee0dcc85f5107"),
+            _dstc9("data/train/labels.json", "23edc6fa8a76c4afe606830b175a39807917d828"),
+            _dstc9("data/val/logs.json", "5d7957e4d879eff5311dee65fbe19ba66f8388dc"),
+            _dstc9("data/val/labels.json",
+                   "6da9429d56c37ac2b0dc2b97d4bfaeb42df8596f13503719c68a76d6a86ae598"),
+            _dstc9("data_eval/knowledge.json",
+                   "fb0facf7acc6831707e49e4dec39518a4c627f233ab6c13ffc5e3f3fab00e4ab"),
+            _dstc9("data_eval/test/logs.json", "f97385d65638e11606c27e11c4b6778e94d0a6d7"),
+            _dstc9("data_eval/test/labels.json",
+                   "7d0d8f49653ebfed5f2d017d6a0c0e53a31026821120358b6cc2675a635b17fc"),
         ),
     ),
 )

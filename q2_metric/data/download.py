@@ -5,6 +5,7 @@ A file is looked up first in the folder that ``Q2_DATA_DIR`` names, then in the 
 
 from __future__ import annotations
 
+import hashlib
 import os
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,9 @@ from q2_metric.errors import DataError, DownloadError
 from q2_metric.files import fingerprint
 
 ENVIRONMENT = "Q2_DATA_DIR"
+
+_GIT = 40
+"""Digits of a file's name in Git."""
 
 State = Literal["here", "differs", "missing"]
 """A file that "differs" does not have its published checksum."""
@@ -66,8 +70,17 @@ def state(dataset: DataSet) -> State:
     place = _place(dataset)
     if place is None:
         return "missing"
-    same = all(fingerprint(place / file.name) == file.sha256 for file in dataset.files)
+    same = all(_is(place / file.name, file) for file in dataset.files)
     return "here" if same else "differs"
+
+
+def _is(path: Path, file: DataFile) -> bool:
+    """Whether a file has its published digest, if that is known."""
+    if len(file.digest) != _GIT:
+        return file.digest in ("", fingerprint(path))
+    content = path.read_bytes()
+    head = f"blob {len(content)}\0".encode()
+    return hashlib.sha1(head + content, usedforsecurity=False).hexdigest() == file.digest
 
 
 def _place(dataset: DataSet) -> Path | None:
@@ -102,7 +115,7 @@ def _fetch(dataset: DataSet, file: DataFile) -> Path:
     try:
         fetched = pooch.retrieve(
             file.url,
-            known_hash=f"sha256:{file.sha256}",
+            known_hash=None if len(file.digest) == _GIT else f"sha256:{file.digest}",
             fname=file.name,
             path=cache_folder() / dataset.folder,
         )
@@ -112,7 +125,11 @@ def _fetch(dataset: DataSet, file: DataFile) -> Path:
             f"cannot download {file.url} ({_reason(error)}); try again with a network, or put the "
             f"file at {dataset.folder}/{file.name} in a folder that {ENVIRONMENT} names"
         ) from error
-    return Path(fetched)
+    path = Path(fetched)
+    if not _is(path, file):
+        path.unlink()
+        raise DownloadError(f"{file.url}: the file is not the published one; try again")
+    return path
 
 
 def _reason(error: Exception) -> str:
@@ -127,6 +144,8 @@ def _remedy(dataset: DataSet) -> str:
     if dataset.published:
         return f"run: q2 data download {dataset.name}"
     names = ", ".join(f"{dataset.folder}/{file.name}" for file in dataset.files)
+    if dataset.by_hand:
+        return f"{dataset.by_hand}, and put {names} in a folder that {ENVIRONMENT} names"
     return f"it is not published: put {names} in a folder that {ENVIRONMENT} names"
 
 

@@ -6,6 +6,7 @@ In ``cross_annotation.csv``, the label 1 means **in**consistent.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from q2_metric.data.download import folder
 from q2_metric.data.labelled import Labelled, read_label
@@ -44,16 +45,19 @@ def read_gold(path: Path | None = None) -> list[Example]:
     return [_example(row, row["gold"]) for row in read_rows(path, "csv", [*_CONTEXT, "gold"])]
 
 
-def read_selected(directory: Path | None = None) -> list[Labelled]:
-    """Reads the 600 responses that the Q² paper selected: 150 of each system and class."""
+def read_selected(
+    directory: Path | None = None, *, said: Literal["response", "gold"] = "response"
+) -> list[Labelled]:
+    """Reads the 600 responses that the Q² paper selected: 150 of each system and class. With
+    ``said="gold"``, reads the human responses in the same contexts."""
     directory = directory or folder("wow_q2")
     return [
-        Labelled(_example(row, row["response"], system), consistent, system)
+        Labelled(_example(row, row[said], system), consistent, system)
         for system in SYSTEMS
         for consistent in (True, False)
         for row in read_rows(
             directory / f"{system}_{'' if consistent else 'in'}consistent.csv", "csv",
-            [*_CONTEXT, "response"],
+            [*_CONTEXT, said],
         )
     ]
 

@@ -45,7 +45,7 @@ def detection_table(
             decisions.inconsistent_precision,
             decisions.inconsistent_recall,
             st.average_precision(truth, numbers),
-            st.ece(truth, st.min_max(numbers)),
+            st.ece(truth, numbers) if _probable(numbers) else None,
             sum(item is None or item.value is None for item in column),
         ))
     lines += [(name, *figures, *[None] * (9 - len(figures))) for name, figures in published]
@@ -66,9 +66,13 @@ def detection_table(
         f"{sum(truth):,} of {len(truth):,} responses are consistent. In brackets: 95 % bootstrap "
         f"intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). A score above "
         f"{threshold:g} counts as consistent. ECE is the expected calibration error ({st.N_BINS} "
-        f"bins) of scores that are stretched to [0, 1]. A response without a score counts as "
+        f"bins) of the scores as they are. A response without a score counts as "
         f"{THRESHOLD:g}.",
     )
+
+
+def _probable(numbers: Sequence[float]) -> bool:
+    return bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1
 
 
 def truths_of(sets: Mapping[str, Sequence[Labelled]]) -> dict[str, list[bool]]:
@@ -143,8 +147,7 @@ def reliability_table(
         stretched: list[float | None] = []
         for key, columns in scores.items():
             numbers = values(columns[metric]) if metric in columns else []
-            inside = bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1
-            raw.append(st.ece(truths[key], numbers, bins=bins) if inside else None)
+            raw.append(st.ece(truths[key], numbers, bins=bins) if _probable(numbers) else None)
             whole = st.min_max(numbers)
             stretched.append(st.ece(truths[key], whole, bins=bins) if numbers else None)
         lines.append((title(metric), "as they are", *raw, average(raw)))
@@ -190,8 +193,8 @@ def detection_curves(
             for metric, numbers in series.items()
         }
         curves["reliability"][panel] = {
-            metric: [asdict(bin_) for bin_ in st.reliability(truth, st.min_max(numbers), bins=bins)]
-            for metric, numbers in series.items()
+            metric: [asdict(bin_) for bin_ in st.reliability(truth, numbers, bins=bins)]
+            for metric, numbers in series.items() if _probable(numbers)
         }
         curves["histogram"][panel] = {
             metric: _histogram(truth, numbers) for metric, numbers in series.items()

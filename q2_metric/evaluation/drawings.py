@@ -24,8 +24,8 @@ def _row(plt: Any, panels: Panels, rows: int = 1) -> tuple[Any, Any]:
 def _legend(figure: Any, axes: Any, columns: int = 4) -> None:
     """Draws one legend below all panels, with the entries of one of them."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)),
-                  frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", frameon=False,
+                  ncols=max(1, min(columns, len(labels))))
 
 
 def _unit(axis: Any) -> None:
@@ -79,7 +79,7 @@ def _reliability(plt: Any, panels: Panels, styles: Styles) -> Any:
             axis.plot(x, y, **styles[metric])
             axis.scatter(x, y, s=[2 + 22 * bin_["n"] / most for bin_ in bins],
                          color=styles[metric]["color"])
-        axis.set(xlabel="mean score of the bin (stretched)", ylabel="share consistent",
+        axis.set(xlabel="mean score of the bin", ylabel="share consistent",
                  title=title)
         _unit(axis)
     _legend(figure, axes[0][0], columns=3 * len(panels))
@@ -134,6 +134,16 @@ def _scatter(plt: Any, panels: Panels, styles: Styles) -> Any:
     return figure
 
 
+def _sweep(plt: Any, panels: Panels, styles: Styles) -> Any:
+    figure, axes = _row(plt, panels)
+    for axis, (title, series) in zip(axes[0], panels.items(), strict=True):
+        for metric, curve in series.items():
+            axis.plot(curve["x"], curve["y"], marker="o", markersize=3, **styles[metric])
+        axis.set(xlabel="chunk size in tokens", ylabel=title)
+    _legend(figure, axes[0][0])
+    return figure
+
+
 DRAWINGS: Mapping[str, Callable[[Any, Panels, Styles], Any]] = {
     "precision_recall": _precision_recall,
     "roc": _roc,
@@ -141,4 +151,5 @@ DRAWINGS: Mapping[str, Callable[[Any, Panels, Styles], Any]] = {
     "robustness": _robustness,
     "histogram": _histogram,
     "scatter": _scatter,
+    "sweep": _sweep,
 }

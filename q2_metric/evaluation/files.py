@@ -1,27 +1,30 @@
-"""Writes reports as JSON (whole; can be read back), CSV (one number a line) and markdown."""
+"""Writes reports as JSON (whole; can be read back), CSV (one number a line), markdown and LaTeX."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import InputError
+from q2_metric.evaluation.latex import to_latex
 from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.files import check_place, parse_json, read_text, write_text
 from q2_metric.rows.spreadsheet import to_cell
 
-SUFFIXES = (".json", ".csv", ".md")
+SUFFIXES = (".json", ".csv", ".md", ".tex")
 FORMAT = "q2-meta-eval-1"
 
 
 def write(report: Report, path: str | Path, *, note: str = "") -> None:
-    """Writes a report; the suffix of the path (.json, .csv or .md) chooses the format.
+    """Writes a report; the suffix of the path (one of ``SUFFIXES``) chooses the format.
 
     ``note`` is markdown for the page's top; other files leave it out.
 
@@ -30,10 +33,10 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
     """
     check_place(path, SUFFIXES)
     suffix = Path(path).suffix.lower()
-    text = {".json": to_json, ".csv": to_csv}[suffix](report) if suffix != ".md" else (
-        to_markdown(report, note=note)
-    )
-    write_text(path, text)
+    writers: dict[str, Callable[[Report], str]] = {
+        ".json": to_json, ".csv": to_csv, ".tex": to_latex,
+        ".md": partial(to_markdown, note=note)}
+    write_text(path, writers[suffix](report))
 
 
 def to_json(report: Report) -> str:
@@ -85,7 +88,7 @@ def to_csv(report: Report) -> str:
     for table in report.tables:
         named = [i for i, column in enumerate(table.columns) if column.kind == "text"]
         for row in table.rows:
-            name = " / ".join(str(row[i]) for i in named if row[i] is not None)
+            name = " / ".join(str(row[i]) for i in named if row[i])
             for i, cell in enumerate(row):
                 if i in named or cell is None:
                     continue

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from q2_metric.errors import InputError
 from q2_metric.evaluation.statistics.values import checked, sklearn_metrics
 
-Rule = Literal["balanced_accuracy", "accuracy"]
+Rule = Literal["balanced_accuracy", "accuracy", "macro_f1"]
 
 
 def best_threshold(
@@ -51,6 +51,10 @@ def best_threshold(
         place = int(np.flatnonzero(good)[-1])
     else:
         measure = (recall + specificity) / 2
+        if rule == "macro_f1":
+            right = specificity * negative
+            wrong = len(labels) - hits - right
+            measure = hits / (2 * hits + wrong) + right / (2 * right + wrong)
         if rule == "accuracy":
             measure = (recall * positive + specificity * negative) / len(labels)
             if measure.max() < negative / len(labels):  # the best threshold is above all scores

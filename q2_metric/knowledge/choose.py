@@ -21,9 +21,9 @@ def load_ranker(
     name: str = BUNDLED, *, first: str = BUNDLED, narrow: int | None = None,
     device: str = "auto", batch_size: int | None = None,
 ) -> Ranker:
-    """Loads a ranker: "bundled", "bundled-words", "bm25", or the folder of a trained RSS model.
+    """Loads a ranker: "bundled", "bundled-words", "bm25", or the folder of a trained model.
 
-    For an RSS model, ``first`` is the ranker of its first stage, which keeps ``narrow`` snippets.
+    A trained model scores the ``narrow`` snippets that the ranker ``first`` keeps, or all.
     """
     if name in (BUNDLED, WORDS):
         from q2_metric.knowledge.bundled import BundledRanker
@@ -38,10 +38,10 @@ def load_ranker(
             f"there is no ranker {name!r}: give {BUNDLED}, {WORDS}, {BM25} or a folder "
             "of q2 select train"
         )
-    from q2_metric.knowledge.rss import NARROW, RssRanker
+    from q2_metric.knowledge.rss import RssRanker
 
     return RssRanker(
-        name, load_ranker(first), NARROW if narrow is None else narrow, device=device,
+        name, None if narrow is None else load_ranker(first), narrow, device=device,
         batch_size=batch_size or 32,
     )
 

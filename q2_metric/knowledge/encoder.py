@@ -1,4 +1,5 @@
-"""A transformer encoder with classification heads, for RSS (two heads) and the detector (one).
+"""A transformer with classification heads, for rankers (RSS: two, multiple choice: one) and the
+detector (one).
 
 A trained model is a folder with the encoder, its tokenizer and ``heads.safetensors``.
 """
@@ -31,12 +32,14 @@ def written(dialogue: Dialogue) -> str:
 
 
 class HeadedEncoder:
-    """An encoder whose first token's vector gives one logit for each head.
+    """An encoder whose first token's vector gives one logit for each head. Of a decoder-only model
+    such as GPT-2, it is the last token's, as in DSTC9's baseline.
 
     Args:
         model: Hub name or folder of an encoder, or a folder that :meth:`save` wrote.
         heads: names of the heads, in order. If ``model`` has no heads, new ones are created.
         trained: if true, ``model`` must already have heads.
+        domain: whether a new ranker reads domain names; a trained one knows it itself.
 
     Raises:
         MissingExtra: torch is not installed.
@@ -45,6 +48,7 @@ class HeadedEncoder:
 
     def __init__(
         self, model: str, heads: Sequence[str], *, device: str = "auto", trained: bool = True,
+        domain: bool = True,
     ) -> None:
         from q2_metric.models.hub.loading import load_pretrained
         from q2_metric.models.hub.tokens import window_size
@@ -56,11 +60,12 @@ class HeadedEncoder:
                 f"{model}: has no {HEADS_FILE}; give a folder that was trained for "
                 f"{', '.join(heads)}"
             )
-        self.heads = tuple(heads)
+        self.heads, self.domain = tuple(heads), domain
         self.loaded = load_pretrained("AutoModel", model, device)
         self.name = Path(model).name if folder.is_dir() else model
         self.length = min(LENGTH, window_size(self.loaded))
-        self.network = _network(self.loaded.model, len(self.heads)).to(self.loaded.device)
+        last = self.loaded.tokenizer.cls_token is None
+        self.network = _network(self.loaded.model, len(self.heads), last).to(self.loaded.device)
         if has_heads:
             self._load_heads(folder)
 
@@ -77,15 +82,16 @@ class HeadedEncoder:
         return logits
 
     def probabilities(
-        self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int
+        self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int, *, raw: bool = False
     ) -> list[list[float]]:
-        """The probabilities in [0, 1]: (pairs, heads)."""
+        """The probabilities in [0, 1], or with ``raw`` the logits: (pairs, heads)."""
         from q2_metric.models.hub.batches import Batches
 
         self.network.eval()
         rows = [self._row(dialogue, text) for dialogue, text in pairs]
         return Batches(self.loaded, batch_size).run(
-            rows, lambda batch: self.network(batch).sigmoid().tolist()
+            rows, lambda batch: (self.network(batch) if raw else
+                                 self.network(batch).sigmoid()).tolist()
         )
 
     def save(self, folder: Path) -> None:
@@ -95,7 +101,8 @@ class HeadedEncoder:
         self.loaded.tokenizer.save_pretrained(folder)
         head = {name: value.contiguous() for name, value in self.network.head.state_dict().items()}
         save_file(head, folder / HEADS_FILE)
-        (folder / ABOUT).write_text(json.dumps({"heads": self.heads}), encoding="utf-8")
+        about = {"heads": self.heads, "domain": self.domain}
+        (folder / ABOUT).write_text(json.dumps(about), encoding="utf-8")
 
     def _row(self, dialogue: Dialogue, text: str) -> dict[str, list[int]]:
         from q2_metric.models.hub.tokens import cut, raw_offsets
@@ -129,6 +136,7 @@ class HeadedEncoder:
                     f"{folder}: has the heads {', '.join(about['heads'])}, "
                     f"not {', '.join(self.heads)}"
                 )
+            self.domain = bool(about.get("domain", True))
             self.network.head.load_state_dict(load_file(folder / HEADS_FILE))
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             if isinstance(error, ModelError):
@@ -136,7 +144,16 @@ class HeadedEncoder:
             raise ModelError(f"{folder}: its heads cannot be read: {error}") from error
 
 
-def _network(encoder: Any, heads: int) -> Any:
+def saved_heads(model: str) -> tuple[str, ...]:
+    """The names of a trained folder's heads; () if they cannot be read."""
+    try:
+        about = json.loads((Path(model).expanduser() / ABOUT).read_text(encoding="utf-8"))
+        return tuple(about["heads"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return ()
+
+
+def _network(encoder: Any, heads: int, last: bool = False) -> Any:
     import torch
     from torch import nn
 
@@ -149,7 +166,8 @@ def _network(encoder: Any, heads: int) -> Any:
 
         def forward(self, batch: dict[str, Tensor]) -> Tensor:
             states = self.encoder(**batch).last_hidden_state
-            logits: Tensor = self.head(self.dropout(states[:, 0]))
+            place = batch["attention_mask"].sum(dim=1) - 1 if last else 0
+            logits: Tensor = self.head(self.dropout(states[torch.arange(len(states)), place]))
             return logits
 
     torch.manual_seed(0)  # new heads are the same in every run

@@ -12,7 +12,8 @@ from q2_metric.metrics.overlap import corpus_bleu
 
 @dataclass(frozen=True, slots=True)
 class ReferenceOverlap:
-    """Corpus BLEU, mean METEOR and mean ROUGE F1 of ``n`` responses, all in [0, 1]."""
+    """Corpus BLEU, mean METEOR and mean ROUGE F1 of ``n`` responses, all in [0, 1]. ``bleus`` are
+    BLEU-1 to BLEU-4."""
 
     n: int
     bleu: float
@@ -21,6 +22,7 @@ class ReferenceOverlap:
     rouge_l: float
     meteor: float | None
     no_meteor: str = ""
+    bleus: tuple[float, ...] = ()
 
 
 def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> ReferenceOverlap:
@@ -39,8 +41,8 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> R
     means = [sum(r[kind].fmeasure for r in rouge) / n for kind in
              ("rouge1", "rouge2", "rougeL")]
     meteor, why = _meteor(responses, references)
-    bleu = corpus_bleu(responses, references)
-    return ReferenceOverlap(n, bleu, means[0], means[1], means[2], meteor, why)
+    bleus = tuple(corpus_bleu(responses, references, order) for order in range(1, 5))
+    return ReferenceOverlap(n, bleus[-1], means[0], means[1], means[2], meteor, why, bleus)
 
 
 def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float | None, str]:

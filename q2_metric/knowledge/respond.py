@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 MODEL = "facebook/bart-base"
 BEAM = 5
+NUCLEUS = 0.9
+RATE, EPOCHS = 3e-5, 10
+"""Bae et al., section 4.3."""
 LENGTH = 512
 """Maximum number of tokens of an input. The beginning of a longer dialogue is cut off."""
 LONGEST_RESPONSE = 128
@@ -33,7 +36,8 @@ class GroundedTurn:
 
 
 class Responder:
-    """Writes responses to dialogues, each from a snippet of knowledge, by beam search.
+    """Writes responses to dialogues, each from a snippet of knowledge, by beam search or, with
+    ``sample``, by nucleus sampling (0.9 of the probability, a fixed seed).
 
     Args:
         model: Hub name or folder of an encoder–decoder model that :func:`train_responder` trained;
@@ -48,6 +52,7 @@ class Responder:
 
     def __init__(
         self, model: str = MODEL, *, device: str = "auto", batch_size: int = 8, beam: int = BEAM,
+        sample: bool = False,
     ) -> None:
         from q2_metric.models.hub.loading import load_pretrained
         from q2_metric.models.hub.tokens import window_size
@@ -55,20 +60,26 @@ class Responder:
         if beam < 1:
             raise InputError(f"the beam must be at least 1, not {beam}")
         self.loaded = load_pretrained("AutoModelForSeq2SeqLM", model, device)
-        self.beam = beam
+        self.beam = 1 if sample else beam
+        self.sample = sample
         self.batch_size = check_batch_size(batch_size)
         self.length = min(LENGTH, window_size(self.loaded))
         self.name = model
 
     def respond(self, items: Sequence[GroundedTurn]) -> list[str]:
+        import torch
+
         from q2_metric.models.hub.batches import Batches
 
         self.loaded.model.eval()
         tokenizer = self.loaded.tokenizer
 
         def generate(batch: dict[str, Any]) -> list[str]:
+            torch.manual_seed(0)
             tokens = self.loaded.model.generate(
-                **batch, num_beams=self.beam, do_sample=False, max_new_tokens=LONGEST_RESPONSE
+                **batch, num_beams=self.beam, max_new_tokens=LONGEST_RESPONSE,
+                **({"do_sample": True, "top_p": NUCLEUS, "top_k": 0} if self.sample else
+                   {"do_sample": False}),
             )
             texts: list[str] = tokenizer.batch_decode(tokens, skip_special_tokens=True)
             return [text.strip() for text in texts]
@@ -139,7 +150,7 @@ def train_responder(
         for i, item in enumerate(some):
             if not item.response.strip():
                 raise InputError(f"{name} {i} has no response to learn from")
-    settings = settings or TrainSettings()
+    settings = settings or TrainSettings(rate=RATE, epochs=EPOCHS)
     responder = Responder(base, device=device)
 
     def loss_of(places: Sequence[int], _rng: random.Random) -> Tensor:

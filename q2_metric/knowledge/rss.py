@@ -1,6 +1,8 @@
-"""RSS, the Relevance Similarity Scorer of Bae et al. (section 3.1): a cross-encoder.
+"""The trained rankers of Bae et al., cross-encoders that read dialogue and snippet together.
 
-Snippets are ranked by P(the answer is relevant) + P(the question is similar).
+RSS (section 3.1) ranks by P(the answer is relevant) + P(the question is similar). The
+multiple-choice ranker (section 4.4) reads the whole snippet; its one score is trained by a softmax
+over the right snippet and wrong ones.
 """
 
 from __future__ import annotations
@@ -8,46 +10,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from q2_metric.errors import InputError
-from q2_metric.knowledge.encoder import HeadedEncoder, check_batch_size
+from q2_metric.knowledge.encoder import HeadedEncoder, check_batch_size, saved_heads
 from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Ranker, Snippet
 
-RELEVANCE, SIMILARITY = 0, 1
 HEADS = ("relevance", "similarity")
+CHOICE = ("choice",)
 
 NARROW = 20
-"""Snippets that the first stage keeps. A six-layer encoder of hidden size 384 scores them in 2.5 s
-on one core. The recall of first stages is in docs/results/knowledge.md."""
+"""Snippets that a first stage should keep on a CPU. A six-layer encoder of hidden size 384 scores
+them in 2.5 s on one core. The recall of first stages is in docs/results/knowledge.md."""
 
 
-def relevance_text(snippet: Snippet) -> str:
-    return " ".join(filter(None, (snippet.domain, snippet.entity_name, snippet.answer)))
-
-
-def similarity_text(snippet: Snippet) -> str:
-    """A plain passage has no question, so its answer is used instead."""
-    said = snippet.question or snippet.answer
-    return " ".join(filter(None, (snippet.domain, snippet.entity_name, said)))
+def texts(snippet: Snippet, heads: Sequence[str] = HEADS, *, domain: bool = True) -> list[str]:
+    """What each head reads of a snippet. A plain passage has no question, so its answer is used
+    instead. Without ``domain``, the name of the domain is left out (table 5)."""
+    about = [snippet.domain if domain else "", snippet.entity_name]
+    said = {"relevance": [snippet.answer], "similarity": [snippet.question or snippet.answer],
+            "choice": [snippet.question, snippet.answer]}
+    return [" ".join(filter(None, (*about, *said[head]))) for head in heads]
 
 
 class RssRanker:
-    """Ranks by RSS the snippets that a faster ranker (the first stage) chose.
+    """Ranks by RSS or by multiple choice.
 
     Args:
         model: a folder that ``rss_training.train_rss`` wrote.
-        first: the first stage; with ``None``, it is the bundled ranker.
-        narrow: number of snippets that the first stage keeps; with ``None``, RSS scores all.
+        first: a faster ranker as the first stage; with ``None``, it is the bundled ranker.
+        narrow: number of snippets that the first stage keeps; with ``None``, all snippets are
+            scored, as in the paper.
 
     Raises:
         InputError: ``narrow`` or ``batch_size`` is below 1.
     """
 
     def __init__(
-        self, model: str, first: Ranker | None = None, narrow: int | None = NARROW, *,
+        self, model: str, first: Ranker | None = None, narrow: int | None = None, *,
         device: str = "auto", batch_size: int = 32,
     ) -> None:
         if narrow is not None and narrow < 1:
             raise InputError(f"narrow must be at least 1, not {narrow}")
-        self._encoder = HeadedEncoder(model, HEADS, device=device)
+        heads = saved_heads(model)
+        self._encoder = HeadedEncoder(model, CHOICE if heads == CHOICE else HEADS, device=device)
         self._batch_size = check_batch_size(batch_size)
         self._narrow = narrow
         self._first = first
@@ -55,10 +58,11 @@ class RssRanker:
             from q2_metric.knowledge.bundled import BundledRanker
 
             self._first = BundledRanker()
-        self.name = f"rss:{self._encoder.name}"
+        self.name = f"{'choice' if heads == CHOICE else 'rss'}:{self._encoder.name}"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ``k`` best snippets for each dialogue; scores are in [0, 2]."""
+        """The ``k`` best snippets for each dialogue. RSS's scores are in [0, 2]; those of multiple
+        choice are logits."""
         if self._narrow is None or self._first is None:
             kept = [list(pool.snippets) for _ in dialogues]
         else:
@@ -71,19 +75,19 @@ def score(
     encoder: HeadedEncoder, dialogues: Sequence[Dialogue], kept: Sequence[Sequence[Snippet]],
     k: int, batch_size: int,
 ) -> list[list[Ranked]]:
-    """The ``k`` best of the snippets ``kept`` for each dialogue; scores are in [0, 2]."""
+    """The ``k`` best of the snippets ``kept`` for each dialogue, by the sum of RSS's probabilities
+    or by the logit of multiple choice, whose probability would be close to 1 for several."""
+    heads = range(len(encoder.heads))
     pairs = [
-        (dialogue, text(snippet))
+        (dialogue, text)
         for dialogue, snippets in zip(dialogues, kept, strict=True)
         for snippet in snippets
-        for text in (relevance_text, similarity_text)
+        for text in texts(snippet, encoder.heads, domain=encoder.domain)
     ]
-    probabilities = iter(encoder.probabilities(pairs, batch_size))
+    scores = iter(encoder.probabilities(pairs, batch_size, raw=encoder.heads == CHOICE))
     rankings = []
     for snippets in kept:
-        ranked = [
-            Ranked(snippet, next(probabilities)[RELEVANCE] + next(probabilities)[SIMILARITY])
-            for snippet in snippets
-        ]
+        ranked = [Ranked(snippet, sum(next(scores)[head] for head in heads))
+                  for snippet in snippets]
         rankings.append(sorted(ranked, key=lambda item: -item.score)[:k])
     return rankings

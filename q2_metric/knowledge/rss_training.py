@@ -1,4 +1,9 @@
-"""Trains RSS to score right snippets higher than sampled wrong ones (Bae et al., section 4.2)."""
+"""Trains rankers to score right snippets higher than sampled wrong ones (Bae et al., section 4.3).
+
+The paper draws four wrong snippets from the whole pool (``sampling="random"``). "mixed" is ours: it
+also draws from the right snippet's entity and domain. Ours are also the evaluations among
+:data:`DEV_CANDIDATES` snippets, by which the best model is kept.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from q2_metric.errors import InputError
 from q2_metric.knowledge.dstc import LabelledTurns
 from q2_metric.knowledge.encoder import HeadedEncoder
-from q2_metric.knowledge.rss import (
-    HEADS,
-    RELEVANCE,
-    SIMILARITY,
-    relevance_text,
-    score,
-    similarity_text,
-)
+from q2_metric.knowledge.rss import CHOICE, HEADS, score, texts
 from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Pool, Snippet
 
@@ -26,18 +24,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 NEGATIVES = 4
-"""Wrong snippets for each right one (Bae et al., section 4.2)."""
+"""Wrong snippets for each right one (Bae et al., section 4.3)."""
 DEV_CANDIDATES = 50
 """R@1 on the development set is measured among this number of snippets for each turn."""
 
 Sampling = Literal["mixed", "random"]
+Kind = Literal["rss", "choice"]
 
 
 class Negatives:
     """Samples wrong snippets: "random" ones of the whole pool, or "mixed", in turn from the right
     snippet's entity, its domain and the whole pool, so that the model learns all three."""
 
-    def __init__(self, pool: Pool, sampling: Sampling = "mixed") -> None:
+    def __init__(self, pool: Pool, sampling: Sampling = "random") -> None:
         if sampling not in ("mixed", "random"):
             raise InputError(f"sampling must be 'mixed' or 'random', not {sampling!r}")
         if len(pool) < 2:
@@ -71,13 +70,15 @@ class Negatives:
 def train_rss(
     base: str, pool: Pool, turns: LabelledTurns, dev: LabelledTurns, folder: str | Path,
     settings: TrainSettings | None = None, *, negatives: int = NEGATIVES,
-    sampling: Sampling = "mixed", device: str = "auto", dev_candidates: int = DEV_CANDIDATES,
-    report: Report | None = None,
+    sampling: Sampling = "random", kind: Kind = "rss", domain: bool = True, device: str = "auto",
+    dev_candidates: int = DEV_CANDIDATES, report: Report | None = None,
 ) -> Progress:
-    """Trains RSS from an encoder and saves the model with the best dev R@1 in ``folder``.
+    """Trains a ranker from an encoder or GPT-2, and saves the model with the best dev R@1.
 
-    Both scores are trained with binary cross-entropy: 1 for the right snippet, 0 for wrong ones. A
-    call with the same arguments resumes an interrupted run. All turns must need knowledge.
+    The scores of "rss" are trained with binary cross-entropy: 1 for the right snippet, 0 for wrong
+    ones; that of "choice" with a softmax over the right snippet and the wrong ones. Without
+    ``domain``, the ranker does not read domain names. A call with the same arguments resumes an
+    interrupted run. All turns must need knowledge.
 
     Raises:
         InputError: there are no turns, a snippet is not in the pool, or a setting is wrong.
@@ -91,10 +92,13 @@ def train_rss(
     held = [pool.find(label.knowledge[0], f"dev turn {i}") for i, label in enumerate(dev.labels)]
     sample = Negatives(pool, sampling)
     choices = _choices(held, sample, dev_candidates, random.Random(settings.seed))
-    encoder = HeadedEncoder(base, HEADS, device=device, trained=False)
+    if kind not in ("rss", "choice"):
+        raise InputError(f"kind must be 'rss' or 'choice', not {kind!r}")
+    encoder = HeadedEncoder(base, CHOICE if kind == "choice" else HEADS, device=device,
+                            trained=False, domain=domain)
 
     def loss_of(places: Sequence[int], rng: random.Random) -> Tensor:
-        return _loss(encoder, [
+        return _loss(encoder, 1 + negatives, [
             (turns.dialogues[i], snippet, float(snippet is golds[i]))
             for i in places
             for snippet in (golds[i], *sample.draw(golds[i], negatives, rng))
@@ -119,13 +123,21 @@ def _choices(
     return choices
 
 
-def _loss(encoder: HeadedEncoder, items: Sequence[tuple[Dialogue, Snippet, float]]) -> Tensor:
-    """The binary cross-entropies of both scores, added."""
+def _loss(
+    encoder: HeadedEncoder, size: int, items: Sequence[tuple[Dialogue, Snippet, float]]
+) -> Tensor:
+    """The mean loss of groups of ``size`` items, each with the right snippet first."""
     import torch
     from torch.nn import functional as F
 
     target = torch.tensor([label for _, _, label in items], device=encoder.loaded.device)
-    relevance = encoder.logits([(d, relevance_text(s)) for d, s, _ in items])[:, RELEVANCE]
-    similarity = encoder.logits([(d, similarity_text(s)) for d, s, _ in items])[:, SIMILARITY]
-    loss: Tensor = F.binary_cross_entropy_with_logits(relevance, target)
-    return loss + F.binary_cross_entropy_with_logits(similarity, target)
+    read = [texts(s, encoder.heads, domain=encoder.domain) for _, s, _ in items]
+    logits = [
+        encoder.logits([(d, text[head]) for (d, _, _), text in zip(items, read, strict=True)]
+                       )[:, head]
+        for head in range(len(encoder.heads))]
+    if encoder.heads == CHOICE:
+        groups = logits[0].reshape(-1, size)
+        right = torch.zeros(len(groups), dtype=torch.long, device=groups.device)
+        return F.cross_entropy(groups, right)
+    return torch.stack([F.binary_cross_entropy_with_logits(one, target) for one in logits]).sum()

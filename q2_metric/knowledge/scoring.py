@@ -8,6 +8,7 @@ from typing import Any
 
 from q2_metric.knowledge.choose import BUNDLED, NAMES, combined, load_ranker
 from q2_metric.knowledge.pools import passages, read_pool
+from q2_metric.knowledge.rss import NARROW
 from q2_metric.knowledge.types import Dialogue, Ranked, Ranker
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.signature import signature as write_signature
@@ -66,7 +67,8 @@ class PoolSelector:
         self.source = pool
         self.own = pool == ROW
         self._pool = None if self.own else read_pool(pool)
-        self._ranker: Ranker = combined([load_ranker(name) for name in rankers])
+        self._ranker: Ranker = combined(
+            [load_ranker(name, narrow=NARROW) for name in rankers])
         self.name = self._ranker.name
 
     def sign(self, signature: str) -> str:

@@ -27,15 +27,16 @@ ABOUT = "progress.json"
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """Settings of a training run; by default Bae et al.'s (section 4.2), where they state them.
+    """Settings of a training run; by default Bae et al.'s for rankers (section 4.3).
 
     ``rate`` is the learning rate of Adam. ``evaluate_every`` counts steps; ``None`` means an epoch.
-    Training ends after ``patience`` evaluations without an improvement.
+    Ours: training ends after ``patience`` evaluations without an improvement, at the latest after
+    ``epochs``; the paper does not say which epoch's model it takes.
     """
 
     rate: float = 1e-5
     batch_size: int = 16
-    epochs: int = 10
+    epochs: int = 20
     evaluate_every: int | None = None
     patience: int = 3
     seed: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import ModelError, not_imported
@@ -19,10 +20,12 @@ _POSITIONS = 512
 
 
 class BertScore:
-    """BERTScore F1 between response and knowledge, not rescaled.
+    """BERTScore F1 between response and knowledge, rescaled with bert-score's baseline as in Q²'s
+    experiments, if bert-score has a baseline for the encoder's layer. The signature says so.
 
-    Scores are clipped to [0, 1], because a cosine can be below 0 and rounding can exceed 1. A text
-    that is longer than the encoder's input is truncated.
+    Both texts are lower-cased, as the responses there. Scores are clipped to [0, 1]: those of
+    texts that are less alike than random ones are below 0 before. A text that is longer than the
+    encoder's input is truncated.
 
     Args:
         layer: the layer whose vectors are compared. The default is bert-score's layer for
@@ -57,9 +60,13 @@ class BertScore:
             check_weights([model])
             if layer is None:
                 layer = bert_score.utils.model2layers.get(model, config.num_hidden_layers)
+            baselines = Path(bert_score.__file__).parent / "rescale_baseline" / "en"
+            rescale = (baselines / f"{model}.tsv").is_file()
             self._scorer: Any = bert_score.BERTScorer(
                 model_type=model,
                 num_layers=layer,
+                lang="en",
+                rescale_with_baseline=rescale,
                 device=None if device == "auto" else device,
                 batch_size=batch_size,
             )
@@ -80,7 +87,7 @@ class BertScore:
                 "model": model,
                 "layer": layer,
                 "idf": False,
-                "rescale": False,
+                "rescale": rescale,
                 "bert-score": bert_score.__version__,
             },
         )
@@ -103,8 +110,8 @@ class BertScore:
 
         limit_threads()
         _, _, f1 = self._scorer.score(
-            [item.response for item in examples],
-            [item.knowledge for item in examples],
+            [item.response.lower() for item in examples],
+            [item.knowledge.lower() for item in examples],
             batch_size=self._batch_size,
         )
         return [Score(item, min(1.0, max(0.0, value)))

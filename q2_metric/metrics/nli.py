@@ -36,6 +36,7 @@ class EndToEndNli:
     The model's verdict is in ``Score.verdict``."""
 
     name = "nli"
+    scores_all = False
 
     def __init__(self, entailment: Entailment, *, preset: str = "custom") -> None:
         check_stages(("entailment", entailment, "judge"))
@@ -54,7 +55,9 @@ class EndToEndNli:
         settings, config = settings_and_runtime(NliSettings, keywords)
         model = stages.load_nli(
             chosen, nli_model, config, labels=check_labels(settings.nli_labels))
-        return cls(model, preset=chosen.name)
+        metric = cls(model, preset=chosen.name)
+        metric.scores_all = chosen.scores_all
+        return metric
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:

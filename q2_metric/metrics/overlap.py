@@ -1,7 +1,9 @@
-"""Word overlap of the response with the knowledge: token F1 and BLEU (Q², section 4)."""
+"""Word overlap of the response with the knowledge: token F1 (TRUE; SCALE, table 3), and the overlap
+and the BLEU that Q² is compared with (Q², section 5.1)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -28,16 +30,43 @@ class TokenF1:
         return [Score(item, token_f1(item.response, item.knowledge)) for item in examples]
 
 
+class OverlapF1:
+    """F1 of the content words that response and knowledge share, in [0, 1]: lower-cased tokens of
+    spaCy without its stop words and punctuation (Q², section 5.1, by its authors' program)."""
+
+    name = "overlap"
+
+    def __init__(self) -> None:
+        self.signature = signature(self.name, {"tokens": "spacy"})
+
+    @texts_only
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        from q2_metric.english.parse.parser import load
+
+        tokenizer = load().tokenizer
+
+        def content(text: str) -> Counter[str]:
+            return Counter(token.text for token in tokenizer(text.lower())
+                           if not token.is_stop and not token.is_punct)
+
+        scores = []
+        for item in examples:
+            said, known = content(item.response), content(item.knowledge)
+            both, words = (said & known).total(), said.total() + known.total()
+            scores.append(Score(item, 2 * both / words if words else 0.0))
+        return scores
+
+
 class Bleu:
-    """Sentence BLEU by sacrebleu, with the knowledge as reference, in [0, 1]. With
-    ``effective_order``, responses of fewer than four words can score above 0."""
+    """Sentence BLEU by sacrebleu, with the knowledge as reference and both texts lower-cased, in
+    [0, 1]. With ``effective_order``, responses of fewer than four words can score above 0."""
 
     name = "knowledge_bleu"
 
     def __init__(self) -> None:
         from sacrebleu.metrics.bleu import BLEU
 
-        self._bleu = BLEU(effective_order=True)
+        self._bleu = BLEU(effective_order=True, lowercase=True)
         self.signature = _bleu_signature(self._bleu)
 
     @gated
@@ -48,9 +77,12 @@ class Bleu:
         ]
 
 
-def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[str]]) -> float:
-    """Corpus BLEU in [0, 1], with one or several references for each response. This is the BLEU
-    that papers report, not the mean of sentence scores. It is 0 if there are no responses."""
+def corpus_bleu(
+    responses: Sequence[str], references: Sequence[str | Sequence[str]], order: int = 4
+) -> float:
+    """Corpus BLEU of n-grams up to ``order`` in [0, 1], with one or several references for each
+    response. This is the BLEU that papers report, not the mean of sentence scores. It is 0 if there
+    are no responses."""
     from sacrebleu.metrics.bleu import BLEU
 
     if not responses:
@@ -58,7 +90,8 @@ def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[st
     several = [[reference] if isinstance(reference, str) else reference for reference in references]
     # sacrebleu takes one list of all first references, one of all second references, and so on.
     # None marks a missing reference.
-    return _share(BLEU().corpus_score(list(responses), list(zip_longest(*several))).score)
+    bleu = BLEU(max_ngram_order=order)
+    return _share(bleu.corpus_score(list(responses), list(zip_longest(*several))).score)
 
 
 def _share(percent: float) -> float:

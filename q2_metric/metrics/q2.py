@@ -109,7 +109,7 @@ class Q2:
         theirs = chosen.recipe == "authors"
         stages.check(models, {"question_model": question_model, "reader_model": reader_model,
                               "nli_model": nli_model})
-        return recipe(
+        metric = recipe(
             spans=stages.load_spans(models, question_model, authors=theirs),
             questions=stages.load_questions(
                 models, question_model, config, decoding=chosen.decoding, seed=chosen.seed,
@@ -123,6 +123,8 @@ class Q2:
             settings=chosen,
             preset=models.name,
         )
+        metric.scores_all = recipe.scores_all or (models.scores_all and chosen.recipe == "paper")
+        return metric
 
     def _signature(self, preset: str) -> str:
         chosen = self.settings

@@ -50,6 +50,8 @@ METRICS: dict[str, Entry] = {
         ),
         Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1", any_text=True,
               gloss="words that response and knowledge share; 1 is best"),
+        Entry("overlap", "overlap", "q2_metric.metrics.overlap:OverlapF1", any_text=True,
+              gloss="content words that response and knowledge share; 1 is best"),
         Entry("word_share", "content words found", "q2_metric.metrics.word_share:WordShare",
               any_text=True,
               gloss="share of the response's content words that the knowledge has; 1 is best"),
@@ -188,7 +190,7 @@ MEANT = {
                      "support", "supported", "attribution", "answer_faithfulness"),
                     "groundedness"),
     **dict.fromkeys(("entailment", "summac", "alignscore"), "nli"),
-    **dict.fromkeys(("f1", "token_f1", "rouge", "overlap"), "knowledge_f1"),
+    **dict.fromkeys(("f1", "token_f1", "rouge"), "knowledge_f1"),
     **dict.fromkeys(("bert_score", "similarity"), "bertscore"),
     **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2"),
 }

@@ -108,9 +108,11 @@ class Scale:
             ScaleSettings, keywords, models.settings("scale", scale_model))
         backbone = stages.load_backbone(
             models, scale_model, config, prompt=chosen.prompt,
-            labels=check_labels(chosen.nli_labels))
+            labels=check_labels(chosen.nli_labels), chunk_size=chosen.chunk_size)
         if chosen.recipe != "bundled":
-            return cls(backbone, RuleSentences(), chosen, models.name)
+            metric = cls(backbone, RuleSentences(), chosen, models.name)
+            metric.scores_all = metric.scores_all or models.scores_all
+            return metric
         chooser = stages.load_chooser(models, scale_model, config)
         return named(BUNDLED)(  # type: ignore[no-any-return]
             backbone, RuleSentences(), EnglishClaims(), chooser, chosen, models.name)
@@ -141,7 +143,7 @@ class Scale:
 
     def units(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """What is judged at a time in each response: sentences, or the whole response."""
-        if self.scores_all or self.settings.unit == "response":
+        if self.settings.recipe == "authors" or self.settings.unit == "response":
             return [[Claim(e.response, 0, len(e.response))] for e in examples]
         split = self.sentences.split([example.response for example in examples])
         return [[Claim(example.response[start:end], start, end) for start, end in bounds]

@@ -49,6 +49,7 @@ class Preset:
     Args:
         scale_settings, q2_settings: settings that differ from the paper's.
         recipe: true if these settings also apply after a model of the preset is replaced.
+        scores_all: whether responses that claim nothing are scored too, as in the papers.
         head: the file of the groundedness head that was fitted on these models, if any.
         needs_network: whether models are downloaded at first use.
         extra: the extra of q2-metric that the preset needs; "" if it needs none.
@@ -65,6 +66,7 @@ class Preset:
     scale_settings: Mapping[str, Any] = field(default_factory=dict)
     q2_settings: Mapping[str, Any] = field(default_factory=dict)
     recipe: bool = False
+    scores_all: bool = False
     head: Path | None = None
 
     def settings(self, metric: Literal["q2", "scale"], replaced: str | None) -> Mapping[str, Any]:
@@ -124,6 +126,7 @@ _PAPER = Preset(
     questions=Stage("seq2seq", "mrm8488/t5-base-finetuned-question-generation-ap",
                     "answer-context", millions=223, pickled=True),
     scale=Stage("yes-no", "google/flan-t5-xl", "scale", millions=2850),
+    scores_all=True,
 )
 PRESETS: dict[str, Preset] = {
     item.name: item
@@ -151,6 +154,7 @@ PRESETS: dict[str, Preset] = {
                             millions=61, pickled=True),
             nli=_SNLI,
             scale=Stage("yes-no", "google/flan-t5-base", "scale", millions=248),
+            scores_all=True,
         ),
         Preset(
             name="modern", description="stronger models than the papers had",

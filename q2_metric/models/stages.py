@@ -22,6 +22,7 @@ from q2_metric.models.presets import (
     Preset,
     Stage,
     preset,
+    published,
     published_stage,
 )
 from q2_metric.runtime_config import RuntimeConfig
@@ -198,7 +199,8 @@ def load_backbone(
         options: ``labels``: class names in the order of a classifier's logits, if its config has
             none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS`` or a ``Prompt``);
             the default is the preset's for the preset's model, "minicheck" for other MiniCheck
-            models, and otherwise "scale". ``runtime``: as for :func:`load_reader`.
+            models, and otherwise "scale". ``runtime``: as for :func:`load_reader`. ``chunk_size``:
+            tokens of a chunk that a Yes/No model must read in one piece.
     """
     return _entailment(preset(chosen).scale, model, config, **options)
 
@@ -222,6 +224,7 @@ def _entailment(
     labels: Sequence[str] | None = None,
     prompt: str | Prompt | None = None,
     runtime: Runtime = "auto",
+    chunk_size: int = 0,
 ) -> Backbone:
     name = _name(model)
     if name is not None and name != stage.model:
@@ -229,7 +232,8 @@ def _entailment(
 
         kind = entailment_kind(name)
         template = "minicheck" if "minicheck" in Path(name).name.lower() else "scale"
-        stage = Stage(kind, name, template if kind == "yes-no" else "")
+        own = Stage(kind, name, template if kind == "yes-no" else "")
+        stage = replace(_known(name, kind) or own, model=name)
     if prompt is not None and stage.kind != "yes-no":
         raise InputError(
             f"{stage.model or 'the bundled model'} is an NLI classifier and takes no prompt; "
@@ -246,16 +250,31 @@ def _entailment(
         weights = _weights("AutoModelForSequenceClassification", stage.model, config)
         known = stage.labels or LABELS.get(parted(stage.model)[0], ())
         return TorchNli(weights, labels=labels, known=known, batch_size=config.batch_size)
-    from q2_metric.models.hub.yes_no import YesNoEntailment
+    from q2_metric.models.hub.yes_no import MAX_INPUT, YesNoEntailment
 
     weights = _weights("AutoModelForSeq2SeqLM", stage.model, config)
     asked = prompt or stage.template
-    return YesNoEntailment(weights, prompt=asked, batch_size=config.batch_size)
+    return YesNoEntailment(weights, prompt=asked, batch_size=config.batch_size,
+                           max_length=max(MAX_INPUT, chunk_size + MAX_INPUT // 4))
 
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
     name = _name(model)
-    return stage if name in (None, stage.model) else Stage(kind, name or "")
+    if name in (None, stage.model):
+        return stage
+    known = _known(name or "", kind)
+    return replace(known, model=name) if known else Stage(kind, name or "")
+
+
+def _known(model: str, *kinds: Kind) -> Stage | None:
+    """The stage of a preset that has this model, so that its input format and its classes are used
+    in other presets too. The model may have a revision, or be a folder with the model's name."""
+    from q2_metric.models.hub.names import is_folder, parted
+
+    folder = Path(model).expanduser().name if is_folder(model) else ""
+    known = (one for name in published() if (one := published_stage(name))
+             and (name.rpartition("/")[2] == folder or name == parted(model)[0]))
+    return next((one for one in known if one.kind in kinds), None)
 
 
 def _name(model: object) -> str | None:

@@ -50,6 +50,15 @@ def test_best_threshold_leaves_equal_scores_together() -> None:
     assert best_threshold([1, 1, 0, 0], [0.9, 0.5, 0.5, 0.0]) == pytest.approx(0.25)
 
 
+def test_the_threshold_of_the_best_macro_f1() -> None:
+    # Above 0.3: 16/17 and 2/3, better than all (18/19 and 0) or above 0.7 (8/13 and 2/7).
+    truth, scores = [1] * 9 + [0], [*[0.9] * 4, *[0.5] * 4, 0.1, 0.1]
+    assert best_threshold(truth, scores, rule="macro_f1") == pytest.approx(0.3)
+    truth, scores = [1, 1, 1, 0], [0.9, 0.8, 0.1, 0.2]
+    # All: 6/7 and 0. Above 0.15: 2/3 and 0. Above 0.5: 4/5 and 2/3. Above 0.85: 1/2 and 1/2.
+    assert best_threshold(truth, scores, rule="macro_f1") == pytest.approx(0.5)
+
+
 def test_the_most_accurate_threshold_may_find_nothing() -> None:
     truth, scores = [0] * 9 + [1], [*np.arange(1, 10) / 10, 0.0]
     assert best_threshold(truth, scores, rule="accuracy") == pytest.approx(0.9)

@@ -101,38 +101,6 @@ def test_settings_reach_the_metric(loader: Loader, rows: Path) -> None:
     assert q2 == scale == given
 
 
-def test_dnli_keeps_personal_questions(loader: Loader, tmp_path: Path) -> None:
-    path = tmp_path / "test.jsonl"
-    labels = {"a": "positive", "b": "neutral", "c": "negative"}
-    path.write_text(json.dumps(
-        [{"sentence1": "k", "sentence2": text, "label": label} for text, label in labels.items()]
-    ))
-    found = run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache",
-                "-s", "drop_unanswerable=true")
-    assert found.exit_code == 0, found.output
-    ((_, options),) = loader.asked
-    assert options == {"personal": "keep", "drop_unanswerable": True}
-    assert "Mean score by label" in found.stdout
-    run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache", "-s", "personal=remove")
-    assert loader.asked[-1][1] == {"personal": "remove"}
-    refused = run("meta-eval", "dnli", path, "--metrics", "q2", "--threshold", "5")
-    assert (refused.exit_code, "5.0 is not in the range 0<=x<=1" in refused.output) == (2, True)
-
-
-def test_usr(loader: Loader, tmp_path: Path) -> None:
-    path = tmp_path / "tc.json"
-    responses = [{"response": text, "model": text, "Uses Knowledge": [i, 1]}
-                 for i, text in enumerate(TABLE)]
-    path.write_text(json.dumps([{"context": "hi", "fact": "Tea.", "responses": responses}]))
-    found = run("meta-eval", "usr", path, "--metrics", "scale", "--no-cache")
-    assert found.exit_code == 0, found.output
-    # Ranks 1, 2, 3, 4 against 4, 2, 3, 1: 1 - 6 * 18 / 60.
-    assert "-0.800 [" in found.stdout
-    assert "4 responses to 1 contexts" in found.stdout
-    left = run("meta-eval", "usr", path, "--metrics", "scale", "--no-cache", "--leave-out", "a")
-    assert "3 responses to 1 contexts" in left.stdout
-
-
 def test_render_again(loader: Loader, rows: Path, tmp_path: Path) -> None:
     saved, page = tmp_path / "r.json", tmp_path / "r.md"
     first = run(

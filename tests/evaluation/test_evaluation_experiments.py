@@ -1,32 +1,25 @@
-"""The experiments: on small files in the public formats, and on the real annotated responses."""
+"""The benchmark TRUE, and readers of data sets: on small files in the public formats."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import FakeBackbone, FakeMetric, FakeSentences
+from fakes import FakeMetric
 from optional import agreement
 
 from q2_metric.data.dnli import read_dnli
 from q2_metric.data.screeneval import read_screeneval
 from q2_metric.data.usr import read_usr
-from q2_metric.data.wow import read_annotated, read_selected
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import DataError, InputError
-from q2_metric.evaluation import dnli, evidence, true, usr
+from q2_metric.evaluation import true
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Report
-from q2_metric.evaluation.wow import experiment as wow
-from q2_metric.evaluation.wow.controls import other_knowledge
-from q2_metric.evaluation.wow.responses import pairs
-from q2_metric.metrics.overlap import Bleu, TokenF1
-from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.types import Example, Metric
 
 pytestmark = agreement()
@@ -44,134 +37,6 @@ def cells(report: Report, table: str, *row: str) -> dict[str, Cell]:
     found = next(one for one in report.tables if one.name == table)
     line = next(one for one in found.rows if one[: len(row)] == row)
     return {column.title: cell for column, cell in zip(found.columns, line, strict=True)}
-
-
-# --- Wizard of Wikipedia ------------------------------------------------------------------
-
-
-@pytest.fixture
-def small_wow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-    """Six contexts in the public form, and a table of scores: consistent 0.9, others 0.2."""
-    folder = tmp_path / "wow_q2"
-    folder.mkdir()
-    (folder / "LICENSE.txt").write_text("MIT")
-    lines = [",episode_idx,round,topic,message,dodeca_response,memnet_response,knowledge,gold,"
-             "dodeca_label,memnet_label"]
-    table: dict[str, float] = {}
-    selected: dict[tuple[str, bool], list[str]] = {}
-    # (dodeca, memnet) is inconsistent: four contexts have one of each.
-    for i, wrong in enumerate([(0, 1), (1, 0), (0, 1), (0, 1), (0, 0), (1, 1)]):
-        knowledge = f"Fact {i}."
-        for system, bad in zip(("dodeca", "memnet"), wrong, strict=True):
-            response = f"{system} says {i}"
-            table[response] = 0.2 if bad else 0.9
-            selected.setdefault((system, not bad), []).append(
-                f"{i},{i // 2},{i},m,{response},{knowledge}"
-            )
-        lines.append(f"{i},{i // 2},{i},T,m,dodeca says {i},memnet says {i},{knowledge},g,"
-                     f"{wrong[0]},{wrong[1]}")
-    (folder / "cross_annotation.csv").write_text("\n".join(lines) + "\n")
-    for (system, consistent), rows in selected.items():
-        name = f"{system}_{'' if consistent else 'in'}consistent.csv"
-        text = "\n".join([",episode_idx,round,message,response,knowledge", *rows])
-        (folder / name).write_text(text + "\n")
-    monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
-    return table
-
-
-def test_wow(small_wow: dict[str, float]) -> None:
-    scale, f1 = FakeMetric("scale", small_wow), FakeMetric("knowledge_f1")
-    report = wow.experiment(columns(scale, f1))
-    consistent = cells(report, "absolute", "dodecaDialogue", "consistent")
-    assert (consistent["n"], consistent["SCALE"], consistent["token F1"]) == (4, 0.9, 0.5)
-    assert cells(report, "absolute", "MemNet", "inconsistent")["SCALE"] == pytest.approx(0.2)
-    # The random sample is all six responses where a system has so few: two are inconsistent.
-    random = cells(report, "absolute", "dodecaDialogue", "random")
-    assert (random["n"], random["SCALE"]) == (6, pytest.approx((4 * 0.9 + 2 * 0.2) / 6))
-    assert (random["arXiv v1: Q²"], random["arXiv v1: unanswerable"]) == (0.478, 0.3548)
-
-    assert cells(report, "standing", "SCALE") == {
-        "metric": "SCALE",
-        "AUC, selected": "above every baseline",
-        "AUC, annotated": "above every baseline",
-        "system level": "above every baseline",
-    }
-    detected = cells(report, "detection_annotated", "SCALE")
-    assert detected["ROC-AUC"] == Interval(1.0, 1.0, 1.0)
-    assert detected["accuracy"] == 1.0
-    # At 0.5 nothing is consistent, as 0.5 itself is inconsistent: 6 of 12 are.
-    undecided = cells(report, "detection_annotated", "token F1")
-    assert undecided["ROC-AUC"] == Interval(0.5, 0.5, 0.5)
-    assert (undecided["accuracy"], undecided["inconsistent: recall"]) == (0.5, 1.0)
-
-    assert cells(report, "systems", "SCALE")["Spearman"] == Interval(
-        pytest.approx(1.0), pytest.approx(1.0), pytest.approx(1.0)
-    )
-    assert cells(report, "systems", "token F1")["Spearman"] == Interval(0.0, 0.0, 0.0)
-    emnlp = "published: Q² without NLI (Q², EMNLP 2021, table 3)"
-    assert cells(report, "detection_selected", emnlp)["accuracy"] == 0.731
-    emnlp = "published: token F1 (Q², EMNLP 2021, table 4)"
-    assert cells(report, "systems", emnlp)["Spearman"] == 0.878
-    falling = cells(report, "robustness", "SCALE")
-    assert (falling["0"], falling["1"]) == (pytest.approx(0.9), pytest.approx(0.2))
-    assert falling["0.5"] == pytest.approx(0.55)
-    length = cells(report, "length", "dodecaDialogue", "consistent")
-    assert (length["characters"], length["tokens"]) == (len("dodeca says 0"), 3)
-    assert (length["arXiv v1: characters"], length["arXiv v1: tokens"]) == (69.49, 15.13)
-    assert report.signatures == {
-        "scale": "scale|version:test", "knowledge_f1": "knowledge_f1|version:test"}
-    assert set(report.curves) == {
-        "precision_recall", "roc", "reliability", "histogram", "robustness"
-    }
-
-
-def test_wow_says_where_a_baseline_is_better(small_wow: dict[str, float]) -> None:
-    report = wow.experiment(columns(FakeMetric("scale"), FakeMetric("knowledge_bleu", small_wow)))
-    found = cells(report, "standing", "SCALE")
-    assert set(found.values()) == {"SCALE", "not above BLEU"}
-    alone = wow.experiment(columns(FakeMetric("scale")), control=False)
-    assert alone.tables[0].name == "absolute", "without a baseline there is nothing to say"
-
-
-def test_wow_pairs(small_wow: dict[str, float]) -> None:
-    good, bad = pairs(read_annotated())
-    texts = [row.example.response for row in read_annotated()]
-    assert [texts[i] for i in good] == [
-        "dodeca says 0", "memnet says 1", "dodeca says 2", "dodeca says 3"
-    ]
-    assert [texts[i] for i in bad] == [
-        "memnet says 0", "dodeca says 1", "memnet says 2", "memnet says 3"
-    ]
-
-
-def test_other_knowledge(small_wow: dict[str, float]) -> None:
-    rows = read_annotated()
-    own = [row.example for row in rows if row.system == "dodeca"]
-    same = other_knowledge(own, rows, same_dialogue=True)
-    # Contexts 2i and 2i + 1 are turns of one dialogue.
-    assert [e.knowledge for e in same] == [f"Fact {i}." for i in (1, 0, 3, 2, 5, 4)]
-    other = other_knowledge(own, rows, same_dialogue=False)
-    assert [e.response for e in other] == [e.response for e in own]
-    for i, example in enumerate(other):
-        assert example.knowledge not in (f"Fact {i}.", f"Fact {i ^ 1}.")
-    assert other == other_knowledge(own, rows, same_dialogue=False)
-    assert other != other_knowledge(own, rows, same_dialogue=False, seed=1)
-
-
-def test_control_scores_what_others_did_not(small_wow: dict[str, float]) -> None:
-    class Reading(FakeMetric):
-        """Consistent where the response's number is in the knowledge."""
-
-        def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Any]:
-            self.table = {e.response: float(e.response[-1] in e.knowledge) for e in examples}
-            return super().score(examples)
-
-    report = wow.experiment(columns(Reading("scale")))
-    assert cells(report, "random_knowledge", "own")["SCALE"] == 1.0
-    assert cells(report, "random_knowledge", "same dialogue")["SCALE"] == 0.0
-    assert cells(report, "random_knowledge", "other dialogue")["SCALE"] == 0.0
-    assert all(t.name != "random_knowledge"
-               for t in wow.experiment(columns(Reading("scale")), control=False).tables)
 
 
 # --- TRUE ---------------------------------------------------------------------------------
@@ -255,29 +120,6 @@ def test_read_dnli(lines: bool, tmp_path: Path) -> None:
     assert [pair.consistent for pair in pairs] == [True, False, False, True]
 
 
-def test_dnli(tmp_path: Path) -> None:
-    path = tmp_path / "test.jsonl"
-    path.write_text(json.dumps(DNLI))
-    pairs = read_dnli(path)
-    scale = FakeMetric(
-        "scale", {"i own dogs .": 0.8, "i like tea .": 0.1, "no dogs .": 0.3, "i drive .": 0.2}
-    )
-    report = dnli.experiment(columns(scale), pairs, dev=pairs)
-    found = cells(report, "accuracy", "SCALE")
-    # At 0.1, itself inconsistent, only "no dogs" is wrong; at 0.5 only "i drive".
-    assert (found["at 0.1"], found["at 0.5"]) == (0.75, 0.75)
-    # Both 0.15 and 0.55 are right for three of four: the lower is taken.
-    assert (found["tuned threshold"], found["at the tuned"]) == (pytest.approx(0.15), 0.75)
-    theirs = "published: Q², answerable questions only (Q², arXiv v1, table 5)"
-    assert cells(report, "accuracy", theirs)["without neutral pairs"] == 0.6962
-    assert cells(report, "means", "entailment")["SCALE"] == 0.5
-    assert cells(report, "means", "contradiction") == {
-        "label": "contradiction", "n": 1, "SCALE": 0.3
-    }
-    with pytest.raises(InputError, match="one class"):
-        dnli.experiment(columns(scale), pairs[:1])
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -328,27 +170,6 @@ def test_read_usr(tmp_path: Path) -> None:
     assert read_usr(path, quality="Overall")[0].rating == pytest.approx(13 / 3)
 
 
-def test_usr(tmp_path: Path) -> None:
-    path = tmp_path / "tc_usr_data.json"
-    path.write_text(json.dumps(USR))
-    rated = read_usr(path)
-    scale = FakeMetric("scale", {"tea is a drink": 0.9, "i like tea": 0.5, "no": 0.4})
-    report = usr.experiment(columns(scale, FakeMetric("knowledge_bleu")), rated)
-    found = cells(report, "correlation", "SCALE")
-    assert found["Spearman"].value == pytest.approx(1.0)  # type: ignore[union-attr]
-    # x = (1, 1/3, 0), y = (0.9, 0.5, 0.4): both differ from their means in proportion
-    # (5, -1, -4) / 9 and (9, -3, -6) / 30.
-    assert found["Pearson"].value == pytest.approx(  # type: ignore[union-attr]
-        (5 * 9 + 3 + 24) / ((25 + 1 + 16) * (81 + 9 + 36)) ** 0.5
-    )
-    assert cells(report, "correlation", "BLEU")["Spearman"] is None, "BLEU says 0.5 of all"
-    theirs = cells(report, "correlation", "published: Q² without NLI (Q², arXiv v1, table 6)")
-    assert (theirs["Spearman"], theirs["Pearson"]) == (0.6324, 0.5914)
-    assert "3 responses to 1 contexts" in report.tables[0].note
-    with pytest.raises(InputError, match="three responses with different ratings"):
-        usr.experiment(columns(scale), rated[:2])
-
-
 def test_read_usr_refuses(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps([{**USR[0], "responses": [{"response": "a"}]}]))
@@ -373,15 +194,6 @@ def write_screeneval(tmp_path: Path, content: object = SCREENEVAL) -> Path:
     path = tmp_path / "screen_eval.json"
     path.write_text(json.dumps(content))
     return path
-
-
-def fake_scale(calls: list[int]) -> MetricSource:
-    def load() -> Metric:
-        calls.append(1)
-        # The whole dialogue is one chunk; the search goes down to utterances all the same.
-        return Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=100))
-
-    return MetricSource("scale", load, Cache(None))
 
 
 def test_read_screeneval(tmp_path: Path) -> None:
@@ -415,76 +227,3 @@ def test_read_screeneval_refuses(
         read_screeneval(write_screeneval(tmp_path, [{**row, column: value}]))
 
 
-def test_evidence(tmp_path: Path) -> None:
-    rows = read_screeneval(write_screeneval(tmp_path))
-    calls: list[int] = []
-    scale = fake_scale(calls)
-    # By shared words: "They meet on Monday." is in line 0; "The dog ... bring" in line 2.
-    assert evidence.search(scale, [row.example for row in rows[:2]], lambda _rows: None) == [0, 2]
-    report = evidence.experiment(scale, columns(TokenF1()), rows)
-    found = cells(report, "recall", "SCALE, tree search")
-    assert found["recall"].value == 0.5  # type: ignore[union-attr]
-    theirs = "published: SCALE, flan-t5-xl (SCALE, EMNLP 2023, table 7)"
-    assert cells(report, "recall", theirs)["recall"] == 0.471
-    assert cells(report, "recall", "chance")["recall"] == pytest.approx((1 / 3 + 2 / 3) / 2)
-    assert "units:utterance|branches:2" in report.signatures["evidence"]
-    assert cells(report, "detection", "token F1")["ROC-AUC"] == Interval(1.0, 1.0, 1.0)
-    with pytest.raises(InputError, match="no supported sentence"):
-        evidence.experiment(scale, columns(TokenF1()), rows[2:])
-    assert calls == [1]
-
-
-def test_evidence_with_the_bundled_search() -> None:
-    lines = ["Anna: Have you booked the train to Berlin?",
-             "Ben: Yes, it leaves at nine on Friday.",
-             "Anna: Great. I will bring sandwiches.",
-             "Ben: And I will ask Carla about the hotel.",
-             "Anna: She said it costs eighty euros a night."]
-    scale = MetricSource("scale", Scale.from_preset, Cache(None))
-    asked = ["The train leaves on Friday.", "A night in the hotel costs eighty euros."]
-    examples = [Example(text, "\n".join(lines)) for text in asked]
-    assert evidence.search(scale, examples, lambda _rows: None) == [1, 4]
-
-
-def test_utterances_are_lines() -> None:
-    text = "A: one. Two!\n\n  B: three  \nC"
-    spans = evidence.Utterances().split([text])[0]
-    assert [text[start:end] for start, end in spans] == ["A: one. Two!", "B: three", "C"]
-
-
-# --- the real responses -------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def real() -> Report:
-    if not os.environ.get("Q2_DATA_DIR"):
-        pytest.skip("Q2_DATA_DIR is not set: the annotated responses are not here")
-    try:
-        read_selected()
-    except DataError as error:
-        pytest.skip(str(error))
-    return wow.experiment(columns(TokenF1(), Bleu()))
-
-
-def test_baselines_on_wow_are_the_published_ones(real: Report) -> None:
-    f1 = cells(real, "detection_annotated", "token F1")
-    # SCALE's table 3 has 65.9 for token F1.
-    assert f1["ROC-AUC"].value == pytest.approx(0.659, abs=0.0005)  # type: ignore[union-attr]
-    # The paper: 0.878 for its overlap without stop words, 0.3051 for BLEU.
-    found = cells(real, "systems", "token F1")["Spearman"]
-    assert isinstance(found, Interval)
-    assert 0.75 < found.value < 0.95
-    bleu = cells(real, "systems", "BLEU")["Spearman"]
-    assert isinstance(bleu, Interval)
-    assert 0.1 < bleu.value < 0.45
-    assert bleu.low < -0.5
-
-
-def test_the_contexts_of_the_paper(real: Report) -> None:
-    good, bad = pairs(read_annotated())
-    assert len(good) == len(bad) == 244
-    length = cells(real, "length", "dodecaDialogue", "inconsistent")
-    assert length["characters"] == pytest.approx(70.84, abs=0.5)
-    assert length["tokens"] == pytest.approx(15.79, abs=0.5)
-    control = cells(real, "random_knowledge", "other dialogue")
-    assert control["token F1"] < 0.1  # type: ignore[operator]

@@ -97,6 +97,7 @@ def test_detection() -> None:
         consistent_recall=pytest.approx(2 / 3),
         inconsistent_precision=pytest.approx(1 / 2),
         inconsistent_recall=pytest.approx(1 / 2),
+        macro_f1=pytest.approx((2 / 3 + 1 / 2) / 2),
     )
 
 
@@ -146,6 +147,11 @@ def test_pearson() -> None:
     assert st.pearson([1, 2, 3], [6, 4, 2]).interval == Interval(
         pytest.approx(-1), pytest.approx(-1), pytest.approx(-1)
     )
+
+
+def test_kendall() -> None:
+    # Of the six pairs, five are in order and one is not.
+    assert st.kendall([1, 2, 3, 4], [1, 2, 4, 3]).interval.value == pytest.approx(4 / 6)
 
 
 @pytest.mark.parametrize(

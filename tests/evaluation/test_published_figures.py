@@ -59,7 +59,7 @@ def test_no_figure_is_lost(paper: str) -> None:
 def test_no_figure_changes_unseen() -> None:
     cells = "\n".join("\t".join(row) for paper in COUNTS for row in printed(paper))
     assert sha256(cells.encode()).hexdigest()[:16] == (
-        "207c6f4188d08078"), "compare the papers, then change this"
+        "ee70b64b73342b43"), "compare the papers, then change this"
 
 
 @pytest.mark.parametrize(("paper", "table"), [

@@ -171,6 +171,43 @@ def test_train_then_rank_and_detect(files: dict[str, str], tmp_path: Path) -> No
     assert "detector:detector  " in shown
 
 
+@pytest.mark.slow
+def test_train_without_a_domain_then_reproduce(
+    files: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("scipy")
+    data = tmp_path / "data" / "dstc10"
+    data.mkdir(parents=True)
+    for name, file in (("knowledge", "pool"), ("val_logs", "logs"), ("val_labels", "labels")):
+        (data / f"{name}.json").write_bytes(Path(files[file]).read_bytes())
+    monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path / "data"))
+    base = str(local_models.encoder(tmp_path / "base", "bert", "AutoModel"))
+    dev = ["--dev-logs", files["logs"], "--dev-labels", files["labels"]]
+    common = ["select", "train", *labelled(files), *dev, "--base", base, "--epochs", "1",
+              "--device", "cpu", "--kind", "choice", "--no-domain"]
+    choice = str(tmp_path / "choice")
+    assert "no labelled turn needs knowledge" in error(
+        *common, "--without-domain", "hotel", "--out", choice)
+    ok(*common, "--without-domain", "taxi", "--out", choice)
+    out = tmp_path / "r.json"
+    ok("reproduce", "rss-egr", "--trained", choice, "--quiet", "--out", str(out))
+    tables = {one["name"]: one for one in json.loads(out.read_text())["tables"]}
+    rows = {(row[0], row[1]): row for row in tables["rss-egr-3"]["rows"]}
+    titles = [column["title"] for column in tables["rss-egr-3"]["columns"]]
+    assert ("BERT", "no EGR, no domain name") in rows
+    ours = rows["bundled", ""]
+    assert (ours[2], ours[titles.index("R@5")]) == ("DSTC10 validation", 1.0)
+    for variant in ("soft vote", "EGR after the vote", "soft vote, EGR after the vote"):
+        assert ("ensemble", variant) in rows
+    errors = {(row[0], row[1]): row[4:] for row in tables["rss-egr-6"]["rows"]}
+    assert all(sum(cells) <= 2 for (name, _), cells in errors.items() if name == "bundled")
+    pipeline = {row[2]: row for row in tables["rss-egr-2"]["rows"] if row[3].startswith("ours")}
+    assert set(pipeline) == {f"DSTC10 validation, subtask {n}" for n in (1, 2, 3)}
+    assert "BLEU-4" in [column["title"] for column in tables["rss-egr-2"]["columns"]]
+    assert "answer of the snippet" in [row[0] for row in tables["rss-egr-4"]["rows"]]
+    assert "holds no trained ranker" in error("reproduce", "rss-egr", "--trained", str(data))
+
+
 # --- respond -------------------------------------------------------------------------------
 
 

@@ -18,13 +18,9 @@ from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel
 from q2_metric.knowledge.encoder import HeadedEncoder, written
 from q2_metric.knowledge.overlap import evaluate_responses
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
-from q2_metric.knowledge.rss import (
-    HEADS,
-    RssRanker,
-    relevance_text,
-    similarity_text,
-)
+from q2_metric.knowledge.rss import CHOICE, HEADS, RssRanker, texts
 from q2_metric.knowledge.rss_training import Negatives, train_rss
+from q2_metric.knowledge.trained import Trained, trained
 from q2_metric.knowledge.training import ABOUT, STATE, Progress, Report, TrainSettings
 from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet
 
@@ -87,10 +83,13 @@ def same(left: dict[str, Any], right: dict[str, Any]) -> bool:
 
 
 def test_texts() -> None:
-    assert relevance_text(POOL.snippets[0]) == "city dog the dog sleeps in the house ."
-    assert similarity_text(POOL.snippets[0]) == "city dog is the dog in the house ?"
+    assert texts(POOL.snippets[0]) == [
+        "city dog the dog sleeps in the house .", "city dog is the dog in the house ?"]
     taxi = Snippet("taxi", "*", None, "1", "", "Ten pounds.")
-    assert similarity_text(taxi) == "taxi Ten pounds."
+    assert texts(taxi) == ["taxi Ten pounds.", "taxi Ten pounds."]
+    assert texts(POOL.snippets[0], CHOICE) == [
+        "city dog is the dog in the house ? the dog sleeps in the house ."]
+    assert texts(taxi, CHOICE, domain=False) == ["Ten pounds."]
     assert written(Dialogue.of("hi", "hello", "a dog?")) == "user: hi system: hello user: a dog?"
 
 
@@ -98,7 +97,7 @@ def test_negatives() -> None:
     import random
 
     gold = POOL.snippets[0]
-    drawn = Negatives(POOL).draw(gold, 300, random.Random(0))
+    drawn = Negatives(POOL, "mixed").draw(gold, 300, random.Random(0))
     assert gold not in drawn
     same_entity = sum(s.entity_id == "dog" for s in drawn)
     # A third from the entity, of the other two thirds one in seven is of the entity too.
@@ -155,7 +154,51 @@ def test_patience_ends_training(base: str, tmp_path: Path) -> None:
 
 
 def test_the_paper_settings_are_the_defaults() -> None:
-    assert (TrainSettings().rate, TrainSettings().batch_size) == (1e-5, 16)
+    """Bae et al., section 4.3: 20 epochs, four random snippets, all snippets ranked, BART 3e-5."""
+    from inspect import signature
+
+    from q2_metric.cli.respond import respond
+    from q2_metric.cli.select import select
+
+    assert TrainSettings() == TrainSettings(rate=1e-5, batch_size=16, epochs=20)
+    defaults = {name: one.default for name, one in signature(train_rss).parameters.items()}
+    assert (defaults["negatives"], defaults["sampling"]) == (4, "random")
+    assert signature(RssRanker).parameters["narrow"].default is None
+    for command, wanted in ((select.commands["train"], (1e-5, 20)),
+                            (respond.commands["train"], (3e-5, 10))):
+        given = {param.name: param.default for param in command.params}
+        assert (given["rate"], given["epochs"]) == wanted
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "gpt2"])
+def test_multiple_choice_learns(kind: str, tmp_path: Path) -> None:
+    made = local_models.gpt2(tmp_path / "base") if kind == "gpt2" else local_models.encoder(
+        tmp_path / "base", kind, "AutoModel")
+    wanted = turns(TURNS.dialogues, [POOL.snippets[0].key] * len(TURNS.dialogues))
+    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40, patience=40)
+    done = train_rss(str(made), POOL, wanted, wanted, tmp_path / "out", settings, kind="choice",
+                     domain=False, dev_candidates=8, device="cpu")
+    ranker = RssRanker(str(tmp_path / "out"), device="cpu")
+    first = {ranking[0].snippet.key for ranking in ranker.rank(TURNS.dialogues, POOL, 3)}
+    if kind == "gpt2":  # this vocabulary lacks the subjects, but not the words of the documents
+        assert {doc for _, _, doc in first} == {"house"}
+    else:
+        assert (done.best, first) == (1.0, {POOL.snippets[0].key})
+    names = {"bert": "BERT", "roberta": "RoBERTa", "gpt2": "GPT-2"}
+    assert trained(str(tmp_path / "out")) == Trained("ranker", names[kind], domain=False)
+    assert ranker.name == "choice:out"
+
+
+def test_what_a_folder_was_trained_for(bart: str, base: str, tmp_path: Path) -> None:
+    assert trained(bart) == Trained("responder", "BART")
+    for heads, known in ((HEADS, Trained("ranker", "RSS")),
+                         (("detection",), Trained("detector", "RoBERTa"))):
+        folder = tmp_path / heads[0]
+        folder.mkdir()
+        HeadedEncoder(base, heads, device="cpu", trained=False).save(folder)
+        assert trained(str(folder)) == known
+    with pytest.raises(InputError, match="holds no trained ranker, detector or responder"):
+        trained(str(tmp_path))
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "deberta-v2"])
@@ -288,4 +331,5 @@ def test_saved_models_are_safetensors_only(base: str, tmp_path: Path) -> None:
     names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert not {n for n in names if n.endswith((".bin", ".pt", ".pkl", ".pth"))}
     assert {"model.safetensors", "heads.safetensors"} <= names
-    assert json.loads((tmp_path / "heads.json").read_text()) == {"heads": list(HEADS)}
+    assert json.loads((tmp_path / "heads.json").read_text()) == {
+        "heads": list(HEADS), "domain": True}

@@ -134,12 +134,13 @@ def test_settings_of_a_preset_are_those_of_its_models() -> None:
 
 def test_scale_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = Scale.from_preset("paper")
-    assert asked["backbone"] == ("paper", None, RuntimeConfig(), {"prompt": None, "labels": None})
+    assert asked["backbone"] == ("paper", None, RuntimeConfig(),
+                                 {"prompt": None, "labels": None, "chunk_size": 512})
     assert parse(metric.signature)[1]["preset"] == "paper"
     assert metric.score([Example("Rome has hills.", "Rome has hills.")])[0].value == 1.0
     metric = Scale.from_preset("paper", scale_model="a/b", prompt="minicheck", device="cpu")
     assert asked["backbone"] == ("paper", "a/b", RuntimeConfig(device="cpu"),
-                                 {"prompt": "minicheck", "labels": None})
+                                 {"prompt": "minicheck", "labels": None, "chunk_size": 512})
     assert parse(metric.signature)[1]["backbone"] == "a/b"
     assert "chooser" not in asked
     assert parse(Scale.from_preset().signature)[1]["preset"] == "bundled"

@@ -10,7 +10,8 @@ from q2_metric import Example, InputError
 from q2_metric.metrics import load_metrics
 from q2_metric.types import Metric
 
-NAMES = ("q2", "scale", "groundedness", "nli", "knowledge_f1", "knowledge_bleu", "word_share")
+NAMES = (
+    "q2", "scale", "groundedness", "nli", "knowledge_f1", "overlap", "knowledge_bleu", "word_share")
 KNOWLEDGE = "The Eiffel Tower in Paris was completed in 1889 by Gustave Eiffel. It is 330 m tall."
 
 

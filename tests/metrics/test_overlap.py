@@ -11,7 +11,7 @@ from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.metrics import load_metrics
 from q2_metric.metrics.bertscore import BertScore
 from q2_metric.metrics.nli import EndToEndNli
-from q2_metric.metrics.overlap import Bleu, TokenF1, corpus_bleu
+from q2_metric.metrics.overlap import Bleu, OverlapF1, TokenF1, corpus_bleu
 from q2_metric.metrics.signature import parse
 from q2_metric.types import Example, Metric, Verdict
 
@@ -36,6 +36,20 @@ def test_token_f1(response: str, knowledge: str, value: float) -> None:
 @pytest.mark.parametrize(
     ("response", "knowledge", "value"),
     [
+        # "is", "the", "in" and the stop are left out: lima peru / peru lima quito.
+        ("Lima is in Peru.", "peru: Lima, Quito", 4 / 5),
+        ("the dog", "the cat", 0.0),
+        ("it is", "it is", 0.0),
+    ],
+)
+def test_overlap_of_the_paper(response: str, knowledge: str, value: float) -> None:
+    (score,) = OverlapF1().score([Example(response, knowledge)])
+    assert score.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("response", "knowledge", "value"),
+    [
         # 5/6, 3/5, 2/4 and 1/3 of the n-grams are found; as long as the reference.
         (
             "the cat sat on the mat",
@@ -46,6 +60,7 @@ def test_token_f1(response: str, knowledge: str, value: float) -> None:
         ("the cat", "the cat sat on", math.exp(-1)),
         ("cat", "cat", 1.0),
         ("dog", "cat", 0.0),
+        ("it runs in lima", "It runs in Lima", 1.0),
     ],
 )
 def test_bleu(response: str, knowledge: str, value: float) -> None:
@@ -168,3 +183,24 @@ def test_bertscore_with_a_local_encoder(encoder: Path) -> None:
 def test_bertscore_with_an_encoder_that_is_not_there(encoder: Path) -> None:
     with pytest.raises(ModelError, match="cannot use the encoder"):
         BertScore(str(encoder / "nowhere"))
+
+
+@pytest.mark.slow
+def test_bertscore_is_rescaled_if_there_is_a_baseline(
+    encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import bert_score
+
+    examples = [Example("the dog runs", "the cat"), Example("THE DOG", "the dog")]
+    plain = BertScore(str(encoder), layer=2, device="cpu").score(examples)
+    table = encoder / "rescale_baseline" / "en" / f"{encoder.name}.tsv"
+    table.parent.mkdir(parents=True)
+    table.write_text("LAYER,P,R,F\n0,0.1,0.1,0.1\n1,0.2,0.2,0.2\n2,0.3,0.3,0.5\n")
+    for module in (bert_score, bert_score.scorer):
+        monkeypatch.setattr(module, "__file__", str(encoder / "bert_score.py"))
+    monkeypatch.chdir(encoder.parent)
+    metric = BertScore(encoder.name, layer=2, device="cpu")
+    assert parse(metric.signature)[1]["rescale"] == "yes"
+    for score, before in zip(metric.score(examples), plain, strict=True):
+        assert score.value == pytest.approx(max(0.0, (before.value - 0.5) / 0.5), abs=1e-5)
+    assert plain[1].value == pytest.approx(1.0)

@@ -53,7 +53,7 @@ def test_a_metric_may_be_of_any_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row["scale"].reason for row in found] == [None, "no_claim", "empty", "no_knowledge"]
     assert metric.asked == [KNOWLEDGE, "thanks !"]
     assert [name for name, one in METRICS.items() if one.any_text] == [
-        "knowledge_f1", "word_share", "knowledge_bleu", "plain"]
+        "knowledge_f1", "overlap", "word_share", "knowledge_bleu", "plain"]
 
 
 @pytest.mark.parametrize(("row", "message"), [

@@ -10,6 +10,7 @@ from q2_metric.evaluation.statistics.auc import auc_interval as auc_interval
 from q2_metric.evaluation.statistics.auc import aucs as aucs
 from q2_metric.evaluation.statistics.auc import average_precision as average_precision
 from q2_metric.evaluation.statistics.auc import roc_auc as roc_auc
+from q2_metric.evaluation.statistics.correlation import kendall as kendall
 from q2_metric.evaluation.statistics.correlation import pearson as pearson
 from q2_metric.evaluation.statistics.correlation import spearman as spearman
 from q2_metric.evaluation.statistics.decisions import THRESHOLD as THRESHOLD

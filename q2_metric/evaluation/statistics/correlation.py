@@ -18,6 +18,11 @@ def spearman(first: ArrayLike, second: ArrayLike) -> Tested:
     return _correlation(scipy_stats().spearmanr, first, second)
 
 
+def kendall(first: ArrayLike, second: ArrayLike) -> Tested:
+    """Kendall's τ-b."""
+    return _correlation(scipy_stats().kendalltau, first, second)
+
+
 def pearson(first: ArrayLike, second: ArrayLike) -> Tested:
     return _correlation(scipy_stats().pearsonr, first, second)
 

@@ -23,13 +23,14 @@ class Decisions:
     consistent_recall: float
     inconsistent_precision: float
     inconsistent_recall: float
+    macro_f1: float
 
 
 def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
     """Accuracy, precision and recall if a score above the threshold means consistent."""
     labels, values = checked(truth, scores)
     predicted = values > threshold
-    precision, recall, _, _ = sklearn_metrics().precision_recall_fscore_support(
+    precision, recall, f1, _ = sklearn_metrics().precision_recall_fscore_support(
         labels, predicted, labels=[True, False], zero_division=0.0
     )
     return Decisions(
@@ -39,6 +40,7 @@ def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD)
         consistent_recall=float(recall[0]),
         inconsistent_precision=float(precision[1]),
         inconsistent_recall=float(recall[1]),
+        macro_f1=float(f1.mean()),
     )
 
 

@@ -26,8 +26,8 @@ class Simulation:
 SYSTEMS = Simulation((0.05, 0.10, 0.15, 0.20, 0.25), size=350)
 """Q², section 5.1."""
 
-ROBUSTNESS = Simulation(tuple(i / 10 for i in range(11)), size=400)
-"""Q², section 5.4; the authors' code."""
+ROBUSTNESS = Simulation((0, 0.05, 0.1, 0.15, 0.2, 0.25, *(i / 10 for i in range(3, 11))), size=400)
+"""Q², arXiv v1, figures 4 and 5: steps of 0.1, and of 0.05 to 0.25."""
 
 
 def system_correlation(

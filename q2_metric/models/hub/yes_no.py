@@ -16,7 +16,8 @@ from q2_metric.text.windows import authors_windows, window_bounds
 from q2_metric.types import Verdict
 
 MAX_INPUT = 2048
-"""Maximum tokens of a prompt, as in MiniCheck's code. (T5 has no limit.)"""
+"""Maximum tokens of a prompt, as in MiniCheck's code. (T5 has no limit, so a larger chunk size
+raises it.)"""
 MIN_INPUT = 64
 """Leaves room for the prompt's own words, a sentence and a chunk."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,9 @@ import pytest
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.models import stages
-from q2_metric.models.presets import Preset, Stage
+from q2_metric.models.presets import PRESETS, Preset, Stage
 from q2_metric.runtime_config import RuntimeConfig
+from q2_metric.types import Example
 
 NLI = "AutoModelForSequenceClassification"
 CPU = RuntimeConfig(device="cpu")
@@ -176,3 +179,51 @@ def test_options_that_a_stage_cannot_take_are_refused(mine: Preset) -> None:
         stages.load_backbone("bundled", prompt="scale")
     with pytest.raises(InputError, match="takes no prompt"):
         stages.load_nli(mine, prompt="scale", config=CPU)
+
+
+def test_a_known_model_keeps_its_input_format(saved: dict[str, str], tmp_path: Path) -> None:
+    from q2_metric.models.hub.questions import Seq2SeqQuestions
+
+    folder = shutil.copytree(saved["questions"], tmp_path / "t5-small-qa-qg-hl")
+    questions = stages.load_questions("paper", str(folder), config=CPU)
+    assert isinstance(questions, Seq2SeqQuestions)
+    assert questions.template == "highlight-spaced"
+
+
+@pytest.mark.parametrize(("chunk_size", "rows"), [(0, 2), (3000, 1)])
+def test_a_chunk_of_the_requested_size_is_read_in_one_piece(
+    saved: dict[str, str], chunk_size: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from q2_metric.models.hub.yes_no import YesNoEntailment
+    from q2_metric.types import Verdict
+
+    backbone = stages.load_backbone(
+        "bundled", saved["questions"], config=CPU, chunk_size=chunk_size)
+    assert isinstance(backbone, YesNoEntailment)
+    read: list[int] = []
+
+    def run(given: list[Any], _run: Any) -> list[Verdict]:
+        read.append(len(given))
+        return [Verdict(0.5, 0.5)] * len(given)
+
+    monkeypatch.setattr(backbone.batches, "run", run)
+    chunk = "dog " * 4000
+    end = backbone.offsets(chunk)[2999][1]
+    backbone.judge([(chunk[:end], "a cat")])
+    assert read == [rows]
+
+
+def test_the_papers_presets_score_every_response(mine: Preset) -> None:
+    from q2_metric.metrics.nli import EndToEndNli
+    from q2_metric.metrics.q2 import Q2
+    from q2_metric.metrics.scale import Scale
+
+    thanks = [Example("thanks!", "A dog runs.")]
+    for metric in (EndToEndNli, Q2, Scale):
+        (ours,) = metric.from_preset(mine, device="cpu").score(thanks)  # type: ignore[arg-type]
+        assert ours.reason == "no_claim"
+        paper = replace(mine, scores_all=True)
+        (theirs,) = metric.from_preset(paper, device="cpu").score(thanks)  # type: ignore[arg-type]
+        assert theirs.value is not None
+    assert {one.name for one in PRESETS.values() if one.scores_all} == {
+        "paper", "paper-exact", "paper-small"}

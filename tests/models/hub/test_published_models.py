@@ -1,4 +1,4 @@
-"""``benchmarks published_models`` on stand-ins of the models, from a local Hub."""
+"""``q2 reproduce`` with stand-ins of the papers' models, from a local Hub."""
 
 from __future__ import annotations
 
@@ -19,11 +19,6 @@ from local_hub import LocalHub
 from published_models import build_preset
 
 ROOT = Path(__file__).parents[3]
-COLUMNS = ["episode_idx", "round", "message", "knowledge", "gold", "dodeca_response",
-           "dodeca_label", "memnet_response", "memnet_label"]
-FILES = ["LICENSE.txt", *(f"{system}_{kind}consistent.csv" for system in ("dodeca", "memnet")
-                          for kind in ("", "in"))]
-"""The other files of the data set, which are not read here."""
 CONTEXTS = [
     ("The ship sails north.", "the ship sails north .", "the ship sails south ."),
     ("She has red hair and freckles.", "she has red hair", "she is the king of france"),
@@ -40,32 +35,34 @@ def test_each_model_is_downloaded_and_its_auc_stands_beside_the_published_one(
         copy = hub_folder / folder.relative_to(stand_ins)
         if not copy.exists():
             shutil.copytree(folder, copy)
-    data = tmp_path / "data" / "wow_q2"
+    data = tmp_path / "data" / "true"
     data.mkdir(parents=True)
-    for name in FILES:
-        (data / name).touch()
-    with (data / "cross_annotation.csv").open("w", newline="", encoding="utf-8") as file:
+    with (data / "q2.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        for i, (knowledge, supported, other) in enumerate(CONTEXTS):
-            writer.writerow([i, 0, "hi", knowledge, knowledge, supported, 0, other, 1])
+        writer.writerow(["grounding", "generated_text", "label"])
+        for knowledge, supported, other in CONTEXTS:
+            writer.writerows([[knowledge, supported, 1], [knowledge, other, 0]])
     with LocalHub(hub_folder).serving() as hub:
-        done = subprocess.run(
-            [sys.executable, "-m", "tools.benchmarks", "published_models",
-             "--presets", "paper-exact",
-             "modern", "--metrics", "q2", "scale", "--device", "cpu", "--rows", "4",
-             "--json", str(tmp_path / "found.json")],
-            env={**hub.environment(tmp_path), "Q2_DATA_DIR": str(tmp_path / "data")},
-            cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (tmp_path / "found.json").is_file(), done.stderr
+        def run(preset: str, out: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [sys.executable, "-m", "q2_metric", "reproduce", "scale-3", "--preset", preset,
+                 "-m", "q2,scale", "--device", "cpu", "--no-cache", "--out", str(tmp_path / out)],
+                env={**hub.environment(tmp_path), "Q2_DATA_DIR": str(tmp_path / "data")},
+                cwd=ROOT, capture_output=True, text=True, check=False)
+
+        done, other = run("paper-exact", "found.json"), run("modern", "modern.json")
+    assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))
-    assert [(row["preset"], row["metric"], row["published"], row["scored"]) for row in found] == [
-        ("paper-exact", "q2", 0.809, 4), ("paper-exact", "scale", 0.863, 4)], done.stderr
-    assert all(0 <= row["low"] <= row["auc"] <= row["high"] <= 1 for row in found)
-    assert "|recipe:authors|" in found[0]["signature"]
-    assert "|recipe:authors|" in found[1]["signature"]
+    table = found["tables"][1]
+    place = [column["title"] for column in table["columns"]].index("q2")
+    figures = {(row[0], row[2]): row[place] for row in table["rows"]}
+    assert figures["Q²", "published: the paper's models"] == 0.809
+    assert figures["SCALE", "published: flan-t5-xl"] == 0.863
+    ours = figures["SCALE", "ours: flan-t5-xl"]
+    assert 0 <= ours["low"] <= ours["value"] <= ours["high"] <= 1
+    assert all("|recipe:authors|" in found["signatures"][name] for name in ("q2", "scale"))
     assert "google/flan-t5-xl/model-00002-of-00002.safetensors" in hub.downloads()
-    assert "  80.9  " in done.stdout
     # The other preset's models are not on this Hub.
-    assert "modern: " in done.stderr
-    assert done.returncode == 1
+    assert other.returncode == 2
+    assert "q2: error: no table could be measured: scale-3: not run: " in other.stderr
+    assert "SCALE was left out" in other.stderr

@@ -1,0 +1,92 @@
+"""The tables of the Q² paper on Topical-Chat (USR) and on Dialogue NLI, of both its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from q2_metric.data.dnli import read_dnli
+from q2_metric.data.download import folder
+from q2_metric.data.usr import REFERENCE, read_usr
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.published import Key
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
+from q2_metric.evaluation.reproduce.wow import V1, asked
+from q2_metric.evaluation.scores import ScoreSummary, values
+from q2_metric.evaluation.tables import Cell
+
+THRESHOLD = 0.1
+"""A pair with a higher score counts as consistent (EMNLP, section 5.3; v1, section 6.4)."""
+
+
+def _usr(run: Run, table: int, first: bool) -> Figures:
+    """Spearman's and Pearson's correlation with the mean rating of "Uses Knowledge"."""
+    rated = run.some(read_usr(folder("usr") / "tc_usr_data.json",
+                              leave_out=() if first else (REFERENCE,)))
+    settings = V1 if first else {}
+    scores = run.scores([one.example for one in rated], ["q2"], **settings)
+    figures: Figures = {}
+    for metric, column in scores.items():
+        kept = _known(column)
+        ratings = [rated[i].rating for i in kept]
+        numbers = values([column[i] for i in kept])
+        if len(set(ratings)) < 2 or len(set(numbers)) < 2 or len(kept) < 3:
+            run.notes.append(f"{metric}: all scores or all ratings are equal.")
+            continue
+        found: dict[str, Cell] = {
+            "Spearman": st.spearman(ratings, numbers).interval,
+            "Pearson": st.pearson(ratings, numbers).interval,
+            **{name: share for name, share in asked(column).items() if name == "coverage"}}
+        figures |= {Key(table, metric, data="Topical-Chat", measure=name): cell
+                    for name, cell in found.items()}
+    return figures
+
+
+def _known(column: Sequence[ScoreSummary | None]) -> list[int]:
+    return [i for i, item in enumerate(column) if item is not None and item.value is not None]
+
+
+def _dnli(run: Run, table: int, first: bool) -> Figures:
+    """Accuracy: v1 over the pairs that are not neutral and have a question, EMNLP over all, with
+    neutral pairs as inconsistent. NLI alone is right if it finds entailment in consistent pairs."""
+    every = read_dnli(folder("dnli") / "dialogue_nli_verified_test.jsonl")
+    read = run.some([pair for pair in every if not first or pair.label != "neutral"])
+    data = "DNLI, pairs that are not neutral" if first else "DNLI"
+    settings: dict[str, Any] = {**(V1 if first else {}), "personal": "keep"}
+    variants = {"": settings}
+    if first:
+        variants["answerable questions only"] = {**settings, "drop_unanswerable": True}
+    figures: Figures = {}
+    for variant, given in variants.items():
+        scores = run.scores([pair.example for pair in read],
+                            ["q2"] if variant else ["q2", "nli"], **given)
+        for metric, column in scores.items():
+            kept = _known(column)
+            limit = st.THRESHOLD if metric == "nli" else THRESHOLD
+            right = [(column[i].value > limit) == read[i].consistent  # type: ignore[union-attr,operator]
+                     for i in kept]
+            key = Key(table, metric, variant=variant, data=data)
+            if right:
+                figures[key._replace(measure="accuracy")] = st.share_interval(right)
+            if (share := asked(column).get("coverage")) is not None:
+                figures[key._replace(measure="coverage")] = share
+    return figures
+
+
+_V1 = ("Settings: decoding=greedy, personal=keep, fallback=false. Responses without a question are "
+       "left out.")
+TABLES = (
+    PaperTable("q2-emnlp-5", "q2-emnlp", 5, "ratings of Topical-Chat", ("usr",),
+               "The original human responses are left out.", "260 responses",
+               partial(_usr, table=5, first=False)),
+    PaperTable("q2-emnlp-6", "q2-emnlp", 6, "Dialogue NLI", ("dnli",),
+               f"Consistent: a score above {THRESHOLD}. Neutral pairs are inconsistent. Settings: "
+               "personal=keep.", "all pairs", partial(_dnli, table=6, first=False)),
+    PaperTable("q2-v1-5", "q2-v1", 5, "Dialogue NLI", ("dnli",),
+               f"Consistent: a score above {THRESHOLD}. The paper's coverage is 68.46 %. {_V1}",
+               "the pairs that are not neutral, twice", partial(_dnli, table=5, first=True)),
+    PaperTable("q2-v1-6", "q2-v1", 6, "ratings of Topical-Chat", ("usr",),
+               f"All 312 responses, of which 258 have a question in the paper. {_V1}",
+               "312 responses", partial(_usr, table=6, first=True)),
+)

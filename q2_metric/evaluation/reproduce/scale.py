@@ -1,0 +1,237 @@
+"""The tables of the SCALE paper: TRUE and ScreenEval."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from typing import cast
+from urllib.request import Request, urlopen
+
+from q2_metric.data.catalogue import CATALOGUE
+from q2_metric.data.download import folder
+from q2_metric.data.screeneval import Supported, read_screeneval
+from q2_metric.data.true import read_true
+from q2_metric.errors import InputError
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.detection import average, detection_curves
+from q2_metric.evaluation.published import Key
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, here
+from q2_metric.evaluation.scores import Scores, values
+from q2_metric.evaluation.search import WHOLE, search
+from q2_metric.evaluation.tables import Cell
+from q2_metric.evaluation.thresholds import best_threshold
+from q2_metric.types import Example
+
+SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact", "paws",
+        "fever", "vitc")
+"""The sets of TRUE in the order of tables 3 and 4."""
+PART = "dialfact_a"
+"""A part of dialfact, which is used if the whole set is not here."""
+CHUNKS = (100, 300, 500, 750, 1000, 2000, 3000)
+"""The chunk sizes of figures 4 and 5, as in the authors' results."""
+PROMPT = ('{dialogue} Question: does the previous conversation factually imply "{sentence}"? '
+          "Answer Yes or No.")
+"""The prompt for chat models (appendix B.1)."""
+
+
+def true_scores(run: Run, metrics: Sequence[str]) -> dict[str, tuple[list[bool], Scores]]:
+    """Labels and scores of each set that is here."""
+    found: dict[str, tuple[list[bool], Scores]] = {}
+    for name in SETS:
+        place = name if here(f"true/{name}") else PART if name == "dialfact" else ""
+        if not place or not here(f"true/{place}"):
+            run.left_out.append(f"{name} is not here.")
+            continue
+        if place == PART:
+            run.notes.append(f"dialfact is {PART}, {CATALOGUE['true/' + PART].description}.")
+        rows = run.some(read_true(place))
+        truth = [row.consistent for row in rows]
+        if any(truth) and not all(truth):
+            found[name] = truth, run.scores([row.example for row in rows], metrics, place)
+    return found
+
+
+def _true(run: Run) -> Figures:
+    """Table 3; the average leaves out FEVER and VitaminC, and needs all other sets."""
+    figures: Figures = {}
+    for name, (truth, scores) in true_scores(
+            run, ["q2", "scale", "knowledge_f1", "bertscore"]).items():
+        figures |= {Key(3, metric, run.size(metric), data=name, measure="ROC-AUC"):
+                    st.auc_interval(truth, values(column)) for metric, column in scores.items()}
+    averaged = [name for name in SETS if name not in ("fever", "vitc")]
+    return {**figures, **_averages(figures, averaged)}
+
+
+def _averages(figures: Figures, sets: Sequence[str]) -> Figures:
+    rows = dict.fromkeys(key._replace(data="") for key in figures)
+    found: Figures = {}
+    for row in rows:
+        cells = [figures.get(row._replace(data=name)) for name in sets]
+        mean = average([cell.value if isinstance(cell, st.Interval) else cast("float | None", cell)
+                        for cell in cells])
+        if mean is not None:
+            found[row._replace(data="average")] = mean
+    return found
+
+
+def _calibration(run: Run) -> Figures:
+    """Table 4: equations 1 to 3 on the scores as they are, and as the authors' notebook computes
+    it, on scores that are stretched to [0, 1] in each set."""
+    figures: Figures = {}
+    found = true_scores(run, ["scale", "bertscore"])
+    for name, (truth, scores) in found.items():
+        for metric, column in scores.items():
+            numbers = values(column)
+            key = Key(4, metric, run.size(metric), data=name, measure="ECE")
+            figures[key] = st.ece(truth, numbers)
+            stretched = key._replace(variant="stretched to [0, 1]")
+            figures[stretched] = st.ece(truth, st.min_max(numbers))
+    run.curves["reliability"] = detection_curves(found)["reliability"]
+    return {**figures, **_averages(figures, SETS)}
+
+
+def _rows(run: Run) -> list[Supported]:
+    return run.some(read_screeneval(folder("screeneval") / "screen_eval.json"))
+
+
+def _timed(run: Run, examples: Sequence[Example], **settings: int) -> tuple[list[float], float]:
+    """SCALE's scores and the seconds they took, at batch size 1 and without the cache."""
+    metric = run.source("scale", {**settings, "batch_size": 1}).metric
+    start = time.perf_counter()
+    scores = [score for example in examples for score in metric.score([example])]
+    seconds = time.perf_counter() - start
+    return [st.THRESHOLD if score.value is None else score.value for score in scores], seconds
+
+
+def _screeneval(run: Run) -> Figures:
+    """Table 5."""
+    rows = _rows(run)
+    truth, examples = [row.consistent for row in rows], [row.example for row in rows]
+    scale, seconds = _timed(run, examples)
+    numbers = {"scale": scale, "Rouge-1": _rouge(examples)}
+    others = run.scores(examples, ["bertscore"])
+    numbers |= {metric: values(column) for metric, column in others.items()}
+    figures: Figures = {}
+    for metric, column in numbers.items():
+        found: dict[str, Cell] = {
+            "Pearson": st.pearson(truth, column).interval,
+            "Kendall": st.kendall(truth, column).interval,
+            "ROC-AUC": st.auc_interval(truth, column)}
+        if metric == "scale":
+            found["seconds"] = seconds
+        figures |= {Key(5, metric, run.size(metric), data="ScreenEval", measure=name): cell
+                    for name, cell in found.items()}
+    return figures
+
+
+def _rouge(examples: Sequence[Example]) -> list[float]:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(["rouge1"])
+    return [scorer.score(one.knowledge, one.response)["rouge1"].fmeasure for one in examples]
+
+
+def _macro_f1(run: Run) -> Figures:
+    """Table 6: the threshold is the best one on the same sentences, as in the paper."""
+    rows = _rows(run)
+    truth = [row.consistent for row in rows]
+    scores, seconds = _timed(run, [row.example for row in rows])
+    best = best_threshold(truth, scores, rule="macro_f1")
+    decided = {("scale", run.size("scale")): (st.detection(truth, scores, best), seconds)}
+    if os.environ.get("Q2_CHAT_URL"):
+        model = os.environ.get("Q2_CHAT_MODEL", "")
+        start = time.perf_counter()
+        said = [float(ask_chat_model(row.example)) for row in rows]
+        decided[model, ""] = st.detection(truth, said), time.perf_counter() - start
+    else:
+        run.left_out.append("A chat model is asked if Q2_CHAT_URL and Q2_CHAT_MODEL (and "
+                         "OPENAI_API_KEY) are set.")
+    return {Key(6, *model, data="ScreenEval", measure=name): value
+            for model, (found, spent) in decided.items()
+            for name, value in (("F1-macro", found.macro_f1), ("seconds", spent))}
+
+
+def ask_chat_model(example: Example) -> bool:
+    """Whether the model at ``Q2_CHAT_URL`` answers the paper's prompt with yes.
+
+    Raises:
+        InputError: Q2_CHAT_MODEL is not set, or the answer is not that of a chat model.
+    """
+    model = os.environ.get("Q2_CHAT_MODEL")
+    if not model:
+        raise InputError("Q2_CHAT_URL is set; set Q2_CHAT_MODEL to the name of the model too")
+    prompt = PROMPT.format(dialogue=example.knowledge, sentence=example.response)
+    asked = {"model": model, "temperature": 0, "max_tokens": 1,
+             "messages": [{"role": "user", "content": prompt}]}
+    url = os.environ["Q2_CHAT_URL"].rstrip("/") + "/chat/completions"
+    if not url.startswith(("http://", "https://")):
+        raise InputError(f"Q2_CHAT_URL is {url!r}, not the address of a server")
+    request = Request(url, json.dumps(asked).encode(), {
+        "Content-Type": "application/json",
+        "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"})
+    try:
+        with urlopen(request, timeout=120) as answer:
+            said = json.load(answer)["choices"][0]["message"]["content"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{url}: gave no answer of a chat model ({error})") from error
+    return "yes" in str(said).lower()
+
+
+def _retrieval(run: Run) -> Figures:
+    """Table 7: the tree search begins with the whole dialogue, in two parts."""
+    rows = [row for row in _rows(run) if row.consistent and row.relevant]
+    if not rows:
+        raise InputError("screeneval: no supported sentence has a marked utterance ('rel_utt')")
+    source = run.source("scale", {"chunk_size": WHOLE})
+    found = search(source, [row.example for row in rows])
+    hits = [line in row.relevant for row, (line, _) in zip(rows, found, strict=True)]
+    measured: dict[str, Cell] = {
+        "recall": st.share_interval(hits),
+        "seconds": sum(seconds for _, seconds in found) / len(found)}
+    return {Key(7, "scale", run.size("scale"), data="ScreenEval", measure=name): cell
+            for name, cell in measured.items()}
+
+
+def _chunk_sizes(run: Run) -> Figures:
+    """Figures 4 and 5."""
+    rows = _rows(run)
+    truth, examples = [row.consistent for row in rows], [row.example for row in rows]
+    figures: Figures = {}
+    lines: dict[str, list[float]] = {"ROC-AUC": [], "ECE": [], "seconds": []}
+    for size in CHUNKS:
+        scores, seconds = _timed(run, examples, chunk_size=size)
+        found = {"ROC-AUC": st.roc_auc(truth, scores), "ECE": st.ece(truth, scores),
+                 "seconds": seconds}
+        for name, value in found.items():
+            lines[name].append(value)
+            figures[Key(0, "scale", run.size("scale"), data=f"{size} tokens", measure=name)] = value
+    run.curves["sweep"] = {name: {"scale": {"x": list(CHUNKS), "y": y}}
+                           for name, y in lines.items()}
+    return figures
+
+
+_TRUE = tuple(f"true/{name}" for name in (*SETS, PART))
+_SCREENEVAL = ("screeneval",)
+_TIME = "Seconds at batch size 1, on this machine."
+TABLES = (
+    PaperTable("scale-3", "scale", 3, "TRUE, ROC-AUC", _TRUE,
+               "The average is over all sets but fever and vitc.", "105,121 texts", _true,
+               any_data=True),
+    PaperTable("scale-4", "scale", 4, "TRUE, calibration error (table and figure 3)", _TRUE,
+               f"Equations 1 to 3 with {st.N_BINS} bins and without stretching; ŷ is the class "
+               "\"consistent\", of which the score is the probability. The authors' notebook "
+               "stretches the scores of each set.", "105,121 texts", _calibration,
+               any_data=True),
+    PaperTable("scale-5", "scale", 5, "ScreenEval", _SCREENEVAL, _TIME, "624 sentences",
+               _screeneval),
+    PaperTable("scale-6", "scale", 6, "ScreenEval beside chat models", _SCREENEVAL,
+               f"Macro-F1 at the best threshold on the same sentences. {_TIME}",
+               "624 sentences", _macro_f1),
+    PaperTable("scale-7", "scale", 7, "ScreenEval, search for the evidence", _SCREENEVAL,
+               "Recall: the search ends at an utterance that people marked. Seconds for each "
+               "sentence.", "the supported sentences", _retrieval),
+    PaperTable("scale-figures", "scale", 0, "chunk sizes (figures 4 and 5)", _SCREENEVAL, _TIME,
+               "7 x 624 sentences", _chunk_sizes),
+)

@@ -1,0 +1,243 @@
+"""What a table of a paper is, what it is measured with, and how it is shown beside the paper's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from q2_metric.data.catalogue import CATALOGUE
+from q2_metric.data.download import folder
+from q2_metric.errors import DataError, InputError, MissingExtra, ModelError
+from q2_metric.evaluation import published
+from q2_metric.evaluation.published import Key
+from q2_metric.evaluation.scores import MetricSource, ScoreColumns, Scores
+from q2_metric.evaluation.statistics import Interval
+from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table
+from q2_metric.metrics.registry import title
+from q2_metric.models.presets import Preset, preset
+from q2_metric.types import Example
+
+Figures = dict[Key, Cell]
+"""What was measured, by the keys of the published figures."""
+Item = TypeVar("Item")
+
+KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("accuracy", "coverage", "unanswerable", "F1-macro"), "percent"),
+    **dict.fromkeys(("ROC-AUC", "R@1", "R@5", "MRR@5", "precision", "F1", "recall"), "hundred"),
+    **dict.fromkeys(("n", "questions", "domain errors", "entity errors", "document errors"),
+                    "count"),
+}
+
+
+@dataclass
+class Run:
+    """What tables are measured with, and what they add to the report.
+
+    Attributes:
+        columns: makes the score columns of metrics, with settings on top of the user's, for these
+            examples.
+        source: a metric with settings on top of the user's.
+        metrics: the metrics that the user asked for, in place of a table's own.
+        limit: maximum number of examples of a data set; ``None`` for all.
+        trained: folders of trained rankers, detectors and responders.
+        skipped: metrics that cannot run, and why.
+        notes: what a reader must know of the table that is measured.
+        left_out: what was not measured of it, and why.
+    """
+
+    preset: Preset
+    columns: Callable[[Sequence[str], Mapping[str, Any], Sequence[Example]], ScoreColumns]
+    source: Callable[[str, Mapping[str, Any]], MetricSource]
+    metrics: Sequence[str] = ()
+    limit: int | None = None
+    trained: Sequence[str] = ()
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    curves: dict[str, Any] = field(default_factory=dict)
+    signatures: dict[str, str] = field(default_factory=dict)
+
+    def scores(
+        self, examples: Sequence[Example], metrics: Sequence[str], name: str = "", **settings: Any
+    ) -> Scores:
+        """The scores of ``metrics`` with a paper's ``settings``. A metric that is not installed is
+        left out with a note."""
+        found: Scores = {}
+        for metric in self.metrics or metrics:
+            if metric in self.skipped:
+                self.left_out.append(f"{title(metric)} was left out: {self.skipped[metric]}.")
+                continue
+            try:
+                columns = self.columns([metric], settings, examples)
+                found = {**found, **columns.scores(examples, name, complete=False)}
+            except (MissingExtra, ModelError) as error:
+                self.left_out.append(f"{title(metric)} was left out: {error}.")
+                continue
+            own = ", ".join(f"{key}={value}" for key, value in settings.items())
+            self.signatures |= {f"{key} {own}".strip(): signed
+                                for key, signed in columns.signatures.items()}
+        return found
+
+    def some(self, items: Sequence[Item]) -> list[Item]:
+        """All items, or ``limit`` evenly spaced ones."""
+        count = min(len(items), self.limit or len(items))
+        return [items[i * len(items) // count] for i in range(count)]
+
+    def size(self, metric: str) -> str:
+        """The size by which published figures name the model of SCALE; "" for others."""
+        return self.preset.scale.model.rpartition("/")[2] if metric == "scale" else ""
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table of a paper, or its figures (``table`` 0).
+
+    Attributes:
+        data: the data sets it needs, of which all must be here, or, with ``any_data``, one.
+        how: what is measured, with which settings.
+        size: what is scored.
+    """
+
+    name: str
+    paper: str
+    table: int
+    title: str
+    data: tuple[str, ...]
+    how: str
+    size: str
+    measure: Callable[[Run], Figures]
+    any_data: bool = False
+
+    def missing(self) -> list[str]:
+        """The data sets that it needs and that are not here."""
+        lacking = [name for name in self.data if not here(name)]
+        return [] if self.any_data and len(lacking) < len(self.data) else lacking
+
+
+def here(name: str) -> bool:
+    try:
+        folder(name)
+    except DataError:
+        return False
+    return True
+
+
+def where(names: Iterable[str]) -> str:
+    """What to do to get the data sets."""
+    sets = [CATALOGUE[name] for name in names]
+    return "; ".join(dict.fromkeys(
+        f"{one.name}: {one.by_hand}" if one.by_hand else f"q2 data download {one.folder}"
+        for one in sets))
+
+
+def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
+    """Measures the tables whose data are here. The first table of the report says how it went.
+
+    Raises:
+        InputError: none could be measured.
+    """
+    shown: list[Table] = []
+    lines: list[tuple[Cell, ...]] = []
+    for one in tables:
+        missing = one.missing()
+        start, run.notes, run.left_out = time.perf_counter(), [], []
+        if missing:
+            lines.append((one.name, one.title, f"not run: {where(missing)}", 0, None))
+            continue
+        figures = one.measure(run)
+        if not figures:
+            lines.append((one.name, one.title, f"not run: {' '.join(run.left_out)}", 0, None))
+            continue
+        beside = _beside(one, figures)
+        shown.append(_table(one, run, figures))
+        state = "in part, see its note" if run.left_out else "measured"
+        lines.append((one.name, one.title, state, beside, time.perf_counter() - start))
+    if not shown:
+        raise InputError("no table could be measured: " + "; ".join(
+            f"{line[0]}: {line[2]}" for line in lines))
+    summary = Table(
+        "tables", "What was measured",
+        (Column("table", "text"), Column("title", "text"), Column("state", "text"),
+         Column("figures beside published ones", "count"), Column("seconds")),
+        tuple(lines),
+        "" if run.limit is None else f"At most {run.limit} examples of each data set were read, so "
+        "no figure can be compared with a paper's.",
+    )
+    return Report("reproduce", "The tables of the papers, measured again", (summary, *shown),
+                  run.signatures, run.curves)
+
+
+def _beside(one: PaperTable, figures: Figures) -> int:
+    return sum(_published(one, key) is not None for key in figures)
+
+
+def _published(one: PaperTable, key: Key) -> Key | None:
+    """The published figure that is shown beside ours: of the same size, or the first other one."""
+    known = published.listed(one.paper, one.table)
+    same = [other for other in known if other._replace(size="") == key._replace(size="")]
+    return key if key in known else (same[0] if same else None)
+
+
+def _table(one: PaperTable, run: Run, figures: Figures) -> Table:
+    known = published.listed(one.paper, one.table)
+    used = {_published(one, key) for key in figures}
+    every = [*figures, *(key for key in known if key not in used)]
+    measures = list(dict.fromkeys(key.measure for key in [*known, *every]))
+    data = list(dict.fromkeys(key.data for key in [*known, *every]))
+    wide = len(measures) == 1 and len(data) > 2
+    rows: dict[tuple[str, ...], list[Key]] = {}
+    for key in every:
+        row = (key.model, key.size, key.variant, *(() if wide else (key.data,)))
+        rows.setdefault(row, []).append(key)
+    lines: list[tuple[Cell, ...]] = []
+    for row, keys in rows.items():
+        beside = {key: other for key in keys if (other := _published(one, key))}
+        ours = _models(row[0], row[1], run) if any(key in figures for key in keys) else ""
+        theirs = ", ".join({other.size for other in beside.values()} - {""}) or "the paper's models"
+        name = title(row[0]) if row[0] else ""
+        lines += _lines([name, row[2], *row[3:]], (ours, theirs if beside else ""), {
+            key.data if wide else key.measure: (figures.get(key), known.get(beside.get(key, key)))
+            for key in keys}, data if wide else measures)
+    kinds = [KINDS.get(measures[0] if wide else name, "number")
+             for name in (data if wide else measures)]
+    return Table(
+        one.name, f"{published.PAPERS[one.paper]}, {one.title}",
+        (Column("model", "text"), Column("variant", "text"),
+         *(() if wide else (Column("data", "text"),)), Column("figures", "text"),
+         *(Column(name, kind) for name, kind in zip(data if wide else measures, kinds,
+                                                    strict=True))),
+        tuple(lines), " ".join([one.how, *dict.fromkeys([*run.notes, *run.left_out])]),
+    )
+
+
+def _lines(
+    row: Sequence[str], models: tuple[str, str], cells: Mapping[str, tuple[Cell, float | None]],
+    columns: Sequence[str],
+) -> list[tuple[Cell, ...]]:
+    """Up to three rows of a table: our figures, the published ones, and their difference.
+    ``models`` names the models of the first two."""
+    found = [cells.get(name, (None, None)) for name in columns]
+    ours, theirs = (": ".join(filter(None, pair))
+                    for pair in zip(("ours", "published"), models, strict=True))
+    rows: list[tuple[str, list[Cell]]] = [
+        (ours, [own for own, _ in found]), (theirs, [other for _, other in found]),
+        ("difference", [_difference(*cell) for cell in found])]
+    return [(*row, head, *values) for head, values in rows
+            if any(value is not None for value in values)]
+
+
+def _difference(ours: Cell, theirs: float | None) -> float | None:
+    value = ours.value if isinstance(ours, Interval) else ours
+    if theirs is None or not isinstance(value, (int, float)):
+        return None
+    return round(value - theirs, 9) + 0.0
+
+
+def _models(metric: str, size: str, run: Run) -> str:
+    """The models that ours ran with. ``size`` is of the key, such as a replaced model's."""
+    stages = {"q2": ("questions", "reader", "nli"), "q2_no_nli": ("questions", "reader"),
+              "scale": ("scale",), "nli": ("nli",)}.get(metric, ())
+    names = [getattr(preset(run.preset), stage).model.rpartition("/")[2] for stage in stages]
+    return size or ", ".join(filter(None, names)) or (run.preset.name if stages else "")

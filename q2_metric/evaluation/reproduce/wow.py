@@ -1,0 +1,362 @@
+"""The tables of the Q² paper on Wizard of Wikipedia, of both its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from random import Random
+from typing import Any
+
+from q2_metric.data.labelled import Labelled
+from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.detection import detection_curves
+from q2_metric.evaluation.published import Key
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
+from q2_metric.evaluation.scores import Scores, ScoreSummary, values
+from q2_metric.evaluation.statistics import SEED
+from q2_metric.evaluation.tables import Cell
+from q2_metric.types import Example
+
+BASELINES = ("nli", "overlap", "bertscore", "knowledge_bleu")
+V1: dict[str, Any] = {"fallback": False, "personal": "keep", "decoding": "greedy"}
+"""The first version's Q² (sections 2 and 6.1): no fallback, no filter, one question by greedy
+search."""
+LADDER: dict[str, dict[str, Any]] = {
+    "": V1,
+    "no personal questions": {**V1, "personal": "remove"},
+    "no personal questions, top 5": {"fallback": False},
+    "no personal questions, top 5, coreference": {"fallback": False, "coreference": True},
+}
+"""The variants of v1's table 7, each built on the one before."""
+SMALLER = {"t5-small": {"question_model": "valhalla/t5-small-qa-qg-hl"},
+           "albert-base": {"reader_model": "twmkn9/albert-base-v2-squad2"}}
+"""The smaller models of EMNLP's tables 7 and 8; the Hub models are those of ``paper-small``."""
+
+RANDOM_SAMPLE = 150
+"""The paper selected as many consistent and as many inconsistent responses of each system."""
+
+Groups = dict[str, list[Example]]
+
+
+def truths(rows: Sequence[Labelled]) -> list[bool]:
+    return [row.consistent for row in rows]
+
+
+def sample(annotated: Sequence[Labelled], system: str, seed: int = SEED) -> list[int]:
+    own = [i for i, row in enumerate(annotated) if row.system == system]
+    return sorted(Random(seed).sample(own, min(RANDOM_SAMPLE, len(own))))
+
+
+def pairs(annotated: Sequence[Labelled]) -> tuple[list[int], list[int]]:
+    """Indices of the consistent and of the inconsistent response of each context that has both."""
+    good, bad = [], []
+    for one in range(0, len(annotated), len(SYSTEMS)):
+        other = one + 1
+        if annotated[one].consistent != annotated[other].consistent:
+            good.append(one if annotated[one].consistent else other)
+            bad.append(other if annotated[one].consistent else one)
+    return good, bad
+
+
+def system_groups(run: Run) -> Groups:
+    """The selected responses of each system, and a random sample (the paper's is not published)."""
+    selected, annotated = run.some(read_selected()), read_annotated()
+    groups: Groups = {}
+    for system in SYSTEMS:
+        for kind in ("inconsistent", "consistent"):
+            groups[f"{system} {kind}"] = [
+                row.example for row in selected
+                if row.system == system and row.consistent == (kind == "consistent")]
+        chosen = run.some(sample(annotated, system))
+        groups[f"{system} random"] = [annotated[i].example for i in chosen]
+    return groups
+
+
+def human_groups(run: Run) -> Groups:
+    """The human responses where dodecaDialogue's are (in)consistent, and a random sample."""
+    gold = [row for row in read_selected(said="gold") if row.system == "dodeca"]
+    groups: Groups = {
+        f"human, where dodeca is {kind}": run.some(
+            [row.example for row in gold if row.consistent == (kind == "consistent")])
+        for kind in ("inconsistent", "consistent")
+    }
+    every = read_gold()
+    drawn = Random(SEED).sample(range(len(every)), min(RANDOM_SAMPLE, len(every)))
+    groups["human random"] = run.some([every[i] for i in sorted(drawn)])
+    return groups
+
+
+def absolute(
+    run: Run, table: int, groups: Groups, metrics: Sequence[str], measures: Sequence[str],
+    size: str = "", variant: str = "", **settings: Any,
+) -> Figures:
+    """Mean scores by group. A response without a score is left out, as v1 does; coverage is the
+    share of responses with a valid question."""
+    figures: Figures = {}
+    for group, examples in groups.items():
+        for metric, column in run.scores(examples, metrics, **settings).items():
+            found = {"mean": average(column), **asked(column)}
+            figures |= {Key(table, metric, size, variant, group, name): found[name]
+                        for name in measures if found.get(name) is not None}
+    return figures
+
+
+def average(column: Sequence[ScoreSummary | None]) -> float | None:
+    known = [item.value for item in column if item is not None and item.value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def asked(column: Sequence[ScoreSummary | None]) -> dict[str, float]:
+    """What is known of the questions; nothing of a metric that asks none."""
+    counts = [item.questions for item in column if item is not None and item.questions is not None]
+    total = sum(counts)
+    if not counts:
+        return {}
+    unanswered = sum(item.unanswered or 0 for item in column if item is not None)
+    return {"questions": total, "coverage": sum(count > 0 for count in counts) / len(column),
+            **({"unanswerable": unanswered / total} if total else {})}
+
+
+def _v1_scores(run: Run) -> Figures:
+    groups = {**system_groups(run), **human_groups(run)}
+    return absolute(run, 2, groups, ["q2"], ("questions", "mean", "unanswerable", "coverage"), **V1)
+
+
+def _emnlp_scores(run: Run) -> Figures:
+    return absolute(run, 2, system_groups(run), ["q2", *BASELINES],
+                    ("questions", "mean", "unanswerable"))
+
+
+def _v1_overlap(run: Run) -> Figures:
+    return absolute(run, 3, system_groups(run), ["overlap", "knowledge_bleu"], ("mean",))
+
+
+def _ladder(run: Run) -> Figures:
+    figures: Figures = {}
+    groups = {name: group for name, group in system_groups(run).items() if "random" not in name}
+    for variant, settings in LADDER.items():
+        if settings.get("coreference") and find_spec("coreferee") is None:
+            run.left_out.append(
+                "The step with coreference was left out: coreferee is not installed, and its last "
+                "version needs spaCy 3.5 or older; v1's resolver (AllenNLP) is not maintained.")
+            continue
+        found = absolute(run, 7, groups, ["q2"], ("coverage", "mean"), variant=variant, **settings)
+        # Table 7 says "Q²", which in v1 compares answers by token F1; coverage is that of both.
+        figures |= {key._replace(model="q2_no_nli"): cell for key, cell in found.items()
+                    if key.measure == "coverage" or key.model == "q2_no_nli"}
+    return figures
+
+
+def _smaller_scores(run: Run) -> Figures:
+    groups = system_groups(run)
+    measures = ("mean", "coverage")
+    figures = absolute(run, 8, groups, ["q2"], measures)
+    for size, model in _smaller(run).items():
+        figures |= absolute(run, 8, groups, ["q2"], measures, size=size, **model)
+    return figures
+
+
+def _smaller(run: Run) -> dict[str, dict[str, str]]:
+    if run.preset.questions.kind == "seq2seq":
+        return SMALLER
+    run.left_out.append("The smaller T5 and ALBERT need a preset with Hub models.")
+    return {}
+
+
+def _responses(run: Run) -> Figures:
+    """Decisions at 0.5 on the selected responses, and the curves of figure 3."""
+    selected = run.some(read_selected())
+    truth = truths(selected)
+    scores = run.scores([row.example for row in selected], ["q2", *BASELINES])
+    run.curves |= detection_curves({f"{len(selected)} selected responses": (truth, scores)})
+    figures: Figures = {}
+    for metric, column in scores.items():
+        numbers = values(column)
+        found = st.detection(truth, numbers)
+        measured: dict[str, Cell] = {
+            "accuracy": found.accuracy, "consistent: precision": found.consistent_precision,
+            "consistent: recall": found.consistent_recall,
+            "inconsistent: precision": found.inconsistent_precision,
+            "inconsistent: recall": found.inconsistent_recall,
+            "ROC-AUC": st.auc_interval(truth, numbers)}
+        figures |= {Key(3, metric, data="WoW", measure=name): cell
+                    for name, cell in measured.items()}
+    return figures
+
+
+def _systems(run: Run, table: int, metrics: Sequence[str]) -> Figures:
+    annotated = _contexts(run)
+    return _correlations(table, annotated, run.scores(
+        [row.example for row in annotated], metrics))
+
+
+def _contexts(run: Run) -> list[Labelled]:
+    """The annotated responses, two for each context, of at most ``limit`` contexts."""
+    rows = read_annotated()
+    kept = run.some(range(0, len(rows), len(SYSTEMS)))
+    return [row for first in kept for row in rows[first : first + len(SYSTEMS)]]
+
+
+def _correlations(
+    table: int, annotated: Sequence[Labelled], scores: Scores, size: str = "",
+    places: tuple[list[int], list[int]] | None = None,
+) -> Figures:
+    """Spearman's correlation with the simulated systems' quality; the bounds are percentiles."""
+    good, bad = places or pairs(annotated)
+    figures: Figures = {}
+    for metric, column in scores.items():
+        numbers = values(column)
+        found = st.system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
+        named = {"Spearman": found.value, "lower bound": found.low, "upper bound": found.high}
+        figures |= {Key(table, metric, size, data="WoW", measure=name): number
+                    for name, number in named.items()}
+    return figures
+
+
+def _v1_systems(run: Run) -> Figures:
+    """Only contexts in which both responses have a valid question (186 in the paper)."""
+    annotated = _contexts(run)
+    examples = [row.example for row in annotated]
+    q2 = run.scores(examples, ["q2"], **V1)
+    kept = [item is not None and bool(item.questions) for item in q2.get("q2", [])]
+    if not kept:
+        return {}
+    good, bad = pairs(annotated)
+    both = [(one, other) for one, other in zip(good, bad, strict=True) if kept[one] and kept[other]]
+    run.notes.append(f"{len(both)} of {len(good)} contexts have two responses with a question.")
+    if not both:
+        return {}
+    scores = {**q2, **run.scores(examples, ["overlap", "knowledge_bleu"])}
+    places = [one for one, _ in both], [other for _, other in both]
+    return _correlations(4, annotated, scores, places=places)
+
+
+def _smaller_systems(run: Run) -> Figures:
+    annotated = _contexts(run)
+    examples = [row.example for row in annotated]
+    figures = _correlations(7, annotated, run.scores(examples, ["q2"]))
+    for size, model in _smaller(run).items():
+        figures |= _correlations(7, annotated, run.scores(examples, ["q2"], **model), size)
+    return {key: cell for key, cell in figures.items() if key.model == "q2"}
+
+
+def _other_knowledge(run: Run) -> Figures:
+    annotated = read_annotated()
+    own = system_groups(run)["dodeca consistent"]
+    groups = {f"{kind} dialogue": other_knowledge(own, annotated, same_dialogue=kind == "same")
+              for kind in ("same", "other")}
+    found = absolute(run, 8, groups, ["q2"], ("questions", "mean", "unanswerable"), **V1)
+    return {key._replace(model="q2_no_nli"): cell for key, cell in found.items()
+            if key.measure != "mean" or key.model == "q2_no_nli"}
+
+
+def other_knowledge(
+    examples: Sequence[Example], annotated: Sequence[Labelled], *, same_dialogue: bool,
+    seed: int = SEED,
+) -> list[Example]:
+    """Replaces the knowledge of each example by that of another, random turn of ``annotated``.
+
+    An example is left out if there is no such turn.
+    """
+    by_dialogue: dict[str, list[str]] = {}
+    for row in annotated:
+        texts = by_dialogue.setdefault(_dialogue(row.example), [])
+        if row.example.knowledge not in texts:
+            texts.append(row.example.knowledge)
+    rng = Random(seed)
+    others = []
+    for example in examples:
+        own = _dialogue(example)
+        if same_dialogue:
+            pool = by_dialogue.get(own, [])
+        else:
+            pool = by_dialogue[rng.choice([name for name in by_dialogue if name != own])]
+        pool = [knowledge for knowledge in pool if knowledge != example.knowledge]
+        if pool:
+            others.append(replace(example, knowledge=rng.choice(pool)))
+    return others
+
+
+def _dialogue(example: Example) -> str:
+    """A response's id has the form ``episode-round-system``, and an episode is a dialogue."""
+    return (example.id or "").split("-")[0]
+
+
+def _length(run: Run) -> Figures:
+    from q2_metric.english.parse.parser import load
+
+    tokenizer = load().tokenizer
+    figures: Figures = {}
+    for group, examples in system_groups(run).items():
+        texts = [example.response for example in examples]
+        found = {"characters": [len(text) for text in texts],
+                 "tokens": [len(tokenizer(text)) for text in texts]}
+        figures |= {Key(9, "", data=group, measure=name): sum(numbers) / len(numbers)
+                    for name, numbers in found.items() if numbers}
+    return figures
+
+
+def _robustness(run: Run) -> Figures:
+    """Figures 4 to 9: mean scores of simulated systems, and the distributions of scores."""
+    selected = run.some(read_selected())
+    truth = truths(selected)
+    scores = run.scores([row.example for row in selected], ["q2", "overlap"], **V1)
+    panel = f"{len(selected)} selected responses"
+    curves = detection_curves({panel: (truth, scores)})
+    figures: Figures = {}
+    lines: dict[str, Any] = {}
+    for metric, column in scores.items():
+        known = [(row.consistent, item.value) for row, item in zip(selected, column, strict=True)
+                 if item is not None and item.value is not None]
+        points = st.robustness([v for good, v in known if good],
+                               [v for good, v in known if not good])
+        shares = st.ROBUSTNESS.shares
+        lines[metric] = {"x": list(shares), "y": [point.value for point in points],
+                         "low": [point.low for point in points],
+                         "high": [point.high for point in points]}
+        figures |= {Key(0, metric, data=f"{share:g} inconsistent", measure="mean"): point
+                    for share, point in zip(shares, points, strict=True)}
+    run.curves |= {"histogram": curves["histogram"], "robustness": {panel: lines}}
+    return figures
+
+
+_RANDOM = (f"Random: {RANDOM_SAMPLE} annotated responses of each system (seed {SEED}), because the "
+           "paper's sample is not published.")
+_V1 = ("Settings: decoding=greedy, personal=keep, fallback=false. Responses without a question are "
+       "left out.")
+_WOW = ("wow_q2",)
+TABLES = (
+    PaperTable("q2-emnlp-2", "q2-emnlp", 2, "scores by system", _WOW,
+               f"Mean scores. {_RANDOM}", "6 x 150 responses", _emnlp_scores),
+    PaperTable("q2-emnlp-3", "q2-emnlp", 3, "single responses (table and figure 3)", _WOW,
+               "Decisions at 0.5 on the selected responses.", "600 responses", _responses),
+    PaperTable("q2-emnlp-4", "q2-emnlp", 4, "simulated systems", _WOW,
+               "Rank correlation of the mean scores of simulated systems with their quality.",
+               "1,088 responses", partial(_systems, table=4, metrics=["q2", *BASELINES])),
+    PaperTable("q2-emnlp-7", "q2-emnlp", 7, "simulated systems, smaller models", _WOW,
+               "As table 4, after a model of Q² was replaced.", "3 x 1,088 responses",
+               _smaller_systems),
+    PaperTable("q2-emnlp-8", "q2-emnlp", 8, "scores by system, smaller models", _WOW,
+               f"Mean scores and coverage. {_RANDOM}", "3 x 900 responses", _smaller_scores),
+    PaperTable("q2-v1-2", "q2-v1", 2, "scores by system and of people", _WOW,
+               f"{_V1} {_RANDOM}", "9 x 150 responses", _v1_scores),
+    PaperTable("q2-v1-3", "q2-v1", 3, "word overlap by system", _WOW, _RANDOM,
+               "6 x 150 responses", _v1_overlap),
+    PaperTable("q2-v1-4", "q2-v1", 4, "simulated systems", _WOW, _V1, "1,088 responses",
+               _v1_systems),
+    PaperTable("q2-v1-7", "q2-v1", 7, "variants of Q²", _WOW,
+               "Each variant builds on the one before. Means of token F1 over the responses with a "
+               "question.", "4 x 600 responses", _ladder),
+    PaperTable("q2-v1-8", "q2-v1", 8, "knowledge of another turn", _WOW,
+               f"The consistent responses of dodecaDialogue, scored by token F1 with knowledge of "
+               f"another annotated turn (seed {SEED}). The paper does not say which responses it "
+               f"scored. {_V1}", "2 x 150 responses", _other_knowledge),
+    PaperTable("q2-v1-9", "q2-v1", 9, "length of responses", _WOW,
+               f"Tokens are spaCy's. {_RANDOM}", "6 x 150 responses", _length),
+    PaperTable("q2-v1-figures", "q2-v1", 0, "figures 4 to 9", _WOW,
+               f"Mean scores of simulated systems by their share of inconsistent responses. {_V1}",
+               "600 responses", _robustness),
+)

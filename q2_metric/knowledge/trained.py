@@ -1,0 +1,48 @@
+"""Says what a trained folder is for, without loading its weights."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from q2_metric.errors import InputError
+from q2_metric.knowledge.encoder import ABOUT
+
+NAMES = {"bert": "BERT", "roberta": "RoBERTa", "gpt2": "GPT-2", "bart": "BART"}
+"""The paper's names of the kinds of models, by transformers' ``model_type``."""
+TASKS = {"relevance": "ranker", "choice": "ranker", "detection": "detector"}
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """``model`` is named as in the paper's tables. ``domain``: a ranker reads domain names."""
+
+    task: Literal["ranker", "detector", "responder"]
+    model: str
+    domain: bool = True
+
+
+def trained(folder: str) -> Trained:
+    """What a folder of ``q2 select train``, ``train-detector`` or ``q2 respond train`` holds.
+
+    Raises:
+        InputError: the folder holds none of these.
+    """
+    path = Path(folder).expanduser()
+    try:
+        kind = NAMES.get(found := str(_read(path / "config.json")["model_type"]), found)
+        if not (path / ABOUT).is_file():
+            return Trained("responder", kind)
+        about = _read(path / ABOUT)
+        first = about["heads"][0]
+        return Trained(TASKS[first], "RSS" if first == "relevance" else kind,  # type: ignore[arg-type]
+                       bool(about.get("domain", True)))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{folder}: holds no trained ranker, detector or responder") from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return read
