@@ -65,7 +65,9 @@ bench: $(VENV)/test.done
 METRICS ?= q2,scale,groundedness,knowledge_f1,word_share,knowledge_bleu,nli
 agreement: $(VENV)/test.done
 	$(BIN)/q2 meta-eval wow --dtype int8 --metrics $(METRICS) $(MODELS) \
-	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md --overwrite
+	  --out docs/results/wow.json --overwrite
+	$(BIN)/q2 meta-eval render docs/results/wow.json --out docs/results/wow.md \
+	  --note docs/results/wow.note.md --overwrite --quiet
 	$(BIN)/q2 meta-eval true q2 dialfact_a qags_cnndm summeval --dtype int8 --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/true.json --out docs/results/true.md --overwrite
 	$(BIN)/q2 meta-eval dev --dtype int8 --metrics q2,scale,groundedness,knowledge_f1,word_share \

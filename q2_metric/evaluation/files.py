@@ -1,4 +1,4 @@
-"""Writes reports as JSON (whole; can be read back), CSV (one number a line) and markdown."""
+"""Writes reports as JSON (whole; can be read back), CSV (one number a line), markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import InputError
+from q2_metric.evaluation.latex import to_latex
 from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.files import check_place, parse_json, read_text, write_text
 from q2_metric.rows.spreadsheet import to_cell
 
-SUFFIXES = (".json", ".csv", ".md")
+SUFFIXES = (".json", ".csv", ".md", ".tex")
 FORMAT = "q2-meta-eval-1"
 
 
 def write(report: Report, path: str | Path, *, note: str = "") -> None:
-    """Writes a report; the suffix of the path (.json, .csv or .md) chooses the format.
-
-    ``note`` is markdown for the page's top; other files leave it out.
+    """Writes a report in the format of the path's suffix (:func:`to_text`).
 
     Raises:
         InputError: the suffix is unknown, or the file cannot be written.
     """
     check_place(path, SUFFIXES)
-    suffix = Path(path).suffix.lower()
-    text = {".json": to_json, ".csv": to_csv}[suffix](report) if suffix != ".md" else (
-        to_markdown(report, note=note)
-    )
-    write_text(path, text)
+    write_text(path, to_text(report, Path(path).suffix.lower(), note=note))
+
+
+def to_text(report: Report, suffix: str, *, note: str = "") -> str:
+    """A report as a file with one of :data:`SUFFIXES`. ``note`` is markdown for the page's top;
+    other formats leave it out."""
+    if suffix == ".md":
+        return to_markdown(report, note=note)
+    return {".json": to_json, ".csv": to_csv, ".tex": to_latex}[suffix](report)
 
 
 def to_json(report: Report) -> str:
