@@ -279,7 +279,7 @@ def test_two_systems_side_by_side(tab: Tab, two: str) -> None:
     assert cells[3:] == ["1.000 → 0.000", "▼ −1.000", "The knowledge supports it."]
     unfold(first)
     assert first.locator(".score b").all_inner_texts() == ["▼ −1.000", "±0.000"]
-    assert first.locator(".side .system").all_inner_texts() == ["one.jsonl", "two <b>.jsonl"]
+    assert first.locator(".top .side .system").all_inner_texts() == ["one.jsonl", "two <b>.jsonl"]
     assert [side.split("\n")[0] for side in first.locator(".side .response").all_inner_texts()] == [
         "Rome has 4 hills.✓", "It has 4.✓"]
     assert first.locator(".body .side").count() == 2
