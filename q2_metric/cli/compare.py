@@ -47,9 +47,10 @@ def compare(
 
     All systems must have the same rows, and scores with the same signatures.
     """
-    from q2_metric.report.read import read_scores
+    from q2_metric.report.read import files_of, read_scores
     from q2_metric.report.versus import versus
 
+    scores = tuple(path for name in scores for path in files_of(name))
     for name in scores:
         if scores.count(name) > 1:
             raise InputError(f"{name}: this file is named twice")

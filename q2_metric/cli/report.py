@@ -32,9 +32,10 @@ def report(
 ) -> None:
     """Make one web page from the scores that q2 score --out wrote.
 
-    Each file is a system. With --systems COLUMN, all rows with the same value in COLUMN form one
-    system. If there are several systems, each is compared with the first, response by response.
-    Rows are matched by id, or by their knowledge, question and history.
+    Each file is a system, and a folder stands for its .jsonl files. With --systems COLUMN, all rows
+    with the same value in COLUMN form one system. If there are several systems, each is compared
+    with the first, response by response. Rows are matched by id, or by their knowledge, question
+    and history.
 
     The columns of the files of --texts are those that q2 score was told.
 
@@ -44,9 +45,10 @@ def report(
     """
     from q2_metric.files import STDIN, check_place
     from q2_metric.report.page import write_page
-    from q2_metric.report.read import day, read_scores
+    from q2_metric.report.read import day, files_of, read_scores
     from q2_metric.report.systems import in_order
 
+    scores = tuple(path for name in scores for path in files_of(name))
     for name in scores:
         if scores.count(name) > 1:
             raise InputError(f"{name}: this file is named twice")

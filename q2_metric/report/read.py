@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
@@ -106,6 +107,16 @@ def read_scores(
               for (path, _), system in systems.items()),
         tuple(system.spool for system in systems.values()),
     )
+
+
+def files_of(path: str) -> list[str]:
+    """The .jsonl files in a folder by name, or the path itself. InputError: there are none."""
+    if not os.path.isdir(path):
+        return [path]
+    found = sorted(str(file) for file in Path(path).glob("*.jsonl"))
+    if not found:
+        raise InputError(f"{path}: this folder contains no .jsonl file")
+    return found
 
 
 class _System:
