@@ -121,7 +121,7 @@ def gate(**options: Any) -> None:
     if options["comment"] is not None:
         _write(options["comment"], ci.comment(decided).encode())
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(summary, "a", encoding="utf-8", opener=opener) as file:
+        with open(summary, "a", encoding="utf-8", newline="\n", opener=opener) as file:
             file.write(ci.summary(decided))
     if options["shows_json"]:
         click.echo(json.dumps(ci.as_json(decided), indent=2, ensure_ascii=False))

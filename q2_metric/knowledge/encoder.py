@@ -95,7 +95,8 @@ class HeadedEncoder:
         self.loaded.tokenizer.save_pretrained(folder)
         head = {name: value.contiguous() for name, value in self.network.head.state_dict().items()}
         save_file(head, folder / HEADS_FILE)
-        (folder / ABOUT).write_text(json.dumps({"heads": self.heads}), encoding="utf-8")
+        (folder / ABOUT).write_text(
+            json.dumps({"heads": self.heads}), encoding="utf-8", newline="\n")
 
     def _row(self, dialogue: Dialogue, text: str) -> dict[str, list[int]]:
         from q2_metric.models.hub.tokens import cut, raw_offsets

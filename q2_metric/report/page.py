@@ -67,7 +67,7 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
     ``rows`` are those of all systems, one system after the other; they are iterated several times.
     Raises InputError if the file cannot be written."""
     with replacing(Path(path)) as unfinished, \
-            open(unfinished, "w", encoding="utf-8") as file:
+            open(unfinished, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(_rendered(runs, rows))
 
 
