@@ -9,7 +9,7 @@ from q2_metric.evaluation.tables import Report, Table
 _SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
     "²": r"\textsuperscript{2}", "–": "--", "−": "$-$", "×": r"$\times$",
 }
 

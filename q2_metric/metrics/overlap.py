@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -66,10 +67,15 @@ def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[st
 def bleu_statistics(response: str, references: Sequence[str]) -> list[float]:
     """What corpus BLEU adds up for each response: lengths of the response and of the reference
     nearest in length, matched n-grams, and all n-grams of the response, each for n = 1 to 4."""
+    one = _sentence_bleu().sentence_score(response, list(references))
+    return [one.sys_len, one.ref_len, *one.counts, *one.totals]
+
+
+@cache
+def _sentence_bleu() -> BLEU:
     from sacrebleu.metrics.bleu import BLEU
 
-    one = BLEU(effective_order=True).sentence_score(response, list(references))
-    return [one.sys_len, one.ref_len, *one.counts, *one.totals]
+    return BLEU(effective_order=True)
 
 
 def bleu_of(sums: Floats) -> Floats:
