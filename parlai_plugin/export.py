@@ -73,7 +73,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         random.seed(42)  # as eval_model does: some teachers draw examples at random
         agent = create_agent(self.opt, requireModelExists=True)
         with replacing(Path(out)) as unfinished:
-            with open(unfinished, "w", encoding="utf-8") as file:
+            with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
                 writer = _Writer(file, self.opt.get("system") or _system(self.opt))
                 hook.listeners.append(writer.take)
                 try:

@@ -287,11 +287,12 @@ def write_text(path: str | Path, text: str) -> None:
     path = Path(path)
     check_place(path)
     with replacing(path, public=True) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
+        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def _to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    # Windows writes only what is open for writing to the disk.
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

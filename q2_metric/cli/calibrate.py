@@ -115,4 +115,4 @@ def calibrate(
     )
     report = fitting.experiment(truth, scores, fitted, precision=precision)
     fitted.save(out)
-    finish(report, {**options, "note": None})
+    finish(report, options)

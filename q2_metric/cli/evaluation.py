@@ -11,6 +11,8 @@ from q2_metric.cli.commands import Group, Read
 from q2_metric.cli.experiments import (
     EXPERIMENT_OPTIONS,
     FILE,
+    FORMAT_OPTION,
+    NOTE_OPTION,
     OUTPUT_OPTIONS,
     check,
     columns_of,
@@ -72,6 +74,8 @@ def dev(limit: int | None, **options: Any) -> None:
 
 @meta_eval.command("render")
 @click.argument("result", type=FILE)
+@NOTE_OPTION
+@FORMAT_OPTION
 @OUTPUT_OPTIONS
 def render(result: Path, **options: Any) -> None:
     """Print the tables of an earlier run again.

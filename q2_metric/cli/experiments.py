@@ -55,9 +55,14 @@ OUTPUT_OPTIONS = all_options(
                  help="Write the results as .json, .csv, .md or .tex; may be repeated."),
     click.option("--figures", metavar="DIR", type=FIGURES,
                  help="Draw the figures in this folder, as PNG and SVG."),
-    click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert."),
     click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
 )
+NOTE_OPTION = click.option(
+    "--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
+FORMATS = {"text": "", "markdown": ".md", "latex": ".tex", "json": ".json", "csv": ".csv"}
+FORMAT_OPTION = click.option(
+    "--format", "shown_as", type=click.Choice(list(FORMATS)), default="text", show_default=True,
+    help="Format in which the tables are printed.")
 FOREIGN_OPTIONS = all_options(
     click.option(
         "--scores", "scores_file", metavar="FILE", type=Read(),
@@ -144,12 +149,11 @@ def bar_of(options: Mapping[str, Any]) -> Bar:
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:
     """Prints the report, and writes the files and figures that the options request."""
-    from q2_metric.cli.tables import print_report
     from q2_metric.evaluation.files import write
 
     if not report.facts:
-        report = replace(report, facts=_facts())
-    note = read_text(options["note"]) if options["note"] else ""
+        report = replace(report, facts=facts())
+    note = read_text(options["note"]) if options.get("note") else ""
     for path in options["outs"]:
         write(report, path, note=note)
     if options["figures"]:
@@ -159,10 +163,21 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
             if not options["quiet"]:
                 click.echo(f"q2: {path}", err=True)
     if not options["quiet"]:
+        print_as(report, options.get("shown_as", "text"))
+
+
+def print_as(report: Report, form: str) -> None:
+    """Prints a report in one of :data:`FORMATS`."""
+    from q2_metric.cli.tables import print_report
+    from q2_metric.evaluation.files import to_text
+
+    if form == "text":
         print_report(report)
+    else:
+        click.echo(to_text(report, FORMATS[form]), nl=False)
 
 
-def _facts() -> dict[str, str]:
+def facts() -> dict[str, str]:
     from q2_metric.evaluation.statistics import SEED
 
     return {

@@ -61,7 +61,10 @@ def _explain(
             raise InputError(f"the {field} is empty")
     for turn in options["history"]:
         encodable(turn, "the history")
-    example = Example(options["response"], options["knowledge"], options["history"])
+    question = options["question"] or ""
+    encodable(question, "the question")
+    example = Example(options["response"], options["knowledge"], options["history"],
+                      question=None if is_blank(question) else question)
     loaded = load(names, options)
     (scores,) = score_rows(loaded, [example], evidence=True)
     signatures = {metric.name: metric.signature for metric in loaded}

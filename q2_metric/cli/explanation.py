@@ -29,6 +29,8 @@ def print_explanation(
     head = bare_table(header=False)
     for turn in shown["history"]:
         head.add_row(Text("history", style="dim"), _text(turn))
+    if shown["question"]:
+        head.add_row(Text("question", style="dim"), _text(shown["question"]))
     head.add_row(Text("knowledge", style="dim"), _text(shown["knowledge"]))
     head.add_row(Text("response", style="dim"), _marked(shown))
     head.add_row(Text("in words", style="dim"), _text("\n".join(shown["plain"])))

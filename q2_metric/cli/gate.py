@@ -33,6 +33,14 @@ def _check_junit(path: str) -> None:
         check_free(path, "a JUnit file of q2 gate")
 
 
+def _check_comment(path: str) -> None:
+    from q2_metric.files import check_free
+    from q2_metric.report.ci import is_comment
+
+    if not is_comment(path):
+        check_free(path, "a comment of q2 gate")
+
+
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
     if text == "all":
         return None
@@ -68,6 +76,9 @@ def _finite(_ctx: click.Context, _option: click.Parameter, value: float) -> floa
 @_allow("changed", "whose knowledge, question or history changed")
 @click.option("--junit", metavar="PATH", type=Written(guard=_check_junit),
               help="Write JUnit XML with a test for each response.")
+@click.option("--comment", metavar="PATH", type=Written(guard=_check_comment),
+              help="Write Markdown for a comment on a pull request. Its first line is the same in "
+              "every run, so that a later run can replace the comment.")
 @click.option("--json", "shows_json", is_flag=True, help="Print a JSON object instead of text.")
 @CACHE_OPTIONS
 def gate(**options: Any) -> None:
@@ -107,8 +118,10 @@ def gate(**options: Any) -> None:
         decided = decide(read[0], metric, options["threshold"], read[1], allowed)
     if options["junit"] is not None:
         _write(options["junit"], ci.junit(decided))
+    if options["comment"] is not None:
+        _write(options["comment"], ci.comment(decided).encode())
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(summary, "a", encoding="utf-8", opener=opener) as file:
+        with open(summary, "a", encoding="utf-8", newline="\n", opener=opener) as file:
             file.write(ci.summary(decided))
     if options["shows_json"]:
         click.echo(json.dumps(ci.as_json(decided), indent=2, ensure_ascii=False))

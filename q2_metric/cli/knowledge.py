@@ -163,5 +163,5 @@ def writing(path: Path) -> Iterator[IO[str]]:
     """A text file that appears at its path only when it is complete."""
     check_place(path)
     with replacing(path) as unfinished, \
-            open(unfinished, "w", encoding="utf-8") as file:
+            open(unfinished, "w", encoding="utf-8", newline="\n") as file:
         yield file

@@ -15,6 +15,7 @@ from q2_metric.cli.commands import Group
 
 COMMANDS = {
     "score": "q2_metric.cli.score:score",
+    "compare": "q2_metric.cli.compare:compare",
     "gate": "q2_metric.cli.gate:gate",
     "explain": "q2_metric.cli.explain:explain",
     "evidence": "q2_metric.cli.explain:evidence",

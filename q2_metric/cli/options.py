@@ -39,7 +39,7 @@ def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], W
     return decorate
 
 
-def _runtime(name: str) -> Option[Any]:
+def _runtime(name: str, default: str | None = None) -> Option[Any]:
     [setting] = (one for one in settings_of(RuntimeConfig) if one.name == name)
 
     def check(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -47,12 +47,13 @@ def _runtime(name: str) -> Option[Any]:
             raise click.BadParameter("is empty")
         return value
 
-    return click.option(f"--{name}", show_default=str(setting.default), callback=check,
+    return click.option(f"--{name}", show_default=default or str(setting.default), callback=check,
                         help=setting.sentence)
 
 
-def model_options(entries: Sequence[Entry] | None = None) -> Option[Any]:
-    """The options that choose models and settings for these metrics (default: for all)."""
+def model_options(entries: Sequence[Entry] | None = None, dtype: str | None = None) -> Option[Any]:
+    """The options that choose models and settings for these metrics (default: for all). ``dtype``
+    is the command's own default."""
     return all_options(
         click.option("--preset", metavar="NAME|FILE", default="bundled", show_default=True,
                      callback=read_preset, is_eager=True,
@@ -60,7 +61,7 @@ def model_options(entries: Sequence[Entry] | None = None) -> Option[Any]:
         click.option("-s", "--set", "assigned", metavar="NAME=VALUE", multiple=True,
                      cls=SettingsOption, entries=entries, shell_complete=completed,
                      help="Set a model or setting (q2 presets --settings); may be repeated."),
-        _runtime("device"), _runtime("dtype"),
+        _runtime("device"), _runtime("dtype", dtype),
     )
 
 
@@ -156,6 +157,7 @@ def cache_bytes() -> int:
 TEXT_OPTIONS = all_options(
     click.option("--response", required=True, help="The response."),
     click.option("--knowledge", required=True, help="The text that should support the response."),
+    click.option("--question", help="The question that the response answers."),
     click.option("--history", multiple=True,
                  help="An earlier turn of the dialogue; may be repeated, oldest turn first."),
     click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead."),

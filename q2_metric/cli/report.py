@@ -23,26 +23,21 @@ from q2_metric.errors import InputError
 @click.option("--systems", "systems_by", metavar="COL",
               help="A column of the scored rows, such as model. Rows with the same value form one "
               "system.")
-@click.option("--response", metavar="COL", help="With --texts: column of the response.")
-@click.option("--knowledge", metavar="COL", help="With --texts: column of the knowledge.")
-@click.option("--history", metavar="COL", help="With --texts: column of the history.")
-@click.option("--id", "id_", metavar="COL", help="With --texts: column of the id.")
 def report(
     scores: tuple[str, ...],
     form: str | None,
     out: str,
     texts: tuple[str, ...],
     systems_by: str | None,
-    response: str | None,
-    knowledge: str | None,
-    history: str | None,
-    id_: str | None,
 ) -> None:
     """Make one web page from the scores that q2 score --out wrote.
 
-    Each file is a system. With --systems COLUMN, all rows with the same value in COLUMN form one
-    system. If there are several systems, each is compared with the first, response by response.
-    Rows are matched by id, or by their knowledge, question and history.
+    Each file is a system, and a folder stands for its .jsonl files. With --systems COLUMN, all rows
+    with the same value in COLUMN form one system. If there are several systems, each is compared
+    with the first, response by response. Rows are matched by id, or by their knowledge, question
+    and history.
+
+    The columns of the files of --texts are those that q2 score was told.
 
     Three or more files whose names differ in one number are taken for checkpoints of a training.
     Three or more files of different days are taken for dated runs. In both cases, the page shows a
@@ -50,10 +45,10 @@ def report(
     """
     from q2_metric.files import STDIN, check_place
     from q2_metric.report.page import write_page
-    from q2_metric.report.read import day, read_scores
+    from q2_metric.report.read import day, files_of, read_scores
     from q2_metric.report.systems import in_order
-    from q2_metric.rows.columns import Columns
 
+    scores = tuple(path for name in scores for path in files_of(name))
     for name in scores:
         if scores.count(name) > 1:
             raise InputError(f"{name}: this file is named twice")
@@ -61,12 +56,10 @@ def report(
         raise InputError("standard input (-) can be read only once")
     check_place(out)
     with ExitStack() as files:
-        columns = Columns(response, knowledge, history, id_)
         # The first file of texts belongs to the first file of scores, and so on. So the files of
         # scores keep their order if there are files of texts.
         names = list(scores) if texts else in_order(scores, list(map(day, scores)))
-        systems = read_scores(names, files, texts=texts, columns=columns, form=form,
-                              systems_by=systems_by)
+        systems = read_scores(names, files, texts=texts, form=form, systems_by=systems_by)
         write_page(out, systems.runs, systems)
     bare = sum(run.without_texts for run in systems.runs)
     if bare:

@@ -146,7 +146,7 @@ RUN_OPTIONS = all_options(
         "not at all (exclude).",
     ),
     click.option(
-        "--fail-under", "--threshold", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
+        "--fail-under", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
         callback=_threshold,
         help="Exit with code 4 if the mean of METRIC (default: of any metric) is lower or "
         "missing; may be repeated.",

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from q2_metric.cli.commands import command, warn
-from q2_metric.cli.options import MODEL_OPTIONS, load, metrics_option
+from q2_metric.cli.options import load, metrics_option, model_options
 
 
 @command("serve")
@@ -17,7 +17,7 @@ from q2_metric.cli.options import MODEL_OPTIONS, load, metrics_option
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True,
               help="Port to listen on; 0 chooses a free port.")
 @metrics_option("groundedness")
-@MODEL_OPTIONS
+@model_options(dtype="auto")
 def serve(host: str, port: int, metrics: list[str], **options: Any) -> None:
     """Score an answer in the browser: paste the answer and its sources into a page.
 

@@ -135,7 +135,8 @@ def read_manifest(path: Path) -> Manifest | None:
 
 def write_manifest(path: Path, fields: Manifest) -> None:
     """Writes a manifest (else InputError). No other process may write it at the same time."""
-    with replacing(path, alone=True) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
+    with replacing(path, alone=True) as unfinished, \
+            open(unfinished, "w", encoding="utf-8", newline="\n") as file:
         json.dump(fields, file, indent=1, allow_nan=False)
 
 

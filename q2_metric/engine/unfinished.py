@@ -40,7 +40,7 @@ class Unfinished:
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path, self._descriptor = path, descriptor
-        self.done = 0
+        self.done, self.removed = 0, False
         self._last = ""
         """Check sum of the last block or, without a block, of the first line."""
 
@@ -138,7 +138,9 @@ class Unfinished:
     def remove(self) -> None:
         """Removes the file, unless another file is at its path by now."""
         if _is_at(self._descriptor, self.path):
-            self.path.unlink()
+            self.removed = True
+            if not _WINDOWS:  # which removes no open file
+                self.path.unlink()
 
 
 @contextmanager
@@ -160,6 +162,8 @@ def open_unfinished(out: str | Path) -> Iterator[Unfinished]:
                 unfinished.remove()
         finally:
             os.close(descriptor)
+            if unfinished.removed and _WINDOWS:
+                path.unlink(missing_ok=True)
 
 
 def _check_sum(last: str, data: bytes) -> str:
@@ -168,12 +172,17 @@ def _check_sum(last: str, data: bytes) -> str:
     return found.hexdigest()
 
 
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(
+    os, "O_BINARY", 0)
+"""Windows has no O_NOFOLLOW, and would change line ends without O_BINARY."""
+_WINDOWS = os.name == "nt"
+
+
 def _hold(path: Path, out: str | Path) -> int:
     """Opens or creates the file, and locks it until the returned descriptor is closed."""
     for _ in range(_TRIES):
         try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-            descriptor = os.open(path, flags, PRIVATE)
+            descriptor = os.open(path, _FLAGS, PRIVATE)
         except OSError as error:
             raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
         try:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +22,21 @@ FORMAT = "q2-meta-eval-1"
 
 
 def write(report: Report, path: str | Path, *, note: str = "") -> None:
-    """Writes a report; the suffix of the path (one of ``SUFFIXES``) chooses the format.
-
-    ``note`` is markdown for the page's top; other files leave it out.
+    """Writes a report in the format of the path's suffix (:func:`to_text`).
 
     Raises:
         InputError: the suffix is unknown, or the file cannot be written.
     """
     check_place(path, SUFFIXES)
-    suffix = Path(path).suffix.lower()
-    writers: dict[str, Callable[[Report], str]] = {
-        ".json": to_json, ".csv": to_csv, ".tex": to_latex,
-        ".md": partial(to_markdown, note=note)}
-    write_text(path, writers[suffix](report))
+    write_text(path, to_text(report, Path(path).suffix.lower(), note=note))
+
+
+def to_text(report: Report, suffix: str, *, note: str = "") -> str:
+    """A report as a file with one of :data:`SUFFIXES`. ``note`` is markdown for the page's top;
+    other formats leave it out."""
+    if suffix == ".md":
+        return to_markdown(report, note=note)
+    return {".json": to_json, ".csv": to_csv, ".tex": to_latex}[suffix](report)
 
 
 def to_json(report: Report) -> str:

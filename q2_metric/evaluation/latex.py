@@ -1,46 +1,51 @@
-"""Writes reports as LaTeX tables with the rules of the package booktabs."""
+"""Writes tables as LaTeX, for papers that use the package booktabs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from q2_metric.evaluation.tables import Report, Table
 
-_ESCAPED = {
+_SPECIAL = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "²": r"\textsuperscript{2}", "–": "--", "×": r"$\times$", "τ": r"$\tau$",
-    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
+    "²": r"\textsuperscript{2}", "–": "--", "−": "$-$", "×": r"$\times$",
+    "τ": r"$\tau$",
 }
-_MARKS = re.compile("[" + re.escape("".join(_ESCAPED)) + "]")
+
+_minus = re.compile(r"-(?=\d)")
+
+
+def escape(text: str) -> str:
+    """A text that LaTeX prints as it stands.
+
+    >>> print(escape("run_2 & 50%"))
+    run\\_2 \\& 50\\%
+    """
+    words = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
+    return "".join(_SPECIAL.get(sign, sign) for sign in words)
 
 
 def to_latex(report: Report) -> str:
-    """The tables of a report, each as a float that needs ``\\usepackage{booktabs}``."""
-    facts = [f"% {name}: {' '.join(value.split())}" for name, value in report.facts.items()]
+    """All tables of a report, and the command that made them as a comment."""
+    facts = [f"% {name}: {' '.join(str(value).split())}" for name, value in report.facts.items()]
     signed = [f"% {line}" for line in dict.fromkeys(report.signatures.values())]
-    return "\n\n".join(["\n".join([*facts, *signed]), *map(_float, report.tables)]).strip() + "\n"
+    lines = ["% \\usepackage{booktabs}", *facts, *signed]
+    for table in report.tables:
+        lines += ["", *latex_table(table)]
+    return "\n".join(lines) + "\n"
 
 
-def escaped(text: str) -> str:
-    r"""A text in which LaTeX sees no command.
-
-    >>> escaped("Q² & 5_%")
-    'Q\\textsuperscript{2} \\& 5\\_\\%'
-    """
-    return _MARKS.sub(lambda match: _ESCAPED[match[0]], text)
-
-
-def _float(table: Table) -> str:
+def latex_table(table: Table) -> list[str]:
     sides = "".join("l" if column.kind == "text" else "r" for column in table.columns)
-    return "\n".join([
-        r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{sides}}}", r"\toprule",
-        _line([column.title for column in table.columns]), r"\midrule",
-        *map(_line, table.shown()), r"\bottomrule", r"\end{tabular}",
-        rf"\caption{{{escaped(' '.join(filter(None, (table.title + '.', table.note))))}}}",
-        rf"\label{{tab:{re.sub(r'[^a-zA-Z0-9-]', '-', table.name)}}}", r"\end{table}",
-    ])
-
-
-def _line(cells: Sequence[str]) -> str:
-    return " & ".join(map(escaped, cells)) + r" \\"
+    rows = [[column.title for column in table.columns],
+            *([_minus.sub("−", cell) if column.kind != "text" else cell
+               for cell, column in zip(row, table.columns, strict=True)] for row in table.shown())]
+    # A row that starts with a bracket would be read as the argument of the \\ before it.
+    lines = [" & ".join(re.sub(r"^\[", "{[}", escape(cell)) for cell in row) + r" \\"
+             for row in rows]
+    note = [rf"\par\small {escape(table.note)}"] if table.note else []
+    return [r"\begin{table}", r"\centering", rf"\caption{{{escape(table.title)}}}",
+            rf"\begin{{tabular}}{{{sides}}}", r"\toprule", lines[0], r"\midrule", *lines[1:],
+            r"\bottomrule", r"\end{tabular}", *note, r"\end{table}"]

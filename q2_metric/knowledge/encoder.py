@@ -102,7 +102,7 @@ class HeadedEncoder:
         head = {name: value.contiguous() for name, value in self.network.head.state_dict().items()}
         save_file(head, folder / HEADS_FILE)
         about = {"heads": self.heads, "domain": self.domain}
-        (folder / ABOUT).write_text(json.dumps(about), encoding="utf-8")
+        (folder / ABOUT).write_text(json.dumps(about), encoding="utf-8", newline="\n")
 
     def _row(self, dialogue: Dialogue, text: str) -> dict[str, list[int]]:
         from q2_metric.models.hub.tokens import cut, raw_offsets

@@ -221,7 +221,7 @@ def _judged(
 
 def _write(folder: Path, progress: Progress, settings: TrainSettings, count: int) -> None:
     about = {"progress": asdict(progress), "settings": _identity(settings, count)}
-    (folder / ABOUT).write_text(json.dumps(about), encoding="utf-8")
+    (folder / ABOUT).write_text(json.dumps(about), encoding="utf-8", newline="\n")
 
 
 def _resumed(

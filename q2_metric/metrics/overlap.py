@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from q2_metric.types import Example, Score
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
+
+    from q2_metric.metrics.bootstrap import Floats
 
 
 class TokenF1:
@@ -39,7 +42,7 @@ class OverlapF1:
     def __init__(self) -> None:
         self.signature = signature(self.name, {"tokens": "spacy"})
 
-    @texts_only
+    @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
         from q2_metric.english.parse.parser import load
 
@@ -67,7 +70,7 @@ class Bleu:
         from sacrebleu.metrics.bleu import BLEU
 
         self._bleu = BLEU(effective_order=True, lowercase=True)
-        self.signature = _bleu_signature(self._bleu)
+        self.signature = bleu_signature(self._bleu, self.name)
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
@@ -94,15 +97,42 @@ def corpus_bleu(
     return _share(bleu.corpus_score(list(responses), list(zip_longest(*several))).score)
 
 
+def bleu_statistics(response: str, references: Sequence[str]) -> list[float]:
+    """What corpus BLEU adds up for each response: lengths of the response and of the reference
+    nearest in length, matched n-grams, and all n-grams of the response, each for n = 1 to 4."""
+    one = _sentence_bleu().sentence_score(response, list(references))
+    return [one.sys_len, one.ref_len, *one.counts, *one.totals]
+
+
+@cache
+def _sentence_bleu() -> BLEU:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(effective_order=True)
+
+
+def bleu_of(sums: Floats) -> Floats:
+    """Corpus BLEU in [0, 1] of sets of responses, from the sums of :func:`bleu_statistics`:
+    (sets, 10) -> (sets,). It is that of :func:`corpus_bleu`."""
+    import numpy as np
+    from sacrebleu.metrics.bleu import BLEU
+
+    return np.array([
+        _share(BLEU.compute_bleu(
+            list(row[2:6]), list(row[6:]), int(row[0]), int(row[1]), smooth_method="exp").score)
+        for row in sums])
+
+
 def _share(percent: float) -> float:
     """Rounding can make sacrebleu's percentage exceed 100."""
     return min(1.0, percent / 100)
 
 
-def _bleu_signature(bleu: BLEU) -> str:
+def bleu_signature(bleu: BLEU, name: str) -> str:
+    """The signature under which a metric ``name`` uses sacrebleu's BLEU."""
     bleu.sentence_score("", [""])  # sacrebleu knows its signature only after a first score
     settings: dict[str, object] = {}
     for part in str(bleu.get_signature()).split("|"):
         key, _, value = part.partition(":")
         settings["sacrebleu" if key == "version" else key] = value
-    return signature("knowledge_bleu", settings)
+    return signature(name, settings)

@@ -2,11 +2,12 @@
 // The list of responses, with filters, sorting and pages. Its state is stored in the page's URL.
 (() => {
 const {
-  MEANINGS, SAME, SIGNS, asking, byId, card, change, countedAt, element, facts, fill, known, main,
-  metrics, number, numbers, percent, rowAt, scoreAt, several, signed,
+  MEANINGS, SAME, SIGNS, asking, byId, card, change, countedAt, element, facts, fill, known, lineOf,
+  main, metrics, number, numbers, percent, rowAt, scoreAt, several, signed,
 } = explain;
 const BINS = 20;
 const CHUNK = 50; // number of cards that are made at a time if the list has a single page
+const FULL = 8; // most items of a view that are shown in full; more are shown as a table
 const SIZES = ["50", "25", "100", "500", "all"];
 const count = (n) => n.toLocaleString("en");
 // As in encode.py.
@@ -70,6 +71,10 @@ const KINDS = {
   fallback: ["without a valid question", anyPlace((place) => !has(place, "error")
     && !has(place, "asked") && scored(place, one))],
   error: ["not scored", flagged("error")],
+  fails: ["that fail the gate", (item, {metric, threshold}) => {
+    const place = item.places[item.places.length - 1];
+    return has(place, "error") || (scored(place, metric) && scoreAt(place, metric) < Number(threshold));
+  }],
 };
 const OF_PAIRS = ["better", "worse", "crossed"];
 const OF_LABELS = ["labelled", "label"];
@@ -146,15 +151,15 @@ const INITIAL = {
   show: "any",
   metric: metrics[0] || "",
   text: "", group: facts.grouped, value: "",
-  min: "", max: "", sort: "", size: SIZES[0], page: "1", open: "", threshold: "0.5",
+  min: "", max: "", sort: "", size: SIZES[0], page: "1", open: "", threshold: "0.5", layout: "",
   mine: "",
 };
 const SELDOM = ["metric", "min", "max", "threshold", "size"];
 // The ways to sort a view. The first is the default, for which `sort` is "".
 const sorts = (view) => paired.has(view)
   ? {change: "largest change", high: "largest gain", low: "largest loss", order: "as in the file"}
-  : {...(judged ? {worst: "worst claim first"} : {}), order: "as in the file",
-    low: "lowest first", high: "highest first"};
+  : {low: "lowest first", order: "as in the file", high: "highest first",
+    ...(judged ? {worst: "worst claim first"} : {})};
 let state = {...INITIAL};
 let shown = [];
 
@@ -177,6 +182,7 @@ function read() {
   check("sort", Object.keys(sorts(state.view)));
   check("metric", metrics);
   check("size", SIZES);
+  check("layout", ["", "table", "full"]);
   check("group", ["", ...groups.names]);
   if (!groups.named(state.group, state.value)) state.value = "";
   for (const name of ["min", "max"]) if (!Number.isFinite(Number(state[name]))) state[name] = "";
@@ -205,6 +211,9 @@ function update(wanted, newEntry = true) {
 let writing = 0;
 function remember(details) {
   if (!details.isConnected) return;
+  const bare = details.querySelector(".top .id"); // of a line that was just opened
+  if (bare) dress(details, itemOf(details.dataset.key));
+  showLegend();
   const open = new Set(state.open.split(",").filter(Boolean));
   open[details.open ? "add" : "delete"](details.dataset.key);
   state.open = [...open].join(",");
@@ -249,7 +258,11 @@ function showList() {
   state.page = `${page}`;
   const start = (page - 1) * size;
   const here = shown.slice(start, start + size);
-  byId("list").replaceChildren();
+  byId("list").replaceChildren(...(shown.length ? [] : [nothing()]));
+  byId("columns").replaceChildren(...(shown.length && compact() ? headings() : []));
+  byId("list").classList.toggle("two", paired.has(state.view));
+  byId("columns").classList.toggle("two", paired.has(state.view));
+  byId("layout").textContent = compact() ? "Show in full" : "Show as a table";
   made = 0;
   more(here);
   const all = itemsOf(state.view).length;
@@ -267,6 +280,33 @@ function showList() {
   showOpenAll();
 }
 
+// Whether each item is a line of a table until it is opened.
+const compact = () => state.layout ? state.layout === "table" : itemsOf(state.view).length > FULL;
+
+function headings() {
+  const title = facts.titles[state.metric];
+  const asked = shown.slice(0, 9).some((item) => {
+    const row = rowAt(item.places[0]);
+    return row.question || (row.history || []).length;
+  });
+  return ["gate", "id", asked ? "question" : "response", title,
+    ...(paired.has(state.view) ? ["change"] : []), "worst claim or finding"]
+    .map((words) => element("span", {}, words));
+}
+
+// What is shown if no item passes the filters: which filters these are, and a way out.
+function nothing() {
+  const group = groups.named(state.group, state.value);
+  const range = [state.min && `from ${state.min}`, state.max && `to ${state.max}`].filter(Boolean);
+  const filters = [state.text.trim() && `the search “${state.text.trim()}”`,
+    state.show !== "any" && `“${KINDS[state.show][0]}”`,
+    range.length && `${facts.titles[state.metric]} ${range.join(" ")}`, group].filter(Boolean);
+  const all = element("button", {type: "reset", form: "controls"}, "Show all responses");
+  return element("li", {class: "empty"}, element("p", {}, filters.length
+    ? `No response passes ${filters.length > 1 ? "all of these filters" : "this filter"}: ${
+      filters.join("; ")}.` : "There are no responses."), filters.length ? all : null);
+}
+
 // Cards are made when the end of the list comes into view. So a list of 10,000 opens as fast as one
 // of 50.
 let made = 0;
@@ -276,10 +316,10 @@ function more(here) {
   const until = Math.min(here.length, made + (state.size === "all" ? CHUNK : here.length));
   for (; made < until; made++) {
     const item = here[made];
-    const li = card(item, remember);
-    li.querySelector(".id").replaceWith(link(item));
-    label.add(li, item, relabelled);
+    const line = compact() ? lineOf(item, state.metric, Number(state.threshold)) : null;
+    const li = card(item, remember, line);
     byId("list").append(li);
+    if (!line) dress(li, item);
     if (opened.has(item.key)) {
       setOpen(li.querySelector("details"), true);
     }
@@ -288,17 +328,23 @@ function more(here) {
   if (made === here.length) return;
   waitingForEnd = new IntersectionObserver((entries) => {
     if (entries.some((entry) => entry.isIntersecting)) more(here);
-  }, {rootMargin: "1500px"});
+  }, {rootMargin: "800px"});
   waitingForEnd.observe(byId("list").lastChild);
 }
 
-// A link to this page with the response at the top and opened.
+// Adds the link and the buttons for labels to a response that is shown in full.
+function dress(li, item) {
+  li.querySelector(".top .id").replaceWith(link(item));
+  label.add(li, item, relabelled);
+}
+
+// A link to this page with the response at the top and opened. In a table, the line has the id.
 function link(item) {
   const {id} = rowAt(item.places[0]);
   const view = state.view === INITIAL.view ? {} : {view: state.view};
-  return element("a", {class: "id", title: "link to this response",
+  return element("a", {class: compact() ? "link" : "id", title: "link to this response",
     href: `#${new URLSearchParams({...view, text: id, open: item.key, mine: state.mine})}`},
-  element("bdi", {}, id));
+  compact() ? "link" : element("bdi", {}, id));
 }
 
 function relabelled() {
@@ -312,6 +358,14 @@ function showOpenAll() {
   const all = [...document.querySelectorAll("#list details")];
   const every = all.length && all.every((one) => one.open);
   byId("open-all").textContent = every ? "Close all" : "Open all";
+  showLegend();
+}
+
+// The legend explains only the signs that are on the screen.
+function showLegend() {
+  for (const one of byId("legend").children) {
+    one.hidden = !document.querySelector(`#list ${one.dataset.of}`);
+  }
 }
 
 // Precision and recall at the threshold, by the human labels: "above 0.50: precision 80 % (12 of
@@ -394,11 +448,8 @@ function showGroups() {
   if (!groups.names.length) return;
   byId("groups").hidden = false;
   options("group", [["", "nothing"], ...groups.names.map((name) => [name, name])]);
-  const view = facts.pairs.find((one) => nameOf(one) === state.view);
-  const seen = new Set(view ? [view.against, view.system]
-    : state.view === "all" ? facts.systems.keys() : [Number(state.view)]);
   byId("grouped").replaceChildren(...(state.group
-    ? [groups.table(state.group, state.value, seen, (value) => update({value}))] : []));
+    ? [groups.table(state.group, state.value, (value) => update({value}))] : []));
 }
 
 function show() {
@@ -443,7 +494,7 @@ form.addEventListener("reset", (event) => {
   event.preventDefault();
   clearTimeout(waiting);
   for (const name of TYPED) form.elements[name].value = "";
-  update({...INITIAL, view: state.view, group: state.group, mine: state.mine});
+  update({...INITIAL, view: state.view, group: state.group, mine: state.mine, layout: state.layout});
 });
 byId("pages").addEventListener("click", (event) => {
   const button = event.target.closest("button");
@@ -452,12 +503,10 @@ byId("pages").addEventListener("click", (event) => {
   byId("count").focus({preventScroll: true});
   byId("count").scrollIntoView();
 });
+const itemOf = (key) => once(`item ${key}`, () => ({key, places: key.split("-").map(Number)}));
 function setOpen(details, open) {
   const key = details.dataset.key;
-  if (open && key) {
-    fill(details, once(`item ${key}`,
-      () => ({key, places: key.split("-").map(Number)})));
-  }
+  if (open && key) fill(details, itemOf(key));
   details.open = open;
 }
 byId("open-all").addEventListener("click", () => {
@@ -466,23 +515,22 @@ byId("open-all").addEventListener("click", () => {
   showOpenAll();
 });
 byId("list").addEventListener("toggle", showOpenAll, true);
-byId("list").addEventListener("keydown", label.keys);
+document.addEventListener("keydown", label.keys);
+byId("layout").addEventListener("click", () => update({layout: compact() ? "full" : "table"}));
 byId("save").addEventListener("click", () => label.save(shown.flatMap((item) => item.places)));
 addEventListener("hashchange", arrive);
 
 const claimed = numbers.some((_, place) => has(place, "claimed"));
-if (claimed || asking.length) {
-  byId("legend").append(...(claimed
-    ? Object.entries(marks.STATES).slice(0, 3)
-      .map(([words, state]) => ["claim", state, marks.SIGN[words], words])
-    : Object.entries(MEANINGS).map(([state, words]) => ["asked", state, SIGNS[state], words])
-  ).map(([kind, state, shown, words]) => element("span", {},
-    element("mark", {class: `${kind} ${state}`}, shown), ` ${words}`)));
-  const every = facts.measured.every(Boolean);
-  byId("legend").append(element("span", {}, facts.measured.some(Boolean)
-    ? `n %: of all responses with a finding like this, people judged n % supported${
-      every ? "" : ". For some systems, this was not measured"}.`
-    : "How often people agree with such findings was not measured for these models."));
+byId("legend").append(...(claimed
+  ? Object.entries(marks.STATES).slice(0, 3)
+    .map(([words, state]) => ["claim", state, marks.SIGN[words], words])
+  : Object.entries(MEANINGS).map(([state, words]) => ["asked", state, SIGNS[state], words])
+).map(([kind, state, shown, words]) => element("span", {"data-of": `mark.${kind}.${state}`},
+  element("mark", {class: `${kind} ${state}`}, shown), ` ${words}`)));
+if (!facts.measured.every(Boolean)) {
+  byId("legend").append(element("span", {"data-of": ".body"},
+    `How often people agree with such findings was not measured for ${
+      facts.measured.some(Boolean) ? "some systems" : "these models"}.`));
 }
 if (facts.series) {
   byId("runs").append(...runs.curves((system) => {

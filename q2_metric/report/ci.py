@@ -16,6 +16,21 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SHOWN = 20
 """Most failed responses in the summary and in the annotations. JUnit and JSON contain all."""
 
+_LONGEST = 400
+"""Most characters of a text in the summary. A comment on GitHub has at most 65,536."""
+
+COMMENT = "<!-- q2 gate -->\n"
+"""The first line of a comment, by which the next run finds and replaces it."""
+
+
+def comment(gate: Gate) -> str:
+    """The summary as a comment on a pull request."""
+    return COMMENT + summary(gate)
+
+
+def is_comment(path: str | Path) -> bool:
+    return has_mark(path, COMMENT.encode())
+
 
 def junit(gate: Gate) -> bytes:
     """The result of a gate as JUnit XML, with a test case for each row. A case that the gate does
@@ -73,8 +88,12 @@ def _line(case: Case) -> str:
 
 def _cell(text: str) -> str:
     """Escapes a text so that Markdown prints it unchanged in a cell of a table."""
-    escaped = html.escape(" ".join(text.split()))
-    return re.sub(r"([\\`*_{}\[\]()#+!|~-])", r"\\\1", escaped)
+    words = " ".join(text.split())
+    short = words if len(words) <= _LONGEST else f"{words[:_LONGEST]} …"
+    # A quote stays as it is: the # of its entity would be escaped again.
+    escaped = re.sub(r"([\\`*_{}\[\]()#+!|~-])", r"\\\1", html.escape(short, quote=False))
+    # A word joiner, which cannot be seen, keeps GitHub from calling @people and linking #numbers.
+    return re.sub(r"([@#])(?=\w)", "\\1\u2060", escaped)
 
 
 def _number(value: float | None) -> str:

@@ -7,11 +7,14 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from q2_metric.metrics.bootstrap import bootstrap_interval
+from q2_metric.report.paired import mean, paired
 from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.scoring.outcome import merged, of_row
+
+if TYPE_CHECKING:
+    from q2_metric.report.paired import Floats, Measure
 
 How = Literal["id", "number", "knowledge", "order"]
 """How rows were matched; "number": by ids that are only row numbers, "knowledge": by IDENTITY."""
@@ -26,7 +29,8 @@ class PairedDifference:
 
     ``n`` is the number of pairs in which both rows count in the means. ``value`` is the mean
     difference, second minus first, with its 95 % bootstrap percentile interval. ``better``,
-    ``worse`` and ``same`` count the pairs, by :data:`SAME`.
+    ``worse`` and ``same`` count the pairs, by :data:`SAME`. ``p_bootstrap`` and ``p_randomised``
+    are two-sided p-values (:class:`~q2_metric.report.paired.PairedTest`); ``None``: not tested.
     """
 
     metric: str
@@ -36,6 +40,8 @@ class PairedDifference:
     better: int
     worse: int
     same: int
+    p_bootstrap: float | None = None
+    p_randomised: float | None = None
 
     @property
     def clear(self) -> bool:
@@ -135,26 +141,34 @@ def _by_context(first: SystemValues, second: SystemValues) -> list[tuple[int, in
 
 
 def differences(
-    first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]]
+    first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]], *,
+    tests: bool = False,
 ) -> list[PairedDifference]:
-    """The paired difference of each metric that both systems have."""
-    paired = []
-    for metric in first.scores:
-        if metric not in second.scores:
-            continue
-        both = [(first.scores[metric][a], second.scores[metric][b]) for a, b in pairs]
-        changes = [b - a for a, b in both if not math.isnan(a + b)]
-        better = sum(change >= SAME for change in changes)
-        worse = sum(change <= -SAME for change in changes)
-        paired.append(
-            PairedDifference(
-                metric,
-                len(changes),
-                math.fsum(changes) / len(changes) if changes else None,
-                bootstrap_interval(changes),
-                better,
-                worse,
-                len(changes) - better - worse,
-            )
-        )
-    return paired
+    """The paired difference of each metric that both systems have; with ``tests``, its p-values."""
+    return [difference(metric, [first.scores[metric][a] for a, _ in pairs],
+                       [second.scores[metric][b] for _, b in pairs], tests=tests)
+            for metric in first.scores if metric in second.scores]
+
+
+def difference(
+    metric: str, first: Sequence[float], second: Sequence[float], *, tests: bool = False,
+    corpus: tuple[Floats, Floats, Measure] | None = None,
+) -> PairedDifference:
+    """The paired difference of two systems' scores of the same rows; NaN does not count. ``corpus``
+    has the statistics of both systems, if the system's score is not the mean of its rows."""
+    import numpy as np
+
+    one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    there = ~np.isnan(one + other)
+    changes = (other - one)[there]
+    better, worse = int((changes >= SAME).sum()), int((changes <= -SAME).sum())
+    counted = np.ones_like(one)
+    a, b, measure = corpus or (
+        np.stack([one, counted], 1), np.stack([other, counted], 1), mean)
+    value = None
+    if len(changes):
+        sums = [measure(rows[there].sum(0, keepdims=True)) for rows in (a, b)]
+        value = float((sums[1] - sums[0])[0]) if corpus else math.fsum(changes) / len(changes)
+    tested = paired(a[there], b[there], measure, tests=tests)
+    return PairedDifference(metric, len(changes), value, tested.interval, better, worse,
+                            len(changes) - better - worse, tested.bootstrap, tested.randomised)

@@ -58,18 +58,15 @@ const signed = (value) => !known(value) ? NONE
 
 // --- what a finding says ----------------------------------------------------------------------
 
-// "31 % supported": of all responses with a finding like this, people judged 31 % supported.
-// null if that was not measured.
+// How often people called a response with such a finding supported. null if that was not measured.
 function agreed(row, item) {
   const share = facts.measured[row.system] && facts.findings[item.kind];
-  return share ? `${percent(share[0])} supported` : null;
+  return share ? `${Math.round(100 * share[0])} of 100 such findings were judged supported` : null;
 }
 
 function chance(row, item) {
-  const share = agreed(row, item);
-  if (!share) return null;
-  const title = "of all responses with a finding like this, people judged so many supported";
-  return element("span", {class: "chance", title}, share);
+  const words = agreed(row, item);
+  return words ? span("chance", words) : null;
 }
 
 function compared(question) {
@@ -162,7 +159,7 @@ function asks(row) {
 }
 
 const inWords = (row) => row.plain && row.plain.length && !row.error
-  ? text("p", "plain", row.plain.join(" ")) : null;
+  ? element("ul", {class: "plain"}, ...row.plain.map((words) => text("li", "", words))) : null;
 
 const failure = (row) => row.error ? text("p", "error", row.error) : null;
 
@@ -226,15 +223,28 @@ function sentences(row) {
     const against = item.against && element("p", {class: "how"}, "Contradicted by: ",
       element("bdi", {class: "text"},
         Array.from(row.knowledge).slice(...item.against).join("")));
-    return element("li", {"data-key": key},
-      div("asking", sign(item.state, SIGN[item.verdict] + key, name),
-        text("span", "", item.text), element("b", {class: "n"}, number(item.support))),
-      CITED[item.citation] ? element("p", {class: "how"},
-        `[${item.cites.join(", ")}] ${CITED[item.citation]}`) : null,
-      support(row, item), only(row) ? null : against,
-      agreed(row, item) ? how(row, item, "") : null);
+    const more = [CITED[item.citation] ? element("p", {class: "how"},
+      `[${item.cites.join(", ")}] ${CITED[item.citation]}`) : null,
+    support(row, item), only(row) ? null : against,
+    agreed(row, item) ? how(row, item, "") : null].filter(Boolean);
+    const line = div("asking", sign(item.state, SIGN[item.verdict] + key, name),
+      text("span", "", item.text), element("b", {class: "n"}, number(item.support)));
+    if (item.verdict === "supported" && more.length) line.append(unfolds(more, key));
+    return element("li", {"data-key": key}, line, ...more);
   });
   return element("ol", {class: "sentences"}, ...list);
+}
+
+// A button that shows the details of a claim. A supported claim takes one line until then.
+function unfolds(more, key) {
+  for (const one of more) one.hidden = true;
+  const button = element("button", {type: "button", class: "more", "aria-expanded": "false",
+    "aria-label": `why claim ${key} is supported`}, "why");
+  button.addEventListener("click", () => {
+    for (const one of more) one.hidden = !one.hidden;
+    button.setAttribute("aria-expanded", `${!more[0].hidden}`);
+  });
+  return button;
 }
 
 // The inputs of a combined score, and in words how much each raises or lowers the score.
@@ -282,12 +292,16 @@ function numbered(row, list) {
       .map((mark) => ({...mark, start: Math.max(0, mark.start - start),
         end: Math.min(end, mark.end) - start, sign: mark.end <= end ? mark.sign : null}));
     return element("li", {}, lines.length > 1 && !/^\s*[[(]?\d{1,3}[\]).:]/.test(words) ? span("number", `${i + 1}`) : null,
-      element("div", {class: "text", dir: "auto"}, marked(words, here)));
+      element("div", {class: "text", dir: "auto"},
+        FENCE.test(words) ? laidOut(words, here) : marked(words, here)));
   });
 }
 
+const FENCE = /^\s*(```|~~~)/m; // a block of code
+
 function findings(row) {
   const found = div("findings");
+  if (row.claims && row.claims.length) found.append(part("Claims", sentences(row)));
   for (const names of asking.filter(([name]) => name in row)) {
     const there = names.filter((name) => name in row);
     const all = there.map((name) => `${facts.titles[name]} ${number(row[name])}`).join(", ");
@@ -295,7 +309,6 @@ function findings(row) {
       ? [there.length > 1 ? element("p", {class: "how"}, all) : null, questions(row)]
       : [fellBack(row)]));
   }
-  if (row.claims && row.claims.length) found.append(part("Claims", sentences(row)));
   if (row.parts && row.parts.length) {
     found.append(part("What raises and lowers the score", pulls(row)));
   }
@@ -368,10 +381,7 @@ function changes(item, two) {
   const list = main.filter((name) => two.every((row) => name in row));
   const id = element("bdi", {class: "id"}, two[0].id);
   return div("numbers", id, ...list.map((name) => {
-    const value = change(item, name);
-    const way = !known(value) || Math.abs(value) < SAME ? "" : value > 0 ? "up" : "down";
-    return div(`score ${way}`, span("name", facts.titles[name]),
-      element("b", {}, (way === "up" ? "▲ " : way === "down" ? "▼ " : "") + signed(value)));
+    return div("score", span("name", facts.titles[name]), changed(change(item, name)));
   }));
 }
 
@@ -393,22 +403,64 @@ function rowsOf(item) {
   return found;
 }
 
-// The card of an item ({key, places}). `toggled` is called when it is opened or closed.
-function card(item, toggled) {
-  const found = rowsOf(item);
-  const [first] = found;
-  const two = found.length === 2;
-  const said = two
-    ? div("said", asks(first), div("sides", ...found.map((row) => side(row))))
-    : div("said", asks(first), failure(first), response(first), inWords(first), heading(first));
+// The card of an item ({key, places}). `toggled` is called when it is opened or closed. A card with
+// a `line` (cells) shows only this line until it is opened.
+function card(item, toggled, line = null) {
   const details = element("details", {"data-key": item.key},
-    element("summary", {}, "Evidence"));
+    element("summary", {class: line ? "line" : null}, ...(line || ["Evidence"])));
   details.addEventListener("toggle", () => {
     fill(details, item);
     toggled(details);
   });
-  return element("li", {class: "card"},
-    div("top", two ? changes(item, found) : scores(first), said), details);
+  return line ? element("li", {class: "card compact"}, details)
+    : element("li", {class: "card"}, top(item), details);
+}
+
+function top(item) {
+  const found = rowsOf(item);
+  const [first] = found;
+  return found.length === 2
+    ? div("top", changes(item, found),
+      div("said", asks(first), div("sides", ...found.map((row) => side(row)))))
+    : div("top", scores(first),
+      div("said", asks(first), failure(first), response(first), inWords(first), heading(first)));
+}
+
+// What speaks most against a response, in words: [class, words].
+function worst(row) {
+  if (row.error) return ["differs", row.error];
+  const failed = (row.claims || []).filter((item) => item.verdict in AGAINST);
+  if (failed.length) {
+    const least = failed.reduce((a, b) => (b.support ?? 1) < (a.support ?? 1) ? b : a);
+    return ["differs", `${least.verdict}: ${least.text}`];
+  }
+  return ["", (row.plain || [])[0] || ""];
+}
+const AGAINST = {contradicted: true, "not found": true};
+
+// The cells of an item in the table: whether it fails the gate (a score under the threshold), its
+// id, what was asked, the score, and the worst claim.
+function lineOf(item, metric, threshold) {
+  const found = rowsOf(item);
+  const [first] = found;
+  const last = found[found.length - 1];
+  const [was, score] = [item.places[0], item.places[found.length - 1]].map(
+    (place) => scoreAt(place, metric));
+  const decided = last.error || (known(score) && score < threshold) ? "fail"
+    : known(score) ? "pass" : NONE;
+  const [state, words] = worst(last);
+  const said = first.question || (first.history || []).at(-1) || last.response || "";
+  const clipped = (class_, text_) => element("bdi", {class: class_, title: text_}, text_);
+  return [span(`decided ${decided}`, decided), clipped("id", `${first.id}`), clipped("asks", said),
+    ...(found.length === 2 ? [span("n", `${number(was)} → ${number(score)}`),
+      changed(change(item, metric))] : [element("b", {class: "n"}, number(score))]),
+    clipped(`worst ${state}`, words)];
+}
+
+function changed(value) {
+  const way = !known(value) || Math.abs(value) < SAME ? "" : value > 0 ? "up" : "down";
+  return element("b", {class: `change n ${way}`},
+    (way === "up" ? "▲ " : way === "down" ? "▼ " : "") + signed(value));
 }
 
 function fill(details, item) {
@@ -416,6 +468,7 @@ function fill(details, item) {
   const found = rowsOf(item);
   const [first, second] = found;
   const turns = (row) => JSON.stringify(row.history || []);
+  if (details.querySelector(".line")) details.append(top(item));
   const body = div("body", history(first));
   details.append(body);
   if (!second) body.append(explained(first) || "");
@@ -437,6 +490,6 @@ if (facts.alone) {
 }
 return {
   MEANINGS, SAME, SIGNS, asking, byId, card, change, columns, countedAt, element, facts, fill,
-  known, main, metrics, number, numbers, percent, rowAt, scoreAt, several, signed,
+  known, lineOf, main, metrics, number, numbers, percent, rowAt, scoreAt, several, signed,
 };
 })();

@@ -48,17 +48,16 @@ function line(one, [system, value, rows, judged, unsupported, contradicted, mean
     ...main.map((name) => cell(facts.titles[name], number(means[columns.indexOf(name)]))));
 }
 
-// The table of a column. `seen` are the indexes of the systems in view. `pick` is called with the
-// index of the value that the reader chose, or with "" for none.
-function table(column, value, seen, pick) {
+// The table of a column, with all systems. `pick` is called with the index of the value that the
+// reader chose, or with "" for none.
+function table(column, value, pick) {
   const one = found[names.indexOf(column)];
-  const lines = one.lines.filter(([system]) => seen.has(system));
   return element("table", {class: "scores groups"},
     element("thead", {}, element("tr", {}, element("th", {scope: "col"}, column),
       several ? element("th", {scope: "col"}, "system") : null, head("responses"),
       head("with an unsupported claim"),
       ...main.map((name) => head(`mean ${facts.titles[name]}`)))),
-    element("tbody", {}, ...lines.map((each) => line(one, each, value, pick))));
+    element("tbody", {}, ...one.lines.map((each) => line(one, each, value, pick))));
 }
 
 return {has, named, names, table};

@@ -3,7 +3,7 @@
 // labels of the file. They are also written to the file if the reader saves rows.
 const label = (() => {
 const {element, units} = marks;
-const {facts, numbers, rowAt, several} = explain;
+const {byId, facts, numbers, rowAt, several} = explain;
 const LABEL = 2; // index of the label in a row's numbers (encode.py)
 const given = numbers.map((one) => one[LABEL]);
 const mine = new Map();
@@ -26,7 +26,7 @@ function read(text) {
 
 function buttons(place, changed) {
   const made = [[1, "✓", "supported"], [0, "✗", "not supported"]].map(([said, sign, meaning]) => {
-    const button = element("button", {type: "button", title: "keys: y and n set your label, j and k go to the next and the previous response",
+    const button = element("button", {type: "button", title: "keys: y and n set your label, j and k go to the next and the previous response, / to the search",
       "aria-label": `your label: ${meaning}`}, sign);
     button.addEventListener("click", () => {
       set(place, mine.get(place) === said ? null : said);
@@ -74,18 +74,25 @@ function save(places) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-// Handles keys in the list: j and k go to the next and the previous response, y and n label the
-// current one.
+// Handles keys: / goes to the search, j and k to the next and the previous response, y and n label
+// the current one.
 function keys(event) {
-  const card = event.target.closest("li.card");
-  if (!card || event.ctrlKey || event.metaKey || event.altKey) return;
-  const next = {j: "nextElementSibling", k: "previousElementSibling"}[event.key];
-  if (next && card[next]) {
-    const summary = card[next].querySelector("summary");
-    summary.focus({preventScroll: true});
-    card[next].scrollIntoView({block: "center"});
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select, textarea")) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    byId("controls").elements.text.focus();
+    return;
   }
-  const two = card.querySelectorAll(".label button");
+  const card = event.target.closest("li.card");
+  const next = {j: "nextElementSibling", k: "previousElementSibling"}[event.key];
+  const there = next && (card ? card[next] : byId("list").querySelector("li.card"));
+  if (there) {
+    there.querySelector("summary").focus({preventScroll: true});
+    const compact = there.classList.contains("compact");
+    there.scrollIntoView({block: compact ? "nearest" : "center"});
+  }
+  const two = card ? card.querySelectorAll(".label button") : [];
   if ("yn".includes(event.key) && two.length === 2) two[event.key === "y" ? 0 : 1].click();
 }
 

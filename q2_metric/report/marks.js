@@ -102,12 +102,12 @@ function pointed(mark, words) {
   mark.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 }
 
-// A text with its line breaks, in which a Markdown table becomes an HTML table. Marks stay on their
-// words.
+// A text with its line breaks, in which a Markdown table becomes an HTML table, and a block of code
+// is boxed. Marks stay on their words.
 const RULE = /^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$/;
 function laidOut(whole, list) {
   const all = [...list, ...shapes(whole)];
-  const part = (start, end) => marked(whole.slice(start, end), all
+  const part = (start, end, of = all) => marked(whole.slice(start, end), of
     .filter((mark) => mark.start < end && mark.end > start)
     .map((mark) => ({...mark, start: Math.max(0, mark.start - start),
       end: Math.min(end, mark.end) - start, sign: mark.end <= end ? mark.sign : null})));
@@ -115,6 +115,18 @@ function laidOut(whole, list) {
   const lines = linesOf(whole);
   let from = 0;
   for (let i = 0; i + 1 < lines.length; i++) {
+    const fence = FENCE.exec(lines[i].words);
+    if (fence) { // a block of code, up to the next fence or the end
+      const close = lines.findIndex((line, n) => n > i && line.words.trim().startsWith(fence[1]));
+      const last = close < 0 ? lines.length : close;
+      const before = whole.slice(from, lines[i].start).trimEnd().length;
+      if (before) found.append(part(from, from + before));
+      const end = last < lines.length ? lines[last].start - 1 : whole.length;
+      found.append(element("pre", {}, part(lines[i + 1].start, Math.max(end, lines[i + 1].start), list)));
+      from = last + 1 < lines.length ? lines[last + 1].start : whole.length;
+      i = last;
+      continue;
+    }
     if (!lines[i].words.includes("|") || !lines[i + 1].words.includes("|")
       || !RULE.test(lines[i + 1].words)) continue;
     let last = i + 2;
@@ -132,6 +144,8 @@ function laidOut(whole, list) {
   if (from < whole.length) found.append(part(from, whole.length));
   return found;
 }
+
+const FENCE = /^\s*(```|~~~)/;
 
 function linesOf(whole) {
   let start = 0;

@@ -28,7 +28,7 @@ from q2_metric.report.view import DROPPED
 from q2_metric.report.words import WORDS
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
-from q2_metric.scoring.verdict import VerdictCounts
+from q2_metric.scoring.verdict import GATED, VerdictCounts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -67,7 +67,7 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
     ``rows`` are those of all systems, one system after the other; they are iterated several times.
     Raises InputError if the file cannot be written."""
     with replacing(Path(path)) as unfinished, \
-            open(unfinished, "w", encoding="utf-8") as file:
+            open(unfinished, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(_rendered(runs, rows))
 
 
@@ -126,6 +126,8 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         several=len(runs) > 1,
         matched_by=MATCHED_BY,
         comparisons=with_first,
+        # Of dated runs or checkpoints, the newest is compared.
+        versus=_verdicts_of_pairs(with_first[-1:] if steps else with_first),
         reach=_reach(with_first),
         signed=any(score.signature for run in runs for score in run.scores),
         mixed=_mixed(runs),
@@ -134,6 +136,17 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
     )
     stream.enable_buffering(_CHUNK)
     return (safe(text) for text in stream)
+
+
+def _verdicts_of_pairs(comparisons: Sequence[SideBySide]) -> list[dict[str, Any]]:
+    """For each comparison, the difference that decides: that of the gate's metric, or the first."""
+    found = []
+    for one in comparisons:
+        known = [difference for difference in one.differences if difference.value is not None]
+        known.sort(key=lambda difference: difference.metric != GATED)
+        if known:
+            found.append({"system": one.system, "against": one.against, "difference": known[0]})
+    return found
 
 
 def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[VerdictCounts]:

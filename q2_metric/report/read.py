@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -68,7 +69,8 @@ def read_scores(
         paths: files that ``q2 score --out`` wrote (.jsonl, .csv, .parquet); "-" is standard input.
         open_files: closes the temporary files with the rows.
         texts: if the files lack texts, the files that were scored, in the same order.
-        columns: the columns of the files in ``texts`` that the user named.
+        columns: the columns of the files in ``texts``; by default, those that ``q2 score`` was
+            told, by the manifest of the first file.
         form: format (:data:`q2_metric.rows.formats.FORMS`) of files whose suffix does not tell it.
         systems_by: an input column. Rows with the same value in it form a system.
 
@@ -78,7 +80,7 @@ def read_scores(
         MissingExtra: a parquet file needs pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
-    sources = _sources(texts, columns, form)
+    sources = _sources(texts, columns or _named_columns(str(paths[0])), form)
     for path in map(str, paths):
         several = len(paths) > 1
         for where, row in _rows(path, None if tells(path) else form):
@@ -105,6 +107,16 @@ def read_scores(
               for (path, _), system in systems.items()),
         tuple(system.spool for system in systems.values()),
     )
+
+
+def files_of(path: str) -> list[str]:
+    """The .jsonl files in a folder by name, or the path itself. InputError: there are none."""
+    if not os.path.isdir(path):
+        return [path]
+    found = sorted(str(file) for file in Path(path).glob("*.jsonl"))
+    if not found:
+        raise InputError(f"{path}: this folder contains no .jsonl file")
+    return found
 
 
 class _System:
@@ -256,6 +268,11 @@ def _items(values: list[object], field: Field, where: str) -> list[Any]:
         items.append(
             {inner.name: _value(item.get(inner.name), inner, here) for inner in field.fields})
     return items
+
+
+def _named_columns(path: str) -> Columns:
+    named = {one.name: _setting(path, one.name) for one in fields(Columns)}
+    return Columns(**{name: column for name, column in named.items() if isinstance(column, str)})
 
 
 def _sources(

@@ -46,7 +46,7 @@ def run(words: str) -> Result:
     "calibrate lab.jsonl --column s --out lab.jsonl",
     "meta-eval true lab.csv --metrics knowledge_f1 --out lab.csv",
     "meta-eval true lab.csv --metrics knowledge_f1 --scores sc.csv --column s --out sc.csv",
-    "meta-eval true lab.csv --metrics knowledge_f1 --out a.md --note note.md --out note.md",
+    "meta-eval render result.json --out a.md --note note.md --out note.md",
     "reproduce q2-v1-3 --scores sc.csv --column s --out sc.csv",
     "meta-eval render result.json --out result.json",
     "select rank dialogue.json --pool pool.json --ranker bm25 --out pool.json",
@@ -117,7 +117,7 @@ def test_figures_replace_no_input(folder: Path) -> None:
     (drawn / "true_roc.svg").write_text("a note")
     (folder / "link.md").symlink_to(drawn / "true_roc.svg")
     for note in ("drawn/true_roc.svg", "link.md"):
-        result = run(f"meta-eval true lab.csv --metrics knowledge_f1 --note {note} --figures drawn")
+        result = run(f"meta-eval render result.json --note {note} --figures drawn")
         assert (result.exit_code, result.stdout) == (2, "")
         assert "is an input, so it cannot be written" in result.stderr
     assert (drawn / "true_roc.svg").read_text() == "a note"

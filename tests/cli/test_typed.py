@@ -32,7 +32,7 @@ def q2(*arguments: str) -> Result:
 def test_short_and_other_names(rows: str, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     done = q2("score", rows, "-m", "word_share", "--context", "context", "--limit", "2",
-              "-o", str(out), "--threshold", "0.9")
+              "-o", str(out), "--fail-under", "0.9")
     assert done.exit_code == 4, done.output
     assert "word_share is 0.5" in done.output
     assert len(out.read_text().splitlines()) == 2
@@ -122,3 +122,30 @@ def test_a_preset_can_be_a_file(tmp_path: Path) -> None:
 def test_completion_is_as_the_page_says() -> None:
     shown = CliRunner().invoke(main, [], prog_name="q2", env={"_Q2_COMPLETE": "bash_source"})
     assert "_q2_completion" in shown.stdout
+
+
+def test_a_short_answer_is_explained_with_its_question() -> None:
+    ask = ("explain", "--response", "1889.", "--knowledge", "The tower opened in 1889.",
+           "-m", "scale", "--json")
+    assert json.loads(q2(*ask).stdout)["claims"][0]["text"] == "1889."
+    asked = q2(*ask, "--question", "When did the tower open?")
+    assert asked.exit_code == 0, asked.output
+    found = json.loads(asked.stdout)["claims"][0]
+    assert "tower" in found["text"]
+    assert found["verdict"] == "supported"
+    shown = q2(*ask[:-1], "--question", "When did the tower open?").stdout
+    assert shown.startswith("question   When did the tower open?")
+    assert "--question" in q2("evidence", "--help").stdout
+
+
+def test_a_threshold_is_one_of_single_scores_everywhere() -> None:
+    """The mean of a run has --fail-under."""
+    refused = q2("score", "rows.jsonl", "--threshold", "0.5")
+    assert refused.exit_code == 2
+    assert "No such option" in refused.output
+    assert "--threshold" in refused.output
+
+
+def test_help_says_the_defaults_that_hold() -> None:
+    assert "[default: (auto)]" in q2("serve", "--help").stdout.split("--dtype")[1]
+    assert "[default: (float32)]" in q2("explain", "--help").stdout.split("--dtype")[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -173,3 +174,36 @@ def test_no_two_classes_have_one_name() -> None:
                 if isinstance(node, ast.ClassDef):
                     classes.setdefault(node.name, []).append(path)
     assert {name: places for name, places in classes.items() if len(places) > 1} == {}
+
+
+def test_files_are_the_same_on_every_system() -> None:
+    """Texts are UTF-8, and their lines end with a line feed, also on Windows."""
+    assert [f"{path}:{node.lineno}" for path in paths("q2_metric", *SHELLS[:2])
+            for node in ast.walk(parsed(path))
+            if isinstance(node, ast.Call) and not _portable(node)] == []
+
+
+def _portable(call: ast.Call) -> bool:
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    named = {keyword.arg for keyword in call.keywords}
+    if name in ("read_text", "write_text"):
+        ours = isinstance(function, ast.Name)  # q2_metric.files
+        given = "encoding" in named or len(call.args) > (name == "write_text")
+        return ours or (given and (name == "read_text" or "newline" in named))
+    if name not in ("open", "NamedTemporaryFile", "TemporaryFile"):
+        return True
+    mode = next((str(one.value) for one in call.args
+                 if isinstance(one, ast.Constant) and _MODE.fullmatch(str(one.value))), "r")
+    module = function.value.id if isinstance(function, ast.Attribute) and isinstance(
+        function.value, ast.Name) else ""
+    if "b" in mode or module == "os" or (isinstance(function, ast.Attribute) and not module):
+        return True
+    if "encoding" not in named and module in ("", "tempfile"):
+        return False
+    # A temporary file that is read back by the same process keeps its line ends to itself.
+    return mode == "r" or name == "TemporaryFile" or "newline" in named or module not in (
+        "", "tempfile")
+
+
+_MODE = re.compile("[rwax][bt+]*")

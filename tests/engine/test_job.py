@@ -285,3 +285,17 @@ def test_a_manifest_says_what_a_run_is_of(rows: Path) -> None:
         "files": [{"file": str(rows), "sha256": fingerprint(rows)},
                   {"file": "-", "sha256": None}],
     }
+
+
+def test_an_unfinished_file_is_closed_before_it_is_removed_on_windows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Windows removes no open file, and opens no file with O_NOFOLLOW."""
+    from q2_metric.engine import unfinished
+
+    monkeypatch.setattr(unfinished, "_WINDOWS", True)
+    out = tmp_path / "out.jsonl"
+    with unfinished.open_unfinished(out) as made:
+        made.remove()
+        assert made.path.exists()
+    assert not made.path.exists()

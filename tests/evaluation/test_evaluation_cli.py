@@ -57,8 +57,10 @@ def test_a_csv_of_ones_own(loader: Loader, rows: Path, tmp_path: Path) -> None:
     given += [part for out in outs for part in ("--out", out)]
     note = tmp_path / "note.md"
     note.write_text("How to read it.")
-    first = run(*given, "--note", note)
+    first = run(*given)
     assert first.exit_code == 0, first.output
+    noted = run("meta-eval", "render", outs[0], "--out", tmp_path / "noted.md", "--note", note)
+    assert noted.exit_code == 0, noted.output
     assert "75.0 [" in first.stdout
     assert "scale|version:test" in first.stdout
     report = json.loads(outs[0].read_text())
@@ -66,7 +68,8 @@ def test_a_csv_of_ones_own(loader: Loader, rows: Path, tmp_path: Path) -> None:
     # The arguments behind it are those of the process, here of the test run.
     assert report["facts"]["command"].split()[0] == "q2"
     assert "auc,SCALE,mine,0.75," in outs[1].read_text()
-    assert "How to read it.\n\n## ROC-AUC" in outs[2].read_text()
+    assert "How to read it.\n\n## ROC-AUC" in (tmp_path / "noted.md").read_text()
+    assert "How to read it." not in outs[2].read_text()
 
     second = run(*given, "--quiet", "--overwrite")
     assert second.exit_code == 0

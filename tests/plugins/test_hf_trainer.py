@@ -112,6 +112,59 @@ def test_a_training_that_never_evaluates_is_warned_of(
     assert bool(own.responses) is not never
 
 
+def test_each_evaluation_is_kept(tokenizer: Any, tmp_path: Path) -> None:
+    """As files that q2 report and q2 compare read, with the scores that were logged."""
+    from click.testing import CliRunner
+
+    from q2_metric.cli.main import main
+
+    runs = tmp_path / "new" / "runs"
+    trainer = make_trainer(tokenizer, tmp_path, max_steps=60, eval_steps=20, eval_strategy="steps",
+                           save_strategy="no", learning_rate=1e-2)
+    own = callback(trainer, metrics=["groundedness"], out=runs)
+    trainer.train()
+    files = sorted(path.name for path in runs.glob("*.jsonl"))
+    assert files == ["step-20.jsonl", "step-40.jsonl", "step-60.jsonl"]
+    logged = {entry["step"]: entry for entry in trainer.state.log_history
+              if "eval_groundedness" in entry}
+    last = [json.loads(line) for line in (runs / files[-1]).read_text("utf-8").splitlines()]
+    assert [row["response"] for row in last] == own.responses
+    assert last[0]["other"] == {key: ROWS[0][key] for key in ("prompt", "reference")}
+    assert "claims" in last[0]
+    values = [row["groundedness"] or 0 for row in last]
+    assert sum(values) / len(values) == pytest.approx(logged[60]["eval_groundedness"])
+
+    page = tmp_path / "report.html"
+    drawn = CliRunner().invoke(main, ["report", str(runs), "-o", str(page)])
+    assert drawn.exit_code == 0, drawn.output
+    text = page.read_text("utf-8")
+    assert "By checkpoint" in text
+    assert text.count(own.metrics[0].signature.split("|")[1]) >= 3
+    table = CliRunner().invoke(main, ["compare", *(str(runs / name) for name in files[1:]),
+                                      "--format", "json"])
+    assert table.exit_code == 0, table.output
+    f1, bleu = json.loads(table.stdout)["tables"][0]["rows"][1][2:4]
+    assert f1["value"] == pytest.approx(logged[60]["eval_f1"])
+    assert bleu["value"] == pytest.approx(logged[60]["eval_bleu"])
+    trainer.evaluate()  # the same step again
+    assert sorted(path.name for path in runs.glob("*.jsonl")) == files
+
+
+def test_a_place_that_cannot_hold_runs_is_refused_before_the_training(
+    tokenizer: Any, tmp_path: Path,
+) -> None:
+    trainer = make_trainer(tokenizer, tmp_path, max_steps=1)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"file: .*; name a folder in out"):
+        callback(trainer, metrics=["word_share"], out=tmp_path / "file")
+    empty = tmp_path / "empty"
+    callback(trainer, metrics=["word_share"], out=empty)
+    done = subprocess.run([sys.executable, "-m", "q2_metric", "report", str(empty)],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "this folder contains no .jsonl file" in done.stderr
+
+
 def test_a_run_logs_and_keeps_the_best_checkpoint(tokenizer: Any, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

@@ -139,7 +139,7 @@ def test_a_response_explains_itself(tab: Tab, address: str) -> None:
     assert [(mark.inner_text(), mark.get_attribute("class")) for mark in knowledge.all()] == [
         ("Rome", "asked supported"), ("It has ", "against"),
         ("7 hills", "asked against differs"), (", they say.", "against")]
-    assert card.locator(".plain").inner_text() == (
+    assert card.locator(".plain").inner_text().replace("\n", " ") == (
         "Says 9 hills; the knowledge says 7 hills. "
         "Says hills in Spain; the knowledge does not say.")
     assert card.locator(".knowledge .sign").all_inner_texts() == ["✓1", "✗2", "a"]
@@ -208,6 +208,7 @@ def test_filter_and_sort(tab: Tab, address: str) -> None:
         "without a valid question (1)": ["none"],
         "not scored (1)": ["bad"],
     }
+    page.get_by_label("Sort").select_option("as in the file")
     show = page.get_by_label("Show")
     for option, ids in wanted.items():
         show.select_option(option)
@@ -273,16 +274,19 @@ def test_two_systems_side_by_side(tab: Tab, two: str) -> None:
     assert page.get_by_label("System").input_value() == "pair-0-1"
     first = page.locator("#list > li").first
     assert tab.ids()[0] == "turn-4"  # 1.0, then 0.0
+    cells = first.locator(".line > *").all_inner_texts()
+    assert cells[:2] == ["fail", "turn-4"]
+    assert cells[3:] == ["1.000 → 0.000", "▼ −1.000", "The knowledge supports it."]
+    unfold(first)
     assert first.locator(".score b").all_inner_texts() == ["▼ −1.000", "±0.000"]
-    assert first.locator(".side .system").all_inner_texts() == ["one.jsonl", "two <b>.jsonl"]
+    assert first.locator(".top .side .system").all_inner_texts() == ["one.jsonl", "two <b>.jsonl"]
     assert [side.split("\n")[0] for side in first.locator(".side .response").all_inner_texts()] == [
         "Rome has 4 hills.✓", "It has 4.✓"]
-    unfold(first)
     assert first.locator(".body .side").count() == 2
     assert first.locator(".body .questions").count() == 1
     assert first.locator(".body .knowledge").count() == 1  # of both: it is the same
     page.get_by_label("Sort").select_option("largest gain")
-    assert page.locator("#list .score b").first.inner_text() == "▲ +0.750"
+    assert page.locator("#list .change").first.inner_text() == "▲ +0.750"
     better, worse = (
         int(page.locator("[name=show] option", has_text=name).inner_text().split("(")[1][:-1])
         for name in ("better", "worse"))
@@ -392,7 +396,7 @@ def test_of_ten_thousand_responses_one_page_is_made(tab: Tab, tmp_path: Path) ->
     write_page(path, [run("many.jsonl", many)], many)
     tab.page.goto(path.as_uri())
     assert tab.count() == "10,000 responses"
-    tab.page.locator("[name=sort]").select_option("low")
+    tab.page.locator("[name=sort]").select_option("lowest first")
     tab.wait("document.querySelector('#list .id').innerText === 'r0'")
     assert tab.page.locator("#list > li").count() == 50
     assert tab.page.locator("*").count() < 2000
@@ -505,12 +509,12 @@ def test_how_sure_a_finding_is(tab: Tab, tmp_path: Path) -> None:
     write_page(path, [SystemRun("ours", 1, 0, tuple(signed))], [FIRST])
     page = tab.page
     page.goto(path.as_uri())
-    assert "people judged n % supported" in page.locator("#legend").inner_text()
     unfold(page.locator("#list > li").first)
     share, shown = shipped().findings, page.locator(".questions .chance")
     kinds = ["equal", "contradiction, 0.60 to 0.80", "no answer"]
     assert shown.all_inner_texts() == [
-        f"{math.floor(100 * share[kind].share + 0.5)} % supported" for kind in kinds]
+        f"{math.floor(100 * share[kind].share + 0.5)} of 100 such findings were judged supported"
+        for kind in kinds]
     signs = {"supported": "✓", "differs": "✗", "open": "?"}
     assert page.locator(".questions .sign").all_inner_texts() == [
         f"{signs[share[kind].state]}{i}" for i, kind in enumerate(kinds, start=1)]
@@ -520,7 +524,10 @@ def test_how_sure_a_finding_is(tab: Tab, tmp_path: Path) -> None:
 
 def test_how_sure_is_not_said_of_other_models(tab: Tab, address: str) -> None:
     tab.page.goto(address)
-    assert "not measured for these models" in tab.page.locator("#legend").inner_text()
+    legend = tab.page.locator("#legend")
+    assert "not measured" not in legend.inner_text()
+    unfold(tab.page.locator("#list > li").first)
+    assert "not measured for these models" in legend.inner_text()
     assert tab.page.locator(".chance").count() == 0
 
 
@@ -621,3 +628,114 @@ def test_on_a_phone_the_first_response_is_near(browser: Any, address: str) -> No
     made.page.goto(address)
     assert made.page.locator("#list > li").first.bounding_box()["y"] < 2 * 844
     made.page.close()
+
+
+def test_forty_responses_are_two_screens_and_the_lowest_come_first(
+    browser: Any, tmp_path: Path,
+) -> None:
+    path = tmp_path / "forty.html"
+    rows = [row(f"r{i}", TEXT, (i * 7 % 40) / 40, question=f"What is it? {HOSTILE}")
+            for i in range(39)]
+    rows.append(dict.fromkeys(FIRST) | {"id": "bad", "error": HOSTILE})
+    write_page(path, [run("forty.jsonl", rows)], rows)
+    made = Tab(browser, viewport={"width": 1280, "height": 800})
+    page = made.page
+    page.goto(path.as_uri() + "#metric=q2")
+    box = page.locator("#list").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 1600
+    lines = page.locator("#list .line")
+    assert lines.count() == 40
+    assert lines.nth(1).locator("> *").all_inner_texts()[:4] == [
+        "fail", "r23", f"What is it? {HOSTILE}", "0.025"]
+    assert [line.inner_text() for line in page.locator(".decided").all()].count("pass") == 19
+    assert made.ids()[0] == "r0"
+    assert made.ids()[-1] == "bad"
+    assert page.locator("#list .line script, #list .line img").count() == 0
+    assert page.locator("#legend").inner_text() == ""
+    lines.first.click()
+    page.locator(".body").wait_for()
+    assert "not found" not in page.locator("#legend").inner_text()
+    assert "✓ supported" in page.locator("#legend").inner_text()
+    assert page.locator(".top .response").inner_text().startswith(TEXT)
+    page.get_by_role("button", name="Show in full").click()
+    assert page.locator("#list > li > .top").count() == 40
+    assert "layout=full" in page.url
+    page.close()
+    assert made.wrong == []
+
+
+def test_keys_from_the_first_press(tab: Tab, two: str) -> None:
+    page = tab.page
+    page.goto(two)
+    place = ("[...document.querySelectorAll('#list > li')]"
+             ".indexOf(document.activeElement.closest('li'))")
+    page.keyboard.press("j")
+    assert page.evaluate(place) == 0
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    assert page.evaluate(place) == 1
+    page.keyboard.press("Enter")
+    page.locator("#list .body").wait_for()
+    page.locator("#list .label").first.wait_for()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.name") == "text"
+    page.keyboard.type("j/k")
+    assert page.get_by_label("Search").input_value() == "j/k"
+
+
+def test_an_empty_list_says_why_and_offers_a_way_out(tab: Tab, address: str) -> None:
+    page = tab.page
+    page.goto(address + "#text=nowhere&show=error")
+    empty = page.locator("#list .empty")
+    assert empty.locator("p").inner_text() == (
+        "No response passes all of these filters: the search “nowhere”; “not scored”.")
+    page.get_by_role("button", name="Show all responses").click()
+    assert tab.count() == "6 responses"
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    (-0.3, "after.jsonl is worse than before.jsonl by 0.300 [0.300, 0.300]. "
+           "Q²; of 9 pairs, 9 are worse, 0 better, 0 the same."),
+    (0.3, "after.jsonl is better than before.jsonl by 0.300 [0.300, 0.300]. "
+          "Q²; of 9 pairs, 0 are worse, 9 better, 0 the same."),
+    (0.0, "after.jsonl is neither better nor worse than before.jsonl beyond chance: "
+          "±0.000 [±0.000, ±0.000]. Q²; of 9 pairs, 0 are worse, 0 better, 9 the same."),
+])
+def test_the_verdict_of_the_comparison_comes_first(
+    tab: Tab, tmp_path: Path, change: float, words: str,
+) -> None:
+    path = tmp_path / "compared.html"
+    before, after = ([row(f"r{i}", TEXT, 0.5 + one) for i in range(9)] for one in (0, change))
+    write_page(path, [run("before.jsonl", before), run("after.jsonl", after)], [*before, *after])
+    tab.page.goto(path.as_uri())
+    assert tab.page.locator(".verdict").first.inner_text() == words
+
+
+def test_a_block_of_code_is_boxed(tab: Tab, tmp_path: Path) -> None:
+    path = tmp_path / "code.html"
+    said = "Run this:\n```sh\nrm **old** <b>\n\nls | wc\n```\nThen wait.\n```\nopen end"
+    path.write_text(explanation(row("x", said, 0.5, claims=[
+        claim("rm **old**", said, "supported"), claim("Then wait", said, "not found")])),
+        encoding="utf-8")
+    tab.page.goto(path.as_uri())
+    response = tab.page.locator(".response")
+    assert [one.text_content() for one in response.locator("pre").all()] == [
+        "rm **old**✓ <b>\n\nls | wc", "open end"]
+    assert response.locator("b").count() == 0
+    assert "Then wait✗." in response.inner_text()
+    assert "```" not in response.inner_text()
+
+
+def test_a_supported_claim_takes_one_line(tab: Tab, tmp_path: Path) -> None:
+    path = tmp_path / "one.html"
+    said = "It has 7 hills. It is big."
+    path.write_text(explanation(row("x", said, 0.5, claims=[
+        claim("It has 7 hills.", said, "supported", citation="none"),
+        claim("It is big.", said, "not found", citation="none")])), encoding="utf-8")
+    tab.page.goto(path.as_uri())
+    first = tab.page.locator(".sentences > li").first
+    assert first.inner_text().split("\n")[-1] == "why"
+    first.get_by_role("button", name="why claim a is supported").click()
+    assert "Support 0.900: It has 7 hills, they say." in first.inner_text()

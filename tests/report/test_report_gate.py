@@ -199,6 +199,25 @@ def test_github_is_given_a_summary_and_annotations(
     assert row.replace("\\|", "").count("|") == 5
 
 
+def test_the_summary_is_escaped_once(tmp_path: Path) -> None:
+    """GitHub prints "It's" for it, and neither calls @people nor links #numbers."""
+    said = "It's Milan & @ghost's #12, `x` | \"y\" " + "very " * 200
+    new = scored(rows(tmp_path / "new.jsonl", said))
+    comment = tmp_path / "comment.md"
+    result = gate(new, "--comment", comment)
+    assert result.exit_code == 4
+    text = comment.read_text(encoding="utf-8")
+    assert text.startswith("<!-- q2 gate -->\n### q2 gate: failed")
+    assert r"""| It's Milan &amp; @⁠ghost's \#⁠12, \`x\` \| "y" very""" in text
+    assert len(text) < 1000
+    assert gate(new, "--comment", comment).exit_code == 4  # its own comment is replaced
+    comment.write_text("mine", encoding="utf-8")
+    refused = gate(new, "--comment", comment)
+    assert refused.exit_code == 2
+    assert "is not a comment of q2 gate" in refused.stderr
+    assert comment.read_text(encoding="utf-8") == "mine"
+
+
 def test_json_has_every_case(before: Path) -> None:
     found: Any = json.loads(gate(before, "--json").stdout)
     assert found["passed"] is False

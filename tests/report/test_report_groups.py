@@ -127,6 +127,20 @@ def test_the_systems_of_a_column_are_compared(tab: Tab, tmp_path: Path) -> None:
                             "it contains: 'model'\n")
 
 
+def test_all_runs_are_shown_by_group(tab: Tab, tmp_path: Path) -> None:
+    """Also those that the list does not compare at the moment."""
+    path = tmp_path / "runs.html"
+    rows = [[answered(f"r{i}", "supported", model="ab"[i % 2]) for i in range(4)]
+            for _ in range(3)]
+    names = ["one.jsonl", "two.jsonl", "three.jsonl"]
+    write_page(path, [run(*one) for one in zip(names, rows, strict=True)],
+               [one for some in rows for one in some])
+    tab.page.goto(path.as_uri())
+    assert tab.page.get_by_label("System").input_value() == "pair-0-1"
+    lines = tab.page.locator("#grouped tbody tr")
+    assert [line.locator("td").first.inner_text() for line in lines.all()] == [*names, *names]
+
+
 def test_dated_runs_are_a_trend(tab: Tab, tmp_path: Path) -> None:
     days = {"main": "2026-11-02", "hotfix": "2026-11-16", "baseline": "2026-10-05"}
     paths = {name: scored(

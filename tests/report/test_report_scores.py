@@ -131,6 +131,19 @@ def test_scores_without_texts(tmp_path: Path) -> None:
     assert "Rome has 9 hills." in page.read_text()
 
 
+def test_texts_are_read_from_the_columns_that_were_scored(tmp_path: Path) -> None:
+    source = write(tmp_path / "own.jsonl", *({"n": one["id"], "said": one["response"] or "x",
+                                              "facts": one["knowledge"]} for one in ROWS[:2]))
+    out = tmp_path / "scores.jsonl"
+    done = run("score", source, "-m", "word_share", "--response", "said", "--knowledge", "facts",
+               "--id", "n", "--no-texts", "--out", out)
+    assert done.exit_code == 0, done.output
+    page = tmp_path / "report.html"
+    result = run("report", out, "-o", page, "--texts", source)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "Rome has 9 hills." in page.read_text()
+
+
 def test_texts_that_do_not_fit(tmp_path: Path) -> None:
     out = scored(tmp_path, "--no-texts")
     shorter = write(tmp_path / "shorter.jsonl", *ROWS[:3])

@@ -73,7 +73,7 @@ def score(
 
 def _kept(examples: Sequence[Example]) -> str:
     with NamedTemporaryFile("w", prefix="q2-answers-", suffix=".jsonl", delete=False,
-                            encoding="utf-8") as file:
+                            encoding="utf-8", newline="\n") as file:
         file.writelines(
             json.dumps(asdict(example), ensure_ascii=False) + "\n" for example in examples)
     return file.name

@@ -10,6 +10,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from transformers import TrainerCallback
 from q2_metric import scoring
 from q2_metric.errors import InputError, ModelError
 from q2_metric.integrations.judge import report_broken, warn_of_row
+from q2_metric.integrations.trainer.keeping import folder_of, keep
 from q2_metric.integrations.trainer.responding import TrainerResponder, distributed
 from q2_metric.metrics.registry import PAPERS, listed
 from q2_metric.metrics.registry import columns as columns_of
@@ -64,6 +66,9 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
             ("exclude").
         strict: end the training with the error of a metric that fails. Otherwise it is logged.
+        out: a folder that keeps the responses and scores of each evaluation, with their evidence:
+            ``step-500.jsonl``, … ``q2 report FOLDER`` draws them as curves. Files of the same
+            steps, as of an earlier training, are replaced.
         settings: ``preset``, ``device`` and settings of the metrics.
 
     Add the callback before those that read its metrics, such as early stopping.
@@ -85,9 +90,11 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         prefix: str = "eval_",
         no_claim: NoClaim = NO_CLAIM,
         strict: bool = False,
+        out: str | Path | None = None,
         **settings: Any,
     ) -> None:
         self.trainer, self.strict = trainer, strict
+        self.out = None if out is None else folder_of(out)
         refuse_unknown(columns or (), [one.name for one in fields(Row)], "field in columns")
         self.rows = [_row(row, i, columns or {}) for i, row in enumerate(rows)]
         if not self.rows:
@@ -133,7 +140,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         result = _Evaluation()
         if self.trainer.is_world_process_zero():
             self.responses = responses
-            result = self._evaluate(responses)
+            result = self._evaluate(responses, state.global_step)
         result = _from_first(result)
         if result.problem:
             raise result.error or ModelError(result.problem)
@@ -146,11 +153,14 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             # NaN is no improvement for any of them, and the logged value stays.
             metrics[best] = float("nan")
 
-    def _evaluate(self, responses: Sequence[str]) -> _Evaluation:
+    def _evaluate(self, responses: Sequence[str], step: int) -> _Evaluation:
         """Only the first process calls this method."""
         try:
-            numbers, unfit = _numbers(
-                self.metrics, self.rows, responses, self.no_claim, strict=self.strict)
+            run = _scored(self.metrics, self.rows, responses, self.no_claim, strict=self.strict,
+                          evidence=self.out is not None)
+            numbers, unfit = _numbers(run, self.rows, responses)
+            if self.out is not None:
+                keep(self.out, step, run, [_other(row) for row in self.rows])
         except Exception as error:
             return _Evaluation(problem=f"{type(error).__name__}: {error}", error=error)
         return _Evaluation({f"{self.prefix}{name}": value for name, value in numbers.items()},
@@ -204,7 +214,8 @@ class Q2ComputeMetrics:
         golds = self._decode(prediction.label_ids)
         rows = [Row(row.prompt, row.knowledge, row.history, gold)
                 for row, gold in zip(self.rows, golds, strict=True)]
-        numbers, _ = _numbers(self.metrics, rows, responses, self.no_claim, strict=self.strict)
+        run = _scored(self.metrics, rows, responses, self.no_claim, strict=self.strict)
+        numbers, _ = _numbers(run, rows, responses)
         return numbers
 
     def _decode(self, ids: Any) -> list[str]:
@@ -255,6 +266,12 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
     )
 
 
+def _other(row: Row) -> dict[str, str]:
+    """What a kept row has besides the texts that are scored. Chat messages are left out."""
+    shown = {"prompt": row.prompt, "reference": row.reference}
+    return {name: text for name, text in shown.items() if isinstance(text, str)}
+
+
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
     """The result of an evaluation, which the first process sends to all processes. By ``unfit``
@@ -267,17 +284,23 @@ class _Evaluation:
     error: Exception | None = None
 
 
-def _numbers(
-    metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *, strict: bool
-) -> tuple[dict[str, float], list[str]]:
-    """The values to log, and the names of those by which this checkpoint must not be the best."""
+def _scored(
+    metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *,
+    strict: bool, evidence: bool = False,
+) -> scoring.ScoredRows:
     examples = [
         scoring.example(response, row.knowledge, row.history)
         for row, response in zip(rows, responses, strict=True)
     ]
-    run = scoring.ScoredRows.over(
-        metrics, examples, no_claim=no_claim, on_fault=None if strict else warn_of_row,
-        on_break=None if strict else report_broken)
+    return scoring.ScoredRows.over(
+        metrics, examples, no_claim=no_claim, evidence=evidence,
+        on_fault=None if strict else warn_of_row, on_break=None if strict else report_broken)
+
+
+def _numbers(
+    run: scoring.ScoredRows, rows: Sequence[Row], responses: Sequence[str]
+) -> tuple[dict[str, float], list[str]]:
+    """The values to log, and the names of those by which this checkpoint must not be the best."""
     system = run.system()
     scores = run.columns()
     # The trainer stops if the score by which it chooses the best checkpoint is missing.
