@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -19,18 +18,17 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from q2_metric._version import __version__
-from q2_metric.errors import InputError, Q2Error, machine_fault
+from q2_metric.errors import Q2Error, machine_fault
 from q2_metric.files import parse_json
 from q2_metric.metrics.registry import signatures
-from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
-from q2_metric.rows.read import BadRow, Row, read_rows
-from q2_metric.rows.record import Record
-from q2_metric.serve.explain import LONGEST_ANSWER, LONGEST_SOURCES
+from q2_metric.rows.read import Row
 from q2_metric.serve.numbers import Numbers
 from q2_metric.serve.openapi import document
 from q2_metric.serve.queue import QueueFull, ScoringQueue
+from q2_metric.serve.rows import row_of
 from q2_metric.serve.server import Guard, Server, body
+from q2_metric.serve.streaming import Streams
 from q2_metric.types import Example, Metric
 
 MOST_ROWS = 64
@@ -38,9 +36,6 @@ MOST_ROWS = 64
 
 MOST_WAIT = 120.0
 """Seconds in which a request is scored."""
-
-NO_ID = "(row 1)"
-"""The id of a row that is read by itself and has a blank id."""
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -53,6 +48,7 @@ class Api:
         self.layout = Layout([metric.name for metric in metrics])
         self.signatures = signatures({metric.name: metric.signature for metric in metrics})
         self.queue, self.numbers = ScoringQueue(metrics), Numbers()
+        self.streams = Streams(metrics, self.queue)
         self.server, self.key = server, key
         self.document = document(self.layout, __version__)
         self.scores: asyncio.Task[None] | None = None
@@ -65,6 +61,7 @@ class Api:
                 Route("/v1/health", self.health), Route("/openapi.json", self.openapi),
                 Mount("/v1", middleware=[guard], routes=[
                     Route("/score", self.score, methods=["POST"]),
+                    Route("/stream", self.streams.reply, methods=["POST"]),
                     Route("/metrics", self.metrics),
                 ]),
             ],
@@ -173,27 +170,4 @@ def given_rows(text: bytes, media_type: str) -> list[Row]:
     if len(rows) > MOST_ROWS:
         raise HTTPException(413, f"The request has {len(rows):,} rows; it may have at most "
                             f"{MOST_ROWS}. Send several requests.")
-    return [_row(place, row) for place, row in enumerate(rows)]
-
-
-class _FieldNames(Columns):
-    def option(self, field: str) -> str:
-        return f"the name {field!r}"
-
-
-def _row(place: int, given: object) -> Row:
-    where = f"rows[{place}]"
-    if not isinstance(given, Mapping):
-        return BadRow(place, None, f"{where}: is not an object")
-    try:
-        # Each row is read by itself: its neighbours do not change which fields are read.
-        [row] = read_rows(where, _FieldNames(), given=[Record(where, given)], blank=True)
-    except InputError as error:
-        return BadRow(place, None, str(error))
-    if row.id == NO_ID:
-        row = replace(row, id=None)
-    for field, longest in (("response", LONGEST_ANSWER), ("knowledge", LONGEST_SOURCES)):
-        if (length := len(getattr(row, field, ""))) > longest:
-            return BadRow(place, row.id, f"{where}: the {field} has {length:,} characters; it may "
-                          f"have at most {longest:,}; use q2 score for longer texts")
-    return row
+    return [row_of(f"rows[{place}]", row, place=place) for place, row in enumerate(rows)]

@@ -61,7 +61,6 @@ def document(layout: Layout, version: str) -> Schema:
         "type": "object", "required": ["status", "version"],
         "properties": {"status": {"enum": ["ok", "broken"]}, "version": {"type": "string"}},
     }
-    asked: Schema = {"anyOf": [_ref("Rows"), _ref("Row")]}
     rows: Schema = {
         "type": "object", "required": ["rows"],
         "properties": {"rows": {"type": "array", "minItems": 1, "items": _ref("Row")}},
@@ -72,19 +71,7 @@ def document(layout: Layout, version: str) -> Schema:
         "openapi": "3.1.0",
         "info": {"title": "q2-metric", "version": version,
                  "description": "Scores whether the knowledge supports a response."},
-        "paths": {
-            "/v1/score": {"post": _operation(
-                "score", "Score one row or several rows.", _json("The scores.", "Scores"),
-                _REFUSALS, asked)},
-            "/v1/health": {"get": _operation(
-                "health", "Whether the server can score.", _json("It can.", "Health"),
-                others={"503": _json("It cannot.", "Health")})},
-            "/v1/metrics": {"get": _operation(
-                "metrics", "Counters and durations, in the format of Prometheus.",
-                {"description": "The numbers.",
-                 "content": {"text/plain": {"schema": {"type": "string"}}}},
-                {status: _REFUSALS[status] for status in ("401", "403", "421")})},
-        },
+        "paths": _paths(),
         "components": {
             "schemas": schemas,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -93,9 +80,37 @@ def document(layout: Layout, version: str) -> Schema:
     }
 
 
+def _paths() -> Schema:
+    asked: Schema = {"anyOf": [_ref("Rows"), _ref("Row")]}
+    return {
+        "/v1/score": {"post": _operation(
+            "score", "Score one row or several rows.", _json("The scores.", "Scores"),
+            _REFUSALS, {"application/json": {"schema": asked}})},
+        "/v1/stream": {"post": _operation(
+            "stream", "Judge claims while the text arrives.",
+            {"description": "Events: claim, with a claim as in Result; then score, with the "
+             "scores and all claims; or error.",
+             "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            {status: _REFUSALS[status] for status in ("400", "401", "403", "421", "429")}
+            | {"415": "The body is not application/x-ndjson."},
+            {"application/x-ndjson": {"schema": {
+                "type": "string",
+                "description": "A Row without a response on the first line, then lines such "
+                               'as {"text": "It opened "}.'}}})},
+        "/v1/health": {"get": _operation(
+            "health", "Whether the server can score.", _json("It can.", "Health"),
+            others={"503": _json("It cannot.", "Health")})},
+        "/v1/metrics": {"get": _operation(
+            "metrics", "Counters and durations, in the format of Prometheus.",
+            {"description": "The numbers.",
+             "content": {"text/plain": {"schema": {"type": "string"}}}},
+            {status: _REFUSALS[status] for status in ("401", "403", "421")})},
+    }
+
+
 def _operation(name: str, summary: str, answer: Schema, refusals: dict[str, str] | None = None,
                asked: Schema | None = None, others: Schema | None = None) -> Schema:
-    body = {"requestBody": {"required": True, "content": {"application/json": {"schema": asked}}}}
+    body = {"requestBody": {"required": True, "content": asked}}
     return {
         "operationId": name, "summary": summary, **(body if asked else {}),
         "responses": {"200": answer, **(others or {}), **{

@@ -6,14 +6,18 @@ The rows wait in a queue of limited size. One thread scores: the models use all 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from q2_metric import scoring
 from q2_metric.engine.blocks import CHARACTERS, SLICE, characters
 from q2_metric.types import Example, Metric, Score
+
+A = TypeVar("A")
+T = TypeVar("T")
 
 MOST_WAITING = 256
 """Rows in the queue."""
@@ -39,6 +43,7 @@ class ScoringQueue:
     sizes: list[int] = field(default_factory=lambda: [0] * (SLICE + 1))
     _queue: dict[asyncio.Future[Scored], Example] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _thread: ThreadPoolExecutor | None = None
 
     @property
     def waiting(self) -> int:
@@ -47,8 +52,8 @@ class ScoringQueue:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[asyncio.Task[None]]:
         """The value is the task that scores. It ends only with the context."""
-        with ThreadPoolExecutor(1, "q2-scores") as thread:
-            task = asyncio.create_task(self._run(thread))
+        with ThreadPoolExecutor(1, "q2-scores") as self._thread:
+            task = asyncio.create_task(self._run())
             try:
                 yield task
             finally:
@@ -73,15 +78,19 @@ class ScoringQueue:
             for future in mine:
                 self._queue.pop(future, None)
 
-    async def _run(self, thread: ThreadPoolExecutor) -> None:
-        loop = asyncio.get_running_loop()
+    async def call(self, work: Callable[[A], T], argument: A) -> T:
+        """What ``work`` returns. It runs between batches, in their thread."""
+        assert self._thread is not None
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, argument)
+
+    async def _run(self) -> None:
         while True:
             self._wake.clear()
             if not self._queue:
                 await self._wake.wait()
             batch = self._next()
             self.sizes[len(batch)] += 1
-            found = await loop.run_in_executor(thread, self._scored, list(batch.values()))
+            found = await self.call(self._scored, list(batch.values()))
             for future, result in zip(batch, found, strict=True):
                 if future.done():  # cancelled
                     continue
