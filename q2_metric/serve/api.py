@@ -23,16 +23,14 @@ from q2_metric.files import parse_json
 from q2_metric.metrics.registry import signatures
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import Row
+from q2_metric.serve.litellm import decision
 from q2_metric.serve.numbers import Numbers
 from q2_metric.serve.openapi import document
 from q2_metric.serve.queue import QueueFull, ScoringQueue
-from q2_metric.serve.rows import row_of
+from q2_metric.serve.rows import MOST_ROWS, row_of
 from q2_metric.serve.server import Guard, Server, body
 from q2_metric.serve.streaming import Streams
 from q2_metric.types import Example, Metric
-
-MOST_ROWS = 64
-"""Of a request."""
 
 MOST_WAIT = 120.0
 """Seconds in which a request is scored."""
@@ -64,6 +62,8 @@ class Api:
                     Route("/stream", self.streams.reply, methods=["POST"]),
                     Route("/metrics", self.metrics),
                 ]),
+                Mount("/beta", middleware=[guard], routes=[Route(
+                    "/litellm_basic_guardrail_api", self.guardrail, methods=["POST"])]),
             ],
             middleware=[Middleware(self.numbers.middleware)],
             exception_handlers={HTTPException: _refused},
@@ -90,6 +90,10 @@ class Api:
         rows = given_rows(await body(request), request.headers.get("content-type", ""))
         scored = await self._unless_gone(request, self._scored(rows))
         return JSONResponse({"results": scored, "signatures": self.signatures})
+
+    async def guardrail(self, request: Request) -> Response:
+        given = _parsed(await body(request), request.headers.get("content-type", ""))
+        return JSONResponse(await self._unless_gone(request, decision(given, self._scored)))
 
     async def _scored(self, rows: Sequence[Row]) -> list[OutputRow]:
         """The output rows; those of bad rows have only an error."""
@@ -142,27 +146,25 @@ async def _refused(_request: Request, error: Exception) -> Response:
 
 class _Keyed:
     def __init__(self, app: ASGIApp, key: str) -> None:
-        self.app, self.key = app, f"Bearer {key}".encode()
+        self.app, self.key = app, key.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = Request(scope).headers.get("authorization", "").encode("latin-1")
+        headers = Request(scope).headers
+        kind, _, given_key = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer":
+            given_key = headers.get("x-api-key", "")
+        given = given_key.strip().encode("latin-1")
         if not hmac.compare_digest(given, self.key):
-            raise HTTPException(401, "The request needs the header Authorization: Bearer KEY, with "
-                                "the server's API key.", headers={"WWW-Authenticate": "Bearer"})
+            raise HTTPException(401, "The request needs the header Authorization: Bearer KEY (or "
+                                "X-API-Key: KEY), with the server's API key.",
+                                headers={"WWW-Authenticate": "Bearer"})
         await self.app(scope, receive, send)
 
 
 def given_rows(text: bytes, media_type: str) -> list[Row]:
     """The rows of a request's body: one object, or ``{"rows": [...]}``. HTTPException if it is
     neither. A row that cannot be scored is a BadRow."""
-    if media_type.partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "The body must be JSON, with Content-Type: application/json.")
-    try:
-        given = parse_json(text.decode())
-    except RecursionError:
-        raise HTTPException(400, "The body is nested too deeply.") from None
-    except ValueError as error:
-        raise HTTPException(400, f"The body is not JSON in UTF-8: {error}") from error
+    given = _parsed(text, media_type)
     rows = given.get("rows", [given]) if isinstance(given, dict) else None
     if not isinstance(rows, list) or not rows:
         raise HTTPException(400, 'The body must be a row, such as {"response": "…", "knowledge": '
@@ -171,3 +173,14 @@ def given_rows(text: bytes, media_type: str) -> list[Row]:
         raise HTTPException(413, f"The request has {len(rows):,} rows; it may have at most "
                             f"{MOST_ROWS}. Send several requests.")
     return [row_of(f"rows[{place}]", row, place=place) for place, row in enumerate(rows)]
+
+
+def _parsed(text: bytes, media_type: str) -> Any:
+    if media_type.partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "The body must be JSON, with Content-Type: application/json.")
+    try:
+        return parse_json(text.decode())
+    except RecursionError:
+        raise HTTPException(400, "The body is nested too deeply.") from None
+    except ValueError as error:
+        raise HTTPException(400, f"The body is not JSON in UTF-8: {error}") from error

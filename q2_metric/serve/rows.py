@@ -11,6 +11,9 @@ from q2_metric.rows.read import BadRow, Row, read_rows
 from q2_metric.rows.record import Record
 from q2_metric.serve.explain import LONGEST_ANSWER, LONGEST_SOURCES
 
+MOST_ROWS = 64
+"""Of a request."""
+
 NO_ID = "(row 1)"
 """The id of a row that is read by itself and has a blank id."""
 
@@ -29,7 +32,8 @@ def row_of(where: str, given: object, *, place: int = 0, need_response: bool = T
         [row] = read_rows(where, _FieldNames(), given=[Record(where, given)], blank=True,
                            need_response=need_response)
     except InputError as error:
-        return BadRow(place, None, str(error))
+        words = str(error).strip()
+        return BadRow(place, None, words if words.startswith(where) else f"{where}: {words}")
     if row.id == NO_ID:
         row = replace(row, id=None)
     for field, longest in (("response", LONGEST_ANSWER), ("knowledge", LONGEST_SOURCES)):

@@ -204,6 +204,7 @@ def test_the_description_describes_the_replies(port: int) -> None:
     ({"response": "\ud800", "knowledge": "x"}, "rows[1]: the response (field 'response')"),
     ("a text", "rows[1]: is not an object"), (None, "rows[1]: is not an object"),
     ([], "rows[1]: is not an object"), ({}, "rows[1]: the response is missing"),
+    ({"messages": [{"role": "tool", "content": 3}]}, "rows[1]: has a message whose content is"),
     ({"id": "", "response": [1], "knowledge": "x"}, "rows[1]: the response (field 'response')"),
 ])
 def test_a_bad_row_does_not_harm_the_others(
