@@ -51,6 +51,7 @@ MARKED = {
         "metrics/test_authors_q2.py",
         "metrics/test_reference_q2.py",
         "metrics/test_scale_score.py",
+        "metrics/test_streaming.py",
         "models/bundled/test_any_text.py",
         "models/bundled/test_bundled_torch.py",
         "models/bundled/test_eight_bits.py",
