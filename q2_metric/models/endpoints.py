@@ -43,6 +43,8 @@ TOP = 20
 
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _MOST_BYTES = 10_000_000
+_HINTS = {**dict.fromkeys((401, 403), f"; set {KEY} to the server's key"),
+          404: "; check the name of the model, and if the URL ends in /v1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Endpoint:
         self._open = urllib.request.build_opener(_NoRedirects).open
 
     def texts(self, prompts: Sequence[str], most_tokens: int) -> list[str]:
-        """The replies to prompts. The errors are those of :meth:`chances`."""
+        """The replies to prompts, with the errors of :meth:`chances`."""
         replies = self._ask([{"max_tokens": most_tokens, **_said(prompt)} for prompt in prompts])
         return [reply.text.rpartition("</think>")[2].strip() for reply in replies]
 
@@ -160,7 +162,7 @@ class Endpoint:
                     raise self._no_chances() from None
                 if error.code not in _BUSY:
                     kind = ModelError if error.code in (400, 413, 422) else MachineFault
-                    raise kind(f"{self.cost.model}: {why}{self._hint(error.code)}") from None
+                    raise kind(f"{self.cost.model}: {why}{_HINTS.get(error.code, '')}") from None
                 with suppress(TypeError, ValueError):
                     wait = max(wait, float(error.headers["Retry-After"]))
             except (OSError, http.client.HTTPException, ValueError) as error:
@@ -203,10 +205,6 @@ class Endpoint:
                 text = text.replace(key, "…")
             return f"status {error.code}: {text}"
         return f"status {error.code}"
-
-    def _hint(self, status: int) -> str:
-        return {401: f"; set {KEY} to the server's key", 403: f"; set {KEY} to the server's key",
-                404: "; check the name of the model, and if the URL ends in /v1"}.get(status, "")
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

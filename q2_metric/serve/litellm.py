@@ -23,10 +23,7 @@ async def decision(
 ) -> dict[str, str]:
     """What LiteLLM does with the texts of a request. The knowledge is the parameter ``knowledge``,
     or what tools returned in the chat. Requests to a model pass, as do responses without knowledge.
-
-    Raises HTTPException if the request is malformed or a text cannot be scored; LiteLLM then blocks
-    the response, unless its configuration says otherwise.
-    """
+    HTTPException if the request is malformed or a text cannot be scored; LiteLLM then blocks it."""
     given = given if isinstance(given, Mapping) else {}
     texts, chat = given.get("texts"), given.get("structured_messages") or []
     params = given.get("additional_provider_specific_params") or {}

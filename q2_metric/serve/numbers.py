@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from q2_metric._version import __version__
 from q2_metric.serve.queue import ScoringQueue
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -51,8 +50,6 @@ class Numbers:
                  for low, high in zip((0, *_ROWS), _ROWS, strict=False)]
         total = sum(rows * times for rows, times in enumerate(queue.sizes))
         lines = [
-            *_head("q2_info", "gauge", "The version of the server."),
-            f'q2_info{{version="{__version__}"}} 1',
             *_head("q2_requests_total", "counter", "POST requests, by HTTP status."),
             *(f'q2_requests_total{{status="{status}"}} {count}'
               for status, count in sorted(self.requests.items())),

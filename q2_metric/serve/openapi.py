@@ -37,10 +37,8 @@ def document(layout: Layout, version: str) -> Schema:
     row: Schema = {
         "type": "object",
         "description": "Fields may have any name that q2 score recognises as a column.",
-        "properties": {
-            name: {"description": f"{words} Also: {', '.join(ALIASES[name][1:])}."}
-            for name, words in _ABOUT.items()
-        },
+        "properties": {name: {"description": f"{words} Also: {', '.join(ALIASES[name][1:])}."}
+                       for name, words in _ABOUT.items()},
         "examples": [{"response": "It opened in 1901.",
                       "knowledge": ["The tower opened in 1889.", "It is 330 metres tall."]}],
     }
@@ -56,15 +54,12 @@ def document(layout: Layout, version: str) -> Schema:
     result = _object(layout.fields)
     result["description"] = ("A row of q2 score --out. If the row could not be scored, error says "
                              "why, and the scores are null.")
-    refused = _object([Field("error", "text")]) | {"properties": {"error": {"type": "string"}}}
-    health: Schema = {
-        "type": "object", "required": ["status", "version"],
-        "properties": {"status": {"enum": ["ok", "broken"]}, "version": {"type": "string"}},
-    }
-    rows: Schema = {
-        "type": "object", "required": ["rows"],
-        "properties": {"rows": {"type": "array", "minItems": 1, "items": _ref("Row")}},
-    }
+    refused: Schema = {"type": "object", "required": ["error"],
+                       "properties": {"error": {"type": "string"}}}
+    health: Schema = {"type": "object", "required": ["status", "version"], "properties": {
+        "status": {"enum": ["ok", "broken"]}, "version": {"type": "string"}}}
+    rows: Schema = {"type": "object", "required": ["rows"], "properties": {
+        "rows": {"type": "array", "minItems": 1, "items": _ref("Row")}}}
     schemas = {"Row": row, "Rows": rows, "Result": result, "Scores": answer, "Error": refused,
                "Health": health}
     return {

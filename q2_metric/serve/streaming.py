@@ -18,6 +18,7 @@ from q2_metric.metrics.groundedness import Groundedness
 from q2_metric.metrics.streaming import Stream
 from q2_metric.rows.fields import CLAIMS, Layout, output_row
 from q2_metric.rows.read import BadRow
+from q2_metric.scoring.verdict import GATED
 from q2_metric.serve.explain import LONGEST_ANSWER
 from q2_metric.serve.queue import ScoringQueue
 from q2_metric.serve.rows import row_of
@@ -80,9 +81,8 @@ class Streams:
             for one in await self._queue.call(Stream.end, stream):
                 yield _event("claim", _claim(stream.example, one))
             assert stream.score is not None
-            [name] = [self._metric.name] if self._metric else [""]
-            row = output_row(0, stream.example, {name: stream.score}, Layout([name]))
-            yield _event("score", {key: row[key] for key in (name, "reason", "parts", "claims")})
+            row = output_row(0, stream.example, {GATED: stream.score}, Layout([GATED]))
+            yield _event("score", {key: row[key] for key in (GATED, "reason", "parts", "claims")})
         except ClientDisconnect:
             pass
         except Exception as error:  # the server continues

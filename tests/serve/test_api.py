@@ -375,8 +375,9 @@ def test_it_ends_gracefully(tmp_path: Path) -> None:
             until(lambda: number(ask(port, "GET", "/v1/metrics", headers={
                 "Authorization": "Bearer k"})[1], "q2_batch_rows_count") > 0)
             process.send_signal(signal.SIGTERM)
-            status, answer, _ = asked.result()
+            status, answer, headers = asked.result()
         assert (status, len(answer["results"])) == (200, 40)
+        assert headers["Connection"] == "close"
         assert process.wait(60) in (0, -signal.SIGTERM)
         assert process.stderr.read() == ""
         with pytest.raises(OSError, match="refused"):

@@ -32,9 +32,10 @@ ROWS = [json.loads(line) for line in
 
 
 @contextmanager
-def server() -> Iterator[tuple[subprocess.Popen[str], int]]:
+def server(metrics: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "q2_metric", "serve", "--api", "--port", "0"], text=True,
+        [sys.executable, "-m", "q2_metric", "serve", "--api", "--port", "0", "--metrics",
+         metrics], text=True,
         stderr=subprocess.PIPE)
     assert process.stderr is not None
     try:
@@ -129,9 +130,9 @@ def leavers(port: int, times: int) -> dict[str, Any]:
             "others": sum(stays.statuses.values()) - stays.statuses[200]}
 
 
-def stopped(clients: int) -> dict[str, Any]:
+def stopped(metrics: str, clients: int) -> dict[str, Any]:
     """SIGTERM under load: each client's request is answered; later ones are refused."""
-    with server() as (process, port):
+    with server(metrics) as (process, port):
         numbers, until = count(), threading.Event()
         running = [Client(port, numbers, until) for _ in range(clients)]
         time.sleep(3)
@@ -149,9 +150,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20, help="for each number of clients")
     parser.add_argument("--requests", type=int, default=5_000, help="for the memory; 0: none")
+    parser.add_argument("--metrics", default="groundedness")
     options = parser.parse_args()
     record: dict[str, Any] = {"machine": machine()}
-    with server() as (process, port):
+    with server(options.metrics) as (process, port):
         load(port, 8, 5)
         record["load"] = [load(port, clients, options.seconds) for clients in (1, 8, 64)]
         record["leavers"] = leavers(port, 300)
@@ -160,7 +162,7 @@ def main() -> None:
             again = load(port, 16, 0, options.requests)
             record["memory"] = {"requests": again["requests"], "before_mb": before,
                                 "after_mb": memory(process)}
-    record["stopped"] = stopped(16)
+    record["stopped"] = stopped(options.metrics, 16)
     print(json.dumps(record, indent=1))
     save("serve", record)
 
