@@ -30,6 +30,7 @@ os.environ["Q2_NO_CACHE"] = "1"  # fakes share names and signatures; --cache FIL
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # TRL too
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # Networks of a few hundred weights: threads only get into each other's way.
@@ -50,6 +51,7 @@ MARKED = {
         "metrics/test_authors_q2.py",
         "metrics/test_reference_q2.py",
         "metrics/test_scale_score.py",
+        "metrics/test_streaming.py",
         "models/bundled/test_any_text.py",
         "models/bundled/test_bundled_torch.py",
         "models/bundled/test_eight_bits.py",

@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -43,6 +44,7 @@ from q2_metric.cli.options import (
 )
 from q2_metric.errors import InputError, ModelError, machine_fault
 from q2_metric.metrics.registry import METRICS, columns
+from q2_metric.models.presets import STAGES, is_endpoint
 from q2_metric.rows.writers import SUFFIXES
 from q2_metric.scoring import NO_CLAIM, NoClaim
 
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from q2_metric.engine.job import Job
     from q2_metric.engine.result import FileResult
     from q2_metric.engine.run import OpenPage
+    from q2_metric.models.endpoints import Cost
 
 
 def _beside(out: str) -> Iterable[str | PathLike[str]]:
@@ -229,13 +232,17 @@ def score(**options: Any) -> None:
         if (interrupted := _interrupted(error, out)) is None:
             raise
         raise interrupted from error
+    costs = _costs(options)
     if options["as_json"]:
-        whole = {"version": __version__, "files": [result.as_json() for result in results]}
+        whole = {"version": __version__, "files": [result.as_json() for result in results],
+                 **({"endpoints": [asdict(cost) for cost in costs]} if costs else {})}
         click.echo(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
     elif not quiet:
         from q2_metric.cli.render import print_next, print_systems
 
         print_systems(results, whole=options["signature"])
+        for cost in costs:
+            click.echo(f"q2: {cost}", err=True)
         print_next(_next(out, options["report"]))
     rows, failed = total(results)
     empty = [result.file for result in results if not result.rows]
@@ -252,6 +259,14 @@ def score(**options: Any) -> None:
         sys.exit(TOO_LOW)
     if failed or empty:
         sys.exit(ROWS_FAILED)
+
+
+def _costs(options: Mapping[str, Any]) -> list[Cost]:
+    if not (names := [options[name] for name in STAGES if is_endpoint(options.get(name))]):
+        return []
+    from q2_metric.models.endpoints import costs
+
+    return costs(names)
 
 
 def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:

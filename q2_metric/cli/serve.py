@@ -1,41 +1,64 @@
-"""``q2 serve`` starts a local web server with a page that scores one answer at a time."""
+"""``q2 serve`` starts a local web server: a page that scores one answer at a time, or an API."""
 
 from __future__ import annotations
 
+import os
+from contextlib import closing
 from typing import Any
 
 import click
 
 from q2_metric.cli.commands import command, warn
 from q2_metric.cli.options import load, metrics_option, model_options
+from q2_metric.errors import optional
+
+API_KEY = "Q2_API_KEY"
 
 
 @command("serve")
+@click.option("--api", is_flag=True,
+              help=f"Serve an HTTP API for programs instead of the page. If {API_KEY} is set, "
+              "requests need this key.")
 @click.option("--host", default="127.0.0.1", show_default=True,
               help="Network interface to listen on. With the default, only this machine can reach "
-              "the page.")
+              "the server.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True,
               help="Port to listen on; 0 chooses a free port.")
 @metrics_option("groundedness")
 @model_options(dtype="auto")
-def serve(host: str, port: int, metrics: list[str], **options: Any) -> None:
-    """Score an answer in the browser: paste the answer and its sources into a page.
+def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -> None:
+    """Score answers over HTTP: in the browser, or with --api from programs.
 
-    The page shows the same explanation as q2 report. Nothing is written to disk. Ctrl-C stops the
-    server.
+    The page asks for an answer and its sources, and shows the same explanation as q2 report.
+    Nothing is written to disk. Ctrl-C stops the server.
     """
+    for package in ("starlette", "uvicorn"):
+        optional(package, "q2 serve", package, "serve")
     from q2_metric.serve.explain import Explainer
     from q2_metric.serve.server import Server
 
-    # A person waits for the answer, so int8 is used where it is faster.
+    # A person or a program waits for the answer, so int8 is used where it is faster.
     options["dtype"] = options["dtype"] or "auto"
-    with Server(host, port) as server:
-        server.explainer = Explainer(load(metrics, options))
-        server.explainer.row("It opened in 1889.", "The tower opened in 1889.")  # loads the models
-        if not server.is_local:
-            warn(f"{host} can be reached from other machines, and there is no password")
+    with closing(Server(host, port)) as server:
+        explainer = Explainer(load(metrics, options))
+        explainer.row("It opened in 1889.", "The tower opened in 1889.")  # loads the models
+        key = os.environ.get(API_KEY, "") if api else ""
+        if not server.is_local and not key:
+            warn(f"{host} can be reached from other machines, and there is no password"
+                 + (f"; set {API_KEY} to ask for a key" if api else ""))
+        if api:
+            from q2_metric.serve.api import Api
+
+            app = Api(explainer.metrics, server, key).app()
+            words = f"the API is at {server.url}v1/score, its description at " \
+                f"{server.url}openapi.json (Ctrl-C stops the server)"
+        else:
+            from q2_metric.serve.page import page
+
+            app = page(explainer, server)
+            words = f"open {server.url} in a browser (Ctrl-C stops the server)"
         try:
-            click.echo(f"q2: open {server.url} in a browser (Ctrl-C stops the server)", err=True)
-            server.serve_forever()
+            click.echo(f"q2: {words}", err=True)
+            server.run(app)
         except KeyboardInterrupt:
             click.echo(err=True)

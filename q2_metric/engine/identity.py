@@ -22,7 +22,7 @@ from q2_metric.engine.cache import Cache
 from q2_metric.files import fingerprint
 from q2_metric.metrics.registry import entry
 from q2_metric.models.hub.names import CONFIG, check_packages, commit, is_folder
-from q2_metric.models.presets import preset
+from q2_metric.models.presets import is_endpoint, preset
 
 Identity = dict[str, Any]
 """JSON values by name. Messages quote the names."""
@@ -57,7 +57,7 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
     for name in names:
         model = request.get(name) or (chosen.model(name) if chosen else "")
         # A coreference model is a spaCy pipeline, which is installed as a package.
-        if model and name != "coreference_model" and not is_folder(model):
+        if model and name != "coreference_model" and not (is_folder(model) or is_endpoint(model)):
             replaced = request.get(name) is not None or chosen is None
             check_packages(
                 f"the model {model!r}" if replaced else f"the preset {request['preset']!r}")

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.checks import check_fields
 from q2_metric.english.values import in_notation_of
@@ -29,6 +29,9 @@ from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.overlap import UNKNOWN, overlap
 from q2_metric.types import Comparison, Example, Judgement, Part, Ruling, Score
+
+if TYPE_CHECKING:
+    from q2_metric.metrics.streaming import Stream
 
 PRIOR = 0.55
 """About the mean score of Q²'s questions. It counts like one more question of each response."""
@@ -139,6 +142,13 @@ class Groundedness:
         SCALE's reason; with ``support="attributable"``, a response that claims nothing scores 0."""
         asked = [self.q2.score(examples)] if self.q2 else []
         return self.of(self.scale.score(examples, evidence=evidence), *asked)
+
+    def stream(self, knowledge: str | Example) -> Stream:
+        """Judges a response that arrives in pieces against this knowledge. An example also gives
+        its question, history and passages; its response is ignored."""
+        from q2_metric.metrics.streaming import Stream
+
+        return Stream(self, knowledge)
 
     @property
     def computed_from(self) -> tuple[str, ...]:

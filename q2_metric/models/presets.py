@@ -11,6 +11,10 @@ from typing import Any, Literal
 from q2_metric.errors import InputError
 from q2_metric.text.given import kind
 
+ENDPOINT = "openai:"
+"""Begins the name of a model on a server, ``openai:MODEL@URL``
+(:mod:`q2_metric.models.endpoints`)."""
+
 Kind = Literal["syntactic", "bundled", "seq2seq", "reader", "nli", "yes-no"]
 
 
@@ -92,6 +96,11 @@ class Preset:
 STAGES = {"question_model": "questions", "reader_model": "reader", "nli_model": "nli",
           "scale_model": "scale"}
 """The stage whose model each keyword replaces."""
+
+
+def is_endpoint(model: object) -> bool:
+    return isinstance(model, str) and model.startswith(ENDPOINT)
+
 
 _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
 _READER = Stage("bundled", networks=("reader",))

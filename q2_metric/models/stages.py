@@ -21,6 +21,7 @@ from q2_metric.models.presets import (
     Kind,
     Preset,
     Stage,
+    is_endpoint,
     preset,
     published,
     published_stage,
@@ -30,6 +31,7 @@ from q2_metric.text import given
 
 if TYPE_CHECKING:
     from q2_metric.models.bundled.runtimes import Runtime
+    from q2_metric.models.endpoints import Endpoint
     from q2_metric.models.hub.loading import AutoClass, LoadedModel
     from q2_metric.models.hub.prompts import Prompt
     from q2_metric.models.hub.questions import Decoding, Reading
@@ -52,10 +54,12 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
     ``replaced`` maps a key of ``presets.STAGES`` to the model that replaces the preset's.
     """
     models = [_name(model) or preset(chosen).model(keyword) for keyword, model in replaced.items()]
-    if any(models):
+    for model in filter(is_endpoint, models):
+        _endpoint(model)
+    if hub := [model for model in models if model and not is_endpoint(model)]:
         from q2_metric.models.hub.loading import check_models
 
-        check_models([model for model in models if model])
+        check_models(hub)
 
 
 def load_spans(
@@ -114,12 +118,17 @@ def load_questions(
     """Loads the question generator of a preset.
 
     Args:
-        model: Hub name or folder of an encoder-decoder model that replaces the preset's.
+        model: Hub name or folder of an encoder-decoder model, or endpoint
+            (:mod:`q2_metric.models.endpoints`), that replaces the preset's.
         template: a key of ``hub.templates.TEMPLATES``. The default is the preset's template. If
             ``model`` is given, the tokenizer decides.
         decoding, seed, reading: see ``Seq2SeqQuestions``; the package's own rules ignore them.
         authors: if true, decode questions as the program of Q²'s authors does.
     """
+    if is_endpoint(model):
+        from q2_metric.models.chat import ChatQuestions
+
+        return ChatQuestions(_endpoint(model), reading)
     stage = _replaced(preset(chosen).questions, model, "seq2seq")
     if stage.kind == "syntactic":
         from q2_metric.english.questions.syntactic import SyntacticQuestions
@@ -150,19 +159,23 @@ def load_reader(
     """Loads the reader of a preset.
 
     Args:
-        model: Hub name or folder of an extractive question answering model.
+        model: Hub name or folder of an extractive question answering model, or endpoint.
         threshold: for torch models, an answer is returned if its score exceeds the score of "no
             answer" by more than this, in logits. The bundled reader ignores it.
         runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
         authors: if true, read as the program of Q²'s authors does (torch models only).
     """
     stage = _replaced(preset(chosen).reader, model, "reader")
+    if authors and (stage.kind == "bundled" or is_endpoint(model)):
+        raise InputError("recipe='authors' needs a transformers reader: use the preset "
+                         "'paper-exact', or name one with reader_model= (-s reader_model=…)")
+    if is_endpoint(model):
+        from q2_metric.models.chat import ChatReader
+
+        return ChatReader(_endpoint(model))
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledReader
 
-        if authors:
-            raise InputError("recipe='authors' needs a transformers reader: use the preset "
-                             "'paper-exact', or name one with reader_model= (-s reader_model=…)")
         return BundledReader(runtime, config.device, config.dtype, config.batch_size)
     from q2_metric.models.hub.authors import AuthorsReader
     from q2_metric.models.hub.reader import TorchReader
@@ -179,6 +192,10 @@ def load_nli(
     **options: Any,
 ) -> Entailment:
     """Loads the NLI model of a preset. The arguments are those of :func:`load_backbone`."""
+    if is_endpoint(model):
+        from q2_metric.models.chat import ChatNli
+
+        return ChatNli(_endpoint(model))
     stage = preset(chosen).nli
     if options.get("labels") and stage.kind == "bundled" and model is None:
         raise InputError("nli_labels is for Hub models; the bundled models know their classes")
@@ -195,13 +212,17 @@ def load_backbone(
 
     Args:
         model: Hub name or folder of a sequence classifier, or of an encoder-decoder model, which is
-            asked a Yes/No question.
+            asked a Yes/No question, or an endpoint, which is asked the same.
         options: ``labels``: class names in the order of a classifier's logits, if its config has
             none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS`` or a ``Prompt``);
             the default is the preset's for the preset's model, "minicheck" for other MiniCheck
             models, and otherwise "scale". ``runtime``: as for :func:`load_reader`. ``chunk_size``:
             tokens of a chunk that a Yes/No model must read in one piece.
     """
+    if is_endpoint(model):
+        from q2_metric.models.chat import ChatYesNo
+
+        return ChatYesNo(_endpoint(model), options.get("prompt"))
     return _entailment(preset(chosen).scale, model, config, **options)
 
 
@@ -256,6 +277,12 @@ def _entailment(
     asked = prompt or stage.template
     return YesNoEntailment(weights, prompt=asked, batch_size=config.batch_size,
                            max_length=max(MAX_INPUT, chunk_size + MAX_INPUT // 4))
+
+
+def _endpoint(model: str | None) -> Endpoint:
+    from q2_metric.models.endpoints import endpoint
+
+    return endpoint(model or "")
 
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:

@@ -1,0 +1,186 @@
+"""The HTTP API of ``q2 serve --api``: scores rows as ``q2 score`` does (docs/serve.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from q2_metric._version import __version__
+from q2_metric.errors import Q2Error, machine_fault
+from q2_metric.files import parse_json
+from q2_metric.metrics.registry import signatures
+from q2_metric.rows.fields import Layout, OutputRow, output_row
+from q2_metric.rows.read import Row
+from q2_metric.serve.litellm import decision
+from q2_metric.serve.numbers import Numbers
+from q2_metric.serve.openapi import document
+from q2_metric.serve.queue import QueueFull, ScoringQueue
+from q2_metric.serve.rows import MOST_ROWS, row_of
+from q2_metric.serve.server import Guard, Server, body
+from q2_metric.serve.streaming import Streams
+from q2_metric.types import Example, Metric
+
+MOST_WAIT = 120.0
+"""Seconds in which a request is scored."""
+
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Api:
+    """The routes. ``key`` is the API key; "" lets every request in that :class:`Guard` lets in."""
+
+    def __init__(self, metrics: Sequence[Metric], server: Server, key: str) -> None:
+        self.layout = Layout([metric.name for metric in metrics])
+        self.signatures = signatures({metric.name: metric.signature for metric in metrics})
+        self.queue, self.numbers = ScoringQueue(metrics), Numbers()
+        self.streams = Streams(metrics, self.queue)
+        self.server, self.key = server, key
+        self.document = document(self.layout, __version__)
+        self.scores: asyncio.Task[None] | None = None
+
+    def app(self) -> Starlette:
+        guard = (Middleware(_Keyed, key=self.key) if self.key
+                 else Middleware(Guard, server=self.server))
+        return Starlette(
+            routes=[
+                Route("/v1/health", self.health), Route("/openapi.json", self.openapi),
+                Mount("/v1", middleware=[guard], routes=[
+                    Route("/score", self.score, methods=["POST"]),
+                    Route("/stream", self.streams.reply, methods=["POST"]),
+                    Route("/metrics", self.metrics),
+                ]),
+                Mount("/beta", middleware=[guard], routes=[Route(
+                    "/litellm_basic_guardrail_api", self.guardrail, methods=["POST"])]),
+            ],
+            middleware=[Middleware(self.numbers.middleware)],
+            exception_handlers={HTTPException: _refused},
+            lifespan=self._lifespan)
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        async with self.queue.open() as self.scores:
+            yield
+
+    async def health(self, _request: Request) -> Response:
+        alive = self.scores is not None and not self.scores.done()
+        return JSONResponse({"status": "ok" if alive else "broken", "version": __version__},
+                            200 if alive else 503)
+
+    async def openapi(self, _request: Request) -> Response:
+        return JSONResponse(self.document)
+
+    async def metrics(self, _request: Request) -> Response:
+        return PlainTextResponse(self.numbers.text(self.queue),
+                                 media_type="text/plain; version=0.0.4")
+
+    async def score(self, request: Request) -> Response:
+        rows = given_rows(await body(request), request.headers.get("content-type", ""))
+        scored = await self._unless_gone(request, self._scored(rows))
+        return JSONResponse({"results": scored, "signatures": self.signatures})
+
+    async def guardrail(self, request: Request) -> Response:
+        given = _parsed(await body(request), request.headers.get("content-type", ""))
+        return JSONResponse(await self._unless_gone(request, decision(given, self._scored)))
+
+    async def _scored(self, rows: Sequence[Row]) -> list[OutputRow]:
+        """The output rows; those of bad rows have only an error."""
+        good = [row for row in rows if isinstance(row, Example)]
+        found = iter(await self.queue.score(good))
+        results = []
+        for place, row in enumerate(rows):
+            scored = next(found) if isinstance(row, Example) else None
+            result = output_row(place, row, scored.scores if scored else {}, self.layout)
+            if scored is not None and scored.error is not None:
+                result["error"] = f"rows[{place}]: {scored.error}"
+            results.append(result)
+            self.numbers.rows["scored" if result["error"] is None else "error"] += 1
+        return results
+
+    async def _unless_gone(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
+        """What ``work`` returns. It is cancelled if the client disconnects or waits too long."""
+        task, gone = asyncio.create_task(work), asyncio.create_task(_disconnected(request))
+        try:
+            await asyncio.wait({task, gone}, timeout=MOST_WAIT, return_when="FIRST_COMPLETED")
+            if task.done():
+                return task.result()
+            if gone.done():
+                raise HTTPException(499, "The client has disconnected.")
+            raise HTTPException(503, f"The rows were not scored within {MOST_WAIT:g} seconds. Send "
+                                "fewer or shorter rows.", headers={"Retry-After": "30"})
+        except QueueFull:
+            raise HTTPException(429, "Too many rows are waiting. Try again later.",
+                                headers={"Retry-After": "1"}) from None
+        except HTTPException:
+            raise
+        except Exception as error:  # no row is the cause; the server continues
+            why = str(error) if isinstance(error, Q2Error) else machine_fault(error) or repr(error)
+            _LOG.error("the rows could not be scored: %s", " ".join(why.split()))
+            raise HTTPException(500, f"The rows could not be scored: {why}") from error
+        finally:
+            task.cancel()
+            gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
+class _Keyed:
+    def __init__(self, app: ASGIApp, key: str) -> None:
+        self.app, self.key = app, key.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Request(scope).headers
+        kind, _, given_key = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer":
+            given_key = headers.get("x-api-key", "")
+        given = given_key.strip().encode("latin-1")
+        if not hmac.compare_digest(given, self.key):
+            raise HTTPException(401, "The request needs the header Authorization: Bearer KEY (or "
+                                "X-API-Key: KEY), with the server's API key.",
+                                headers={"WWW-Authenticate": "Bearer"})
+        await self.app(scope, receive, send)
+
+
+def given_rows(text: bytes, media_type: str) -> list[Row]:
+    """The rows of a request's body: one object, or ``{"rows": [...]}``. HTTPException if it is
+    neither. A row that cannot be scored is a BadRow."""
+    given = _parsed(text, media_type)
+    rows = given.get("rows", [given]) if isinstance(given, dict) else None
+    if not isinstance(rows, list) or not rows:
+        raise HTTPException(400, 'The body must be a row, such as {"response": "…", "knowledge": '
+                            '"…"}, or {"rows": [row, …]}.')
+    if len(rows) > MOST_ROWS:
+        raise HTTPException(413, f"The request has {len(rows):,} rows; it may have at most "
+                            f"{MOST_ROWS}. Send several requests.")
+    return [row_of(f"rows[{place}]", row, place=place) for place, row in enumerate(rows)]
+
+
+def _parsed(text: bytes, media_type: str) -> Any:
+    if media_type.partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "The body must be JSON, with Content-Type: application/json.")
+    try:
+        return parse_json(text.decode())
+    except RecursionError:
+        raise HTTPException(400, "The body is nested too deeply.") from None
+    except ValueError as error:
+        raise HTTPException(400, f"The body is not JSON in UTF-8: {error}") from error

@@ -1,0 +1,96 @@
+"""The page of ``q2 serve``: a form, and the explanation of the answer that was entered."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+from q2_metric.errors import Q2Error, machine_fault
+from q2_metric.serve import pages
+from q2_metric.serve.explain import Explainer
+from q2_metric.serve.server import Guard, Server, body
+
+_LOG = logging.getLogger(__name__)
+_FIELDS = ("answer", "sources", "question")
+_FORM = "application/x-www-form-urlencoded"
+_HINT = "Enter an answer and its sources. The result appears here."
+
+
+def page(explainer: Explainer, server: Server) -> Starlette:
+    """The pages at ``/`` and ``/explanation``."""
+
+    async def form(_request: Request) -> Response:
+        return _shown(*pages.form())
+
+    async def hint(_request: Request) -> Response:
+        return _shown(*pages.message(_HINT))
+
+    async def explanation(request: Request) -> Response:
+        fields = await _fields(request)
+
+        def explained() -> bytes:
+            row = explainer.row(fields["answer"], fields["sources"], fields["question"])
+            return explainer.page(row).encode()
+
+        try:
+            html = await run_in_threadpool(explained)
+        except Q2Error as error:
+            return _shown(*pages.message(str(error)), status=400)
+        except Exception as error:  # the server continues
+            _LOG.error("%s: %s", type(error).__name__, " ".join(str(error).split()))
+            why = machine_fault(error) or error
+            return _shown(*pages.message(f"The answer could not be scored: {why}"), status=500)
+        # The page itself contains a stricter policy. This one also protects the page if it is
+        # opened outside the frame of the form.
+        return _shown(html, "sandbox allow-scripts; frame-ancestors 'self'")
+
+    routes = [Route("/", form), Route("/explanation", hint),
+              Route("/explanation", explanation, methods=["POST"])]
+    return Starlette(
+        routes=[Mount("/", routes=routes, middleware=[Middleware(Guard, server=server)])],
+        exception_handlers={HTTPException: _refused})
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    missing = error.status_code == HTTPStatus.NOT_FOUND
+    words = "There is no such page." if missing else error.detail
+    shown = _shown(*pages.message(words), status=error.status_code)
+    shown.headers.update(error.headers or {})
+    return shown
+
+
+async def _fields(request: Request) -> Mapping[str, str]:
+    text = await body(request)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        raise HTTPException(415, f"The body must be {_FORM}, with the fields "
+                            f"{', '.join(_FIELDS)}.")
+    try:
+        form = parse_qs(text.decode("ascii"), keep_blank_values=True, errors="strict",
+                        max_num_fields=len(_FIELDS))
+    except ValueError as error:
+        raise HTTPException(400, "The body is not a form in UTF-8 with the fields "
+                            f"{', '.join(_FIELDS)}.") from error
+    # In a form, browsers end each line with CR LF.
+    return {name: form.get(name, [""])[0].replace("\r\n", "\n") for name in _FIELDS}
+
+
+def _shown(html: bytes, policy: str, status: int = 200) -> Response:
+    return Response(html, status, media_type="text/html", headers={
+        "Content-Security-Policy": policy,
+        "Cache-Control": "no-store",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Referrer-Policy": "same-origin",
+        "X-Content-Type-Options": "nosniff",
+    })

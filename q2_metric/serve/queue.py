@@ -1,0 +1,123 @@
+"""Scores the rows of several requests together, in the order in which they arrived.
+
+The rows wait in a queue of limited size. One thread scores: the models use all cores themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from q2_metric import scoring
+from q2_metric.engine.blocks import CHARACTERS, SLICE, characters
+from q2_metric.types import Example, Metric, Score
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+MOST_WAITING = 256
+"""Rows in the queue."""
+
+
+class QueueFull(Exception):
+    """The queue has no room for the rows of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A row's scores, by metric. ``error`` says which metrics failed on it."""
+
+    scores: Mapping[str, Score]
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class ScoringQueue:
+    """Scores rows while the context :meth:`open` lasts. ``sizes`` counts batches, by rows."""
+
+    metrics: Sequence[Metric]
+    sizes: list[int] = field(default_factory=lambda: [0] * (SLICE + 1))
+    _queue: dict[asyncio.Future[Scored], Example] = field(default_factory=dict)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _thread: ThreadPoolExecutor | None = None
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[asyncio.Task[None]]:
+        """The value is the task that scores. It ends only with the context."""
+        with ThreadPoolExecutor(1, "q2-scores") as self._thread:
+            task = asyncio.create_task(self._run())
+            try:
+                yield task
+            finally:
+                task.cancel()
+
+    async def score(self, rows: Sequence[Example]) -> list[Scored]:
+        """Results in the order of the rows. If the caller is cancelled, its rows leave the queue.
+
+        Raises:
+            QueueFull: the queue has no room for all the rows.
+            Q2Error: an error of which no row is the cause, such as a lack of memory.
+        """
+        if len(rows) > MOST_WAITING - len(self._queue):
+            raise QueueFull
+        loop = asyncio.get_running_loop()
+        mine = {loop.create_future(): row for row in rows}
+        self._queue |= mine
+        self._wake.set()
+        try:
+            return list(await asyncio.gather(*mine))
+        finally:
+            for future in mine:
+                self._queue.pop(future, None)
+
+    async def call(self, work: Callable[[A], T], argument: A) -> T:
+        """What ``work`` returns. It runs between batches, in their thread."""
+        assert self._thread is not None
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, argument)
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            if not self._queue:
+                await self._wake.wait()
+            batch = self._next()
+            self.sizes[len(batch)] += 1
+            found = await self.call(self._scored, list(batch.values()))
+            for future, result in zip(batch, found, strict=True):
+                if future.done():  # cancelled
+                    continue
+                if isinstance(result, Exception):
+                    future.set_exception(result)
+                else:
+                    future.set_result(result)
+
+    def _next(self) -> dict[asyncio.Future[Scored], Example]:
+        batch: dict[asyncio.Future[Scored], Example] = {}
+        size = 0
+        for future, row in list(self._queue.items()):
+            batch[future] = self._queue.pop(future)
+            size += characters(row)
+            if len(batch) == SLICE or size >= CHARACTERS:
+                break
+        return batch
+
+    def _scored(self, rows: Sequence[Example]) -> list[Scored | Exception]:
+        faults: dict[int, list[str]] = {}
+        try:
+            scores = scoring.score_rows(
+                self.metrics, rows, evidence=True,
+                on_fault=lambda place, words: faults.setdefault(place, []).append(words))
+        except Exception as error:
+            # Many rows together may fail as if the model were broken.
+            return [error] if len(rows) == 1 else [
+                result for row in rows for result in self._scored([row])]
+        return [Scored(by_metric, "; ".join(faults[place]) if place in faults else None)
+                for place, by_metric in enumerate(scores)]
