@@ -1,8 +1,8 @@
 """Is a generated response supported by the text it was grounded in?
 
->>> from q2_metric import Q2, Scale, Example
+>>> from q2_metric import Example, Groundedness
 >>> example = Example("it was founded in 1903 .", "Harley was founded in Milwaukee in 1903.")
->>> [score] = Q2.from_preset("bundled").score([example])  # doctest: +SKIP
+>>> [score] = Groundedness.from_preset().score([example])  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from q2_metric.registration import path, register_quietly
 
 if TYPE_CHECKING:
     from q2_metric.errors import DataError, InputError, MissingExtra, ModelError, Q2Error
+    from q2_metric.metrics.groundedness import Groundedness
     from q2_metric.metrics.q2 import Q2
     from q2_metric.metrics.scale import Scale
     from q2_metric.scoring.aggregate import system_score
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
-    "Q2": "metrics.q2", "Scale": "metrics.scale", "system_score": "scoring.aggregate",
+    "Q2": "metrics.q2", "Groundedness": "metrics.groundedness", "Scale": "metrics.scale",
+    "system_score": "scoring.aggregate",
     **dict.fromkeys(("Claim", "Comparison", "Example", "Judgement", "Question", "Score",
                      "Span", "SystemScore", "Verdict"), "types"),
     **dict.fromkeys(("DataError", "InputError", "MissingExtra", "ModelError", "Q2Error"),
@@ -43,6 +45,7 @@ __all__ = [
     "Comparison",
     "DataError",
     "Example",
+    "Groundedness",
     "InputError",
     "Judgement",
     "MissingExtra",

@@ -134,6 +134,10 @@ class Comparison:
     score: float
     knowledge_start: int | None = None
 
+    def __str__(self) -> str:
+        return (f"{self.score:.3f} {self.question.text} {self.response_answer}; "
+                f"in the knowledge: {self.knowledge_answer or 'no answer'}")
+
 
 ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell", "answer"]
 """The part of a response that is the claim. "answer": a short answer, read with its question."""
@@ -185,6 +189,9 @@ class Judgement:
     citation: Citation | None = None
     ruling: Ruling | None = None
 
+    def __str__(self) -> str:
+        return f"{self.support:.3f} {self.verdict}: {self.claim.text}"
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -199,9 +206,10 @@ Evidence = Comparison | Judgement | Part
 """The cache, output rows and the page get their fields from these classes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Score:
-    """A response's score in [0, 1] and its evidence.
+    """A response's score in [0, 1] and its evidence. As a text, it has a line for each claim and
+    question.
 
     ``value`` is ``None`` if the metric does not apply or failed; ``reason`` says why. ``fallback``
     is true if Q² had no question, so that NLI judged the response as a whole; ``verdict`` is then
@@ -218,6 +226,17 @@ class Score:
     consistent: bool | None = None
     reason: Reason | None = None
     dropped: tuple[Dropped, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Score({self._short}, {len(self.evidence)} pieces of evidence)"
+
+    def __str__(self) -> str:
+        return "\n".join([self._short, *(str(item) for item in self.evidence
+                                         if not isinstance(item, Part))])
+
+    @property
+    def _short(self) -> str:
+        return f"no score: {self.reason}" if self.value is None else f"{self.value:.3f}"
 
 
 @dataclass(frozen=True, slots=True)

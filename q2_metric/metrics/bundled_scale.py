@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from q2_metric.english.values import in_notation_of
 from q2_metric.metrics import judgements
@@ -23,6 +24,7 @@ from q2_metric.types import (
     Judgement,
     Score,
     SentenceSplitter,
+    Verdict,
 )
 
 
@@ -87,6 +89,12 @@ class BundledScale(Scale):
         return search.deciding(
             lambda pairs: self.judge(pairs, known if self.chooser is None else {}, self.chooser),
             self.support, None)
+
+    def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
+        """A claim is contradicted only if the passage that is shown contradicts it by itself."""
+        refuted = judged.verdict == "contradicted" and judged.ruling is None
+        return (replace(judged, verdict="not found")
+                if refuted and not judgements.contradicts(verdict) else judged)
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
         known = [(unmarked(text), claim) for text, claim in pairs]

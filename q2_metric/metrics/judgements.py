@@ -17,7 +17,13 @@ def decision(verdict: Verdict, support: float) -> Decision:
     """``verdict`` is that of the chunk of the knowledge that supports the claim best."""
     if support > SUPPORTED:
         return "supported"
-    return "contradicted" if verdict.contradiction > verdict.neutral else "not found"
+    return "contradicted" if contradicts(verdict) else "not found"
+
+
+def contradicts(verdict: Verdict) -> bool:
+    """Whether contradiction is more probable than the other two classes together, so that silence
+    is no contradiction."""
+    return verdict.contradiction > 0.5
 
 
 def ruled(judged: Judgement, ruling: Ruling | None) -> Judgement:

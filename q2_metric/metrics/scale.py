@@ -176,6 +176,10 @@ class Scale:
         tree = TreeDivision(sizes, self.settings.branches, self.settings.chunk_size)
         return search.deciding(lambda pairs: self.judge(pairs, known), self.support, tree)
 
+    def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
+        """A judgement after the verdict on its passage."""
+        return judged
+
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
         """For each (passage, claim) pair, the support of the claim by the passage's best chunk."""
         cut = [[(text[a:b], claim) for a, b in self.cut(text)] for text, claim in pairs]
@@ -287,8 +291,10 @@ class Scale:
         with_passages: list[list[Judgement]] = [[] for _ in examples]
         for (i, judgement), place in zip(searches, decided, strict=True):
             if place:
-                support = self.support(next(verdicts))
-                judgement = judgements.decided(judgement, examples[i].knowledge, place, support)
+                verdict = next(verdicts)
+                judgement = judgements.decided(
+                    self.confirmed(judgement, verdict), examples[i].knowledge, place,
+                    self.support(verdict))
             with_passages[i].append(judgement)
         return with_passages
 

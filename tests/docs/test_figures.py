@@ -49,7 +49,7 @@ def test_a_mark_that_leads_nowhere_says_so() -> None:
 def test_the_first_result_of_the_readme_is_what_its_command_prints() -> None:
     readme = (quoted.ROOT / "README.md").read_text(encoding="utf-8")
     found = quoted.first_result(readme)
-    assert found["printed"] == quoted.printed(found["words"])
+    assert found["printed"] == quoted.printed(found)
 
 
 def test_the_card_quotes_the_signatures_of_its_figures() -> None:

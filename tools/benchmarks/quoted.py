@@ -24,6 +24,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,9 @@ RESULTS = ROOT / "docs" / "results"
 MARKED = re.compile(r"\d[\d.,e-]*%?(?: [\[(][^\])]+[\])])?(?P<mark><!-- figure: "
                     r"(?P<file>[\w/-]+\.json)/(?P<keys>[^>]+?)(?: (?P<format>\.\d[f%]))? -->)")
 MARK = re.compile(r"<!-- figure: ")
-# The README's first result: the command, its output, and the end of the code block.
-RESULT = re.compile(r"^\$ q2 (?P<words>explain .*?[^\\])\n(?P<printed>.*?)(?=^```)", re.M | re.S)
+# The README's first result: its rows, the command, and the start of its output.
+RESULT = re.compile(r"^\$ cat (?P<file>\S+)\n(?P<rows>.*?)^\$ q2 (?P<words>score .*?[^\\])\n"
+                    r"(?P<printed>.*?)(?=^```)", re.M | re.S)
 COLUMNS = "80"
 
 
@@ -93,20 +95,25 @@ def filled(text: str) -> str:
 
 
 def first_result(readme: str) -> re.Match[str]:
-    """Finds the first ``q2 explain`` in the README, with its output (the groups of
+    """Finds the first ``q2 score`` in the README, with its rows and its output (the groups of
     :data:`RESULT`)."""
     found = RESULT.search(readme)
     if found is None:
-        raise SystemExit("README.md has no block with $ q2 explain")
+        raise SystemExit("README.md has no block with $ cat and $ q2 score")
     return found
 
 
-def printed(words: str) -> str:
-    """Runs ``q2 WORDS`` and returns its output."""
-    command = [sys.executable, "-m", "q2_metric", *shlex.split(words.replace("\\\n", " "))]
-    environment = {**os.environ, "COLUMNS": COLUMNS, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return "\n".join(line.rstrip() for line in done.stdout.splitlines()) + "\n"
+def printed(found: re.Match[str]) -> str:
+    """Runs the command on the rows, in a folder of its own. Returns as many lines of its output as
+    the README shows."""
+    words = shlex.split(found["words"].replace("\\\n", " "))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, found["file"]).write_text(found["rows"], encoding="utf-8", newline="\n")
+        done = subprocess.run(
+            [sys.executable, "-m", "q2_metric", *words], cwd=folder, check=True, text=True,
+            env={**os.environ, "COLUMNS": COLUMNS, "PYTHONPATH": str(ROOT)}, capture_output=True)
+    lines = done.stdout.splitlines()[:found["printed"].count("\n")]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def main() -> None:
@@ -115,5 +122,9 @@ def main() -> None:
         if page == ROOT / "README.md":
             found = first_result(text)
             start, end = found.span("printed")
-            text = text[:start] + printed(found["words"]) + text[end:]
-        page.write_text(text, encoding="utf-8")
+            text = text[:start] + printed(found) + text[end:]
+        page.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()
