@@ -13,7 +13,7 @@ from q2_metric.english.claims.short_answers import decides
 from q2_metric.errors import InputError
 from q2_metric.text.excerpts import Excerpt, with_tables
 from q2_metric.text.given import all_text, encodable, is_blank, kind
-from q2_metric.text.markup import laid_out, unmarked
+from q2_metric.text.markup import laid_out, unmarked, without_code
 from q2_metric.types import Example, Metric, Reason, Score
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
@@ -51,8 +51,9 @@ def why_not(metric: Metric, example: Example) -> Reason | None:
 
 
 def without_marks(example: Example) -> Example:
-    """Blanks replace citation marks and markup, so that character offsets do not change."""
-    return replace(example, response=unmarked(example.response),
+    """Blanks replace citation marks, markup and the response's code blocks, so that character
+    offsets do not change."""
+    return replace(example, response=unmarked(without_code(example.response)),
                    knowledge=unmarked(laid_out(example.knowledge)))
 
 
@@ -95,7 +96,7 @@ def blank(example: Example) -> Reason | None:
 
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
     """Why an example has no claim; ``with_question`` counts "yes" or "no" to a question as one."""
-    said = unmarked(example.response)
+    said = unmarked(without_code(example.response))
     if (reason := blank(example)) or has_claim(said, example.history):
         return reason
     return None if with_question and decides(said, example.question) else "no_claim"

@@ -45,6 +45,8 @@ _AROUND = (
 )
 """Overwritten except for the pattern's group."""
 
+_FENCED = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+"""A block that is not closed ends with the text."""
 _ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\s*/?>",
                      re.IGNORECASE)
 """Tags that end a cell or a line."""
@@ -76,6 +78,15 @@ def unmarked(text: str) -> str:
             bare = _ITEM.sub(_blank, bare)
         _BARE.put(text, bare, len(text))
     return bare
+
+
+def without_code(text: str) -> str:
+    """Overwrites fenced code blocks with blanks: code states nothing, unlike words about it.
+
+    >>> without_code("Type\\n```\\nx = 4\\n```\\nand it prints 4.").split()
+    ['Type', 'and', 'it', 'prints', '4.']
+    """
+    return _FENCED.sub(_blank, text)
 
 
 def laid_out(text: str) -> str:

@@ -40,6 +40,8 @@ _CAPITAL_ABBREVIATIONS = words(
     "ark del ga ill ind la mass md miss mo ore pa wash mon wed sat sun mar sep me cal cir ct"
 )
 """With a capital only: "Ill." is a state, but "ill." is a word at the end of a sentence."""
+_UNITS = words("g m l kg cm mm km ft lb lbs oz tbsp tsp cc mph hr hrs min mins secs yr yrs")
+"""A full stop after a number and a unit ends a sentence if a capital follows: "4 g. Stir it."."""
 _APART = {("i", "e"), ("ph", "d")}
 """The two parts of abbreviations that a tokenizer splits: "i . e ." and "ph . d ."."""
 _NUMBERED = words(
@@ -75,6 +77,10 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     if (last, word) in _APART or (last in _NUMBERED and word[0].isdigit()):
         return False
     as_written = nearby.group().strip() if nearby else ""
+    before = text[max(0, match.start() - 2 * _NEAR) : match.start()].rstrip()
+    before = before.removesuffix(as_written).rstrip()
+    if capital and last in _UNITS and before[-1:].isdigit():
+        return True
     if last in _ABBREVIATIONS or (last in _CAPITAL_ABBREVIATIONS and as_written.istitle()):
         starters = _STARTERS if capital else _SUBJECT_STARTERS if lower else frozenset[str]()
         return last not in _TITLES and word.strip(",.").lower() in starters

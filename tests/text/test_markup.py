@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from q2_metric.english.claims.checkable import has_claim
-from q2_metric.text.markup import unmarked
+from q2_metric.metrics.claims import unclaimed
+from q2_metric.text.markup import unmarked, without_code
 from q2_metric.text.overlap import Overlap, overlap, word_tokens
+from q2_metric.types import Example
 
 
 def words(text: str) -> str:
@@ -73,3 +75,17 @@ def test_thoughts_are_no_part_of_the_answer(text: str, answer: str) -> None:
     assert found.strip() == answer
     assert found.index(answer or " ") == (text.index(answer) if answer in text and answer else 0)
     assert has_claim(found) == bool(answer)
+
+
+def test_fenced_code_is_overwritten_with_its_length_kept() -> None:
+    text = "Run this:\n```python\nx = 4\n```\nIt prints 4.\n~~~\nan open block"
+    bare = without_code(text)
+    assert len(bare) == len(text)
+    assert bare.split() == ["Run", "this:", "It", "prints", "4."]
+    assert without_code("a `word` and ``two``") == "a `word` and ``two``"
+
+
+def test_code_claims_nothing_but_words_about_it_do() -> None:
+    code = "```\nx = 4\nprint(x)\n```"
+    assert unclaimed(Example(code, "The program prints 5.")) == "no_claim"
+    assert unclaimed(Example(f"{code}\nIt prints 4.", "The program prints 5.")) is None

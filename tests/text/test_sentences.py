@@ -79,3 +79,11 @@ def test_long_texts(unit: str) -> None:
     assert time.process_time() - started < 60
     assert max(end - start for start, end in bounds) <= MAX_SENTENCE
     assert sum(end - start for start, end in bounds) >= len(text.replace(" ", ""))
+
+
+@pytest.mark.parametrize(("text", "count"), [
+    ("Add 4 g. Stir it well.", 2), ("It weighs 4 kg. Mix it.", 2),
+    ("He lives at 4 St. James Road.", 1), ("J. R. Tolkien wrote it.", 1),
+])
+def test_a_unit_after_a_number_ends_a_sentence(text: str, count: int) -> None:
+    assert len(split_sentences(text)) == count
