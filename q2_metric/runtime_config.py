@@ -1,4 +1,4 @@
-"""How models run. Only the number format (``dtype``) changes scores."""
+"""How models run. Only the number format (``dtype``) and ``any_language`` change scores."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class RuntimeConfig:
             line, "auto" means float32 if the models of a stage are not bundled.
         batch_size: rows in one model call; ``None`` takes as many as fit into memory (on a CPU, as
             many as are fast).
+        any_language: also scores texts that are not English, which the bundled models do not know.
 
     Raises:
         InputError: a value has the wrong type, or the batch size is below 1.
@@ -29,6 +30,7 @@ class RuntimeConfig:
     device: str = "auto"
     dtype: str = "float32"
     batch_size: int | None = None
+    any_language: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -148,6 +148,8 @@ RUN_OPTIONS = all_options(
         help="How empty responses and responses without a claim are averaged: as 0 (zero), or "
         "not at all (exclude).",
     ),
+    click.option("--any-language", "all_languages", is_flag=True,
+                 help="Also score texts that are not English."),
     click.option(
         "--fail-under", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
         callback=_threshold,
@@ -181,8 +183,8 @@ GROUPS = {
     "Rows": ("response", "knowledge", "question", "history", "id_", "label", "form", "limit",
              "knowledge_pool", "rankers"),
     "Scores": ("metrics", "preset", "assigned", "device", "dtype", "calibrations"),
-    "Results": ("out", "report", "group_by", "no_claim", "thresholds", "texts", "evidence",
-                "raw_csv", "as_json", "signature", "quiet", "strict", "overwrite"),
+    "Results": ("out", "report", "group_by", "no_claim", "all_languages", "thresholds", "texts",
+                "evidence", "raw_csv", "as_json", "signature", "quiet", "strict", "overwrite"),
     "Running": ("cache", "no_cache", "engine", "address", "actors", "gpus_per_actor"),
 }
 
@@ -339,7 +341,8 @@ def _job(options: Mapping[str, Any]) -> Job:
                         options["label"], options["question"]),
         metrics=tuple(options["metrics"]),
         preset=options["preset"],
-        keywords=load_keywords(options),
+        keywords=load_keywords({**options, "any_language": options["all_languages"]
+                                or options["any_language"]}),
         calibrations=tuple(Calibration.load(path) for path in options["calibrations"]),
         evidence=options["evidence"]
         and (options["out"] is not None or options["report"] is not None),

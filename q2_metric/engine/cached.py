@@ -45,9 +45,10 @@ class CachedMetric:
         """Number of scores so far that were in the cache before it was opened."""
         self._made_by = digest(name, identity(name, request or {}, store))
         match store.get([self._made_by]).get(self._made_by):
-            case [str() as signed, bool() as scores_all, bool() as reads_question]:
+            case [str() as signed, bool() as every, bool() as question, bool() as any_language]:
                 self.signature: str = signed
-                self.scores_all, self.reads_question = scores_all, reads_question
+                self.scores_all, self.reads_question = every, question
+                self.any_language = any_language
             case _:
                 _ = self.metric  # loading also stores the metric's properties
 
@@ -73,7 +74,9 @@ class CachedMetric:
         self.signature = metric.signature
         self.scores_all = bool(getattr(metric, "scores_all", False))
         self.reads_question = bool(getattr(metric, "reads_question", False))
-        self._store.put({self._made_by: [self.signature, self.scores_all, self.reads_question]})
+        self.any_language = bool(getattr(metric, "any_language", False))
+        self._store.put({self._made_by: [
+            self.signature, self.scores_all, self.reads_question, self.any_language]})
 
     def _shared(self, base: str, inner: Metric) -> _Shared:
         """Wraps a metric that this one is computed from, to cache it under its own name."""

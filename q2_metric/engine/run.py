@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
@@ -34,11 +35,12 @@ from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.registry import signatures
-from q2_metric.rows.fields import REASON, OutputRow, with_texts
+from q2_metric.rows.fields import LANGUAGE, REASON, OutputRow, with_texts
 from q2_metric.rows.read import Row
 from q2_metric.rows.writers import check_output, json_line, write_rows
 from q2_metric.scoring import Aggregate
 from q2_metric.scoring.outcome import of_row
+from q2_metric.scoring.scores import not_scored
 
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
@@ -92,6 +94,7 @@ class JobRun:
         self.job, self.cluster, self.strict = job, cluster, strict
         self.listener = listener or Listener()
         self._bad = 0
+        self._foreign = Counter[str]()
         self._said: set[str] = set()
         self._loaded: LoadedJob | None = None
         self._here: ScoreBlock | None = None
@@ -171,6 +174,8 @@ class JobRun:
             score = self._here or self._there(done, stack)
             for file in self.job.files:
                 results.append(self._score_file(file, earlier, score, unfinished, rows_of_page))
+        if self._foreign:
+            self.listener.warn(not_scored(self._foreign, "--any-language scores"))
         return results
 
     def _there(self, done: int, stack: ExitStack) -> ScoreBlock:
@@ -222,6 +227,8 @@ class JobRun:
                     if unfinished is not None:
                         unfinished.append(_encoded(rows))
                 bad = self._count(aggregate, rows)
+                self._foreign.update(
+                    row[LANGUAGE.name] for row in rows if row.get(REASON.name) == "language")
                 groups.update(rows)
                 result.rows += len(block)
                 result.failed += bad

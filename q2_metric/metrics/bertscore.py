@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import ModelError, not_imported
-from q2_metric.metrics.claims import gated
+from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.signature import signature
+from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.types import Example, Score
 
 DEFAULT_MODEL = "roberta-large"
@@ -100,9 +101,12 @@ class BertScore:
         bertscore_model: str = DEFAULT_MODEL,
         device: str | None = None,
         batch_size: int = 64,
+        any_language: bool = False,
     ) -> BertScore:
         """The preset is ignored, because BERTScore has its own encoder."""
-        return cls(bertscore_model, device=device, batch_size=batch_size)
+        metric = cls(bertscore_model, device=device, batch_size=batch_size)
+        reads(metric, RuntimeConfig(any_language=any_language))
+        return metric
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:

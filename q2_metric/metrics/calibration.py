@@ -145,6 +145,7 @@ class Calibrated:
         # A calibrated metric scores the same examples as the metric itself.
         self.scores_all = bool(getattr(metric, "scores_all", False))
         self.reads_question = bool(getattr(metric, "reads_question", False))
+        self.any_language = bool(getattr(metric, "any_language", False))
 
     def score(self, examples: Sequence[Example], **keywords: Any) -> list[Score]:
         return [self._calibrated(score) for score in self.metric.score(examples, **keywords)]

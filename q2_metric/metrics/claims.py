@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from q2_metric.english.claims.checkable import has_claim
+from q2_metric.english.claims.language import not_english
 from q2_metric.english.claims.short_answers import decides
 from q2_metric.errors import InputError
+from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text.excerpts import Excerpt, with_tables
 from q2_metric.text.given import all_text, encodable, is_blank, kind
 from q2_metric.text.markup import laid_out, unmarked, without_code
@@ -39,15 +41,30 @@ def gated(score: Scoring) -> Scoring:
 
 def why_not(metric: Metric, example: Example) -> Reason | None:
     """Why a metric does not score an example: "no_knowledge" or "empty" if a text is blank,
-    "no_claim" if the response claims nothing. The latter are scored if the metric's entry has
-    ``any_text`` or its attribute ``scores_all`` is true, and a bare "yes" or "no" to the example's
-    question if ``reads_question`` is true."""
+    "language" if a text is not English, "no_claim" if the response claims nothing. The last two are
+    scored if the metric's entry has ``any_text`` or its attribute ``scores_all`` is true, other
+    languages if ``any_language`` is true, and a bare "yes" or "no" to the example's question if
+    ``reads_question`` is true."""
     # Imported here, because the registry imports metrics of other packages, which may import this.
     from q2_metric.metrics.registry import entry
 
     if entry(metric.name).any_text or getattr(metric, "scores_all", False):
         return blank(example)
+    if not getattr(metric, "any_language", False) and language(example):
+        return blank(example) or "language"
     return unclaimed(example, with_question=getattr(metric, "reads_question", False))
+
+
+def language(example: Example) -> str | None:
+    """The code of the response's language, or else the knowledge's, if one is not English."""
+    return not_english(example.response) or not_english(example.knowledge)
+
+
+def reads(metric: Any, config: RuntimeConfig) -> None:
+    """Lets a metric score all languages if its settings say so, and says so in its signature."""
+    if config.any_language:
+        metric.any_language = True
+        metric.signature += "|any_language:yes"
 
 
 def without_marks(example: Example) -> Example:

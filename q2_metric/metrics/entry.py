@@ -99,7 +99,7 @@ class Entry:
     def request(self, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
         """Those arguments of ``load_metrics`` that can change scores: not the device, for
         example."""
-        how = {name for name in RUNTIME_FIELDS if name != "dtype"}
+        how = {name for name in RUNTIME_FIELDS if name not in ("dtype", "any_language")}
         own = [name for name in self.keywords() if name not in how]
         return {"preset": preset, **given_of(keywords, own)}
 

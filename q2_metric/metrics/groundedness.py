@@ -18,7 +18,7 @@ from q2_metric.english.values import in_notation_of
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
 from q2_metric.metrics.calibration import logistic
-from q2_metric.metrics.claims import unclaimed
+from q2_metric.metrics.claims import reads, unclaimed
 from q2_metric.metrics.judgements import distinct
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.rules import bounded
@@ -129,12 +129,14 @@ class Groundedness:
             able = ", ".join(name for name, item in presets.PRESETS.items() if item.head)
             raise InputError(f"groundedness was not fitted for the preset {stages.name!r}, "
                              f"only for {able}")
-        chosen, _ = settings_and_runtime(GroundednessSettings, keywords, {})
+        chosen, runtime = settings_and_runtime(GroundednessSettings, keywords, {})
         config = {key: value for key, value in keywords.items() if key in RUNTIME_FIELDS}
         counts = chosen.asked == "count"
         head = Head.load(intact(stages.head.name), chosen.support + "+questions" * counts)
-        return cls(Scale.from_preset(preset, support=chosen.support, **config), head, stages.name,
-                   Q2.from_preset(preset, **config) if counts else None)
+        metric = cls(Scale.from_preset(preset, support=chosen.support, **config), head,
+                     stages.name, Q2.from_preset(preset, **config) if counts else None)
+        reads(metric, runtime)
+        return metric
 
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """Scores in (0, 1), with the parts and the claims as evidence. ``evidence=True`` adds the

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from q2_metric.checks import check_fields
-from q2_metric.metrics.claims import gated
+from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.q2 import FALLBACK_SCORE
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
@@ -57,6 +57,7 @@ class EndToEndNli:
             chosen, nli_model, config, labels=check_labels(settings.nli_labels))
         metric = cls(model, preset=chosen.name)
         metric.scores_all = chosen.scores_all
+        reads(metric, config)
         return metric
 
     @gated

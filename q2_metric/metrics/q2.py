@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.answers import agrees, compare, same_words, to_judge
-from q2_metric.metrics.claims import gated
+from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
@@ -124,6 +124,7 @@ class Q2:
             preset=models.name,
         )
         metric.scores_all = recipe.scores_all or (models.scores_all and chosen.recipe == "paper")
+        reads(metric, config)
         return metric
 
     def _signature(self, preset: str) -> str:

@@ -65,7 +65,8 @@ METRICS: dict[str, Entry] = {
         ),
         Entry(
             "bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore",
-            models=("bertscore_model",), runtime=("device", "batch_size"), cached=True,
+            models=("bertscore_model",), runtime=("device", "batch_size", "any_language"),
+            cached=True,
             gloss="words of the response with a similar word in the knowledge; 1 is best",
         ),
     )

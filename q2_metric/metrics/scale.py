@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from q2_metric.errors import InputError
 from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
-from q2_metric.metrics.claims import gated
+from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.passages import Search, TreeDivision
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
@@ -112,10 +112,12 @@ class Scale:
         if chosen.recipe != "bundled":
             metric = cls(backbone, RuleSentences(), chosen, models.name)
             metric.scores_all = metric.scores_all or models.scores_all
-            return metric
-        chooser = stages.load_chooser(models, scale_model, config)
-        return named(BUNDLED)(  # type: ignore[no-any-return]
-            backbone, RuleSentences(), EnglishClaims(), chooser, chosen, models.name)
+        else:
+            chooser = stages.load_chooser(models, scale_model, config)
+            metric = named(BUNDLED)(
+                backbone, RuleSentences(), EnglishClaims(), chooser, chosen, models.name)
+        reads(metric, config)
+        return metric
 
     @gated
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:

@@ -93,6 +93,8 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
     if row.get("reason") in REASONS and all(row.get(name) is None for name in columns()):
         words = REASONS[row["reason"]]
         yield f"{words[:1].upper()}{words[1:]}."
+        if row["reason"] == "language" and row.get("language"):
+            yield f"Its language: {row['language']}."
         return
     questions, claims = row["questions"], row.get("claims") or ()
     unsure = [claim for claim in claims if not supported(claim)]

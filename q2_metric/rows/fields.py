@@ -12,6 +12,7 @@ from operator import attrgetter
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from q2_metric.metrics.claims import language
 from q2_metric.metrics.registry import entry
 from q2_metric.rows.plain import plain
 from q2_metric.rows.read import BadRow
@@ -124,6 +125,9 @@ FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
 
 REASON = Field("reason", "text", lambda score: score.reason)
 
+LANGUAGE = Field("language", "text")
+"""The code of the response's language, or else the knowledge's, if one is not English."""
+
 SELECTED = Field("selected", "object", fields=(
     *(Field(name, "text") for name in
       ("domain", "entity_id", "entity_name", "doc_id", "text")),
@@ -175,6 +179,7 @@ class Layout:
             *([FILE] if self.with_file else []),
             ID,
             *(field for _, field in self._numbers() + self._marks()),
+            LANGUAGE,
             ERROR,
             *(TEXT_FIELDS if self.texts else [OTHER] if self.group_by else ()),
             *(field for _, field in self._details()),
@@ -239,6 +244,7 @@ def output_row(
         if name in scores and out[field.name] in (None, []):
             out[field.name] = field.value(scores[name])
     if isinstance(row, Example):
+        out[LANGUAGE.name] = language(row)
         _number_passages(out.get(CLAIMS.name) or (), row)
     return out
 

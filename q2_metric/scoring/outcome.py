@@ -3,6 +3,8 @@
     claims nothing            ``no_claim``       0, or left out with ``no_claim="exclude"``
     is blank                  ``empty``          as above; counts in the share ``no_claim``
     has blank knowledge       ``no_knowledge``   left out
+    is not English, or its
+    knowledge is not          ``language``       left out, and said
     a metric fails on it      ``fault``          left out, and reported
 """
 
@@ -24,8 +26,8 @@ NoClaim = Literal["zero", "exclude"]
 NO_CLAIM: NoClaim = "zero"
 """With "zero", all means cover the same rows, and no system can win by claiming nothing."""
 
-NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "fault"})
-"""Reasons whose cause is not the response: it counts in no mean and no share."""
+NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "language", "fault"})
+"""Reasons that do not say what the response claims: it counts in no mean and no share."""
 
 CLAIMLESS: frozenset[Reason] = frozenset({"no_claim", "empty"})
 """Reasons whose cause is that the response claims nothing."""

@@ -7,6 +7,8 @@ of word overlap score any text, because papers report them over all responses.
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,13 +18,15 @@ from typing import Any, Protocol, runtime_checkable
 from q2_metric import metrics
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.calibration import Calibration, calibrate
-from q2_metric.metrics.claims import check_examples, why_not
+from q2_metric.metrics.claims import check_examples, language, why_not
 from q2_metric.metrics.registry import METRICS, check_names, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.scoring.faults import Slices, score_each
 from q2_metric.text.given import kind
 from q2_metric.types import Example, Metric, Score
+
+_LOG = logging.getLogger(__name__)
 
 OnFault = Callable[[int, str], None]
 """Is called with (index of the row, error message) if a metric fails on a row."""
@@ -83,11 +87,34 @@ def score(
     """Scores each row by each metric (:func:`score_rows`), with a score for every metric.
     A score without a value has a ``reason``, such as "fault" if the metric failed."""
     by_row = score_rows(loaded, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
+    foreign = Counter(
+        language(row) or "" for row, by_name in zip(rows, by_row, strict=True)
+        if any(score.reason == "language" for score in by_name.values()))
+    if foreign and not _SAID:
+        _SAID.append(not_scored(foreign, "the setting any_language=True scores"))
+        _LOG.warning("%s (said once)", _SAID[0])
     return [
         {metric.name: by_name.get(metric.name) or Score(row, None, reason="fault")
          for metric in loaded}
         for row, by_name in zip(rows, by_row, strict=True)
     ]
+
+
+_SAID: list[str] = []
+"""What this process has said about other languages: many frameworks score row by row."""
+
+
+def not_scored(languages: Mapping[str, int], how: str) -> str:
+    """Says how many responses have no score because of their language. ``how`` begins the advice.
+
+    >>> not_scored({"de": 2, "fr": 1}, "it scores")
+    '3 responses, or their knowledge, are not in English (de, fr) and have no score; it scores them'
+    """
+    count = sum(languages.values())
+    whose = "1 response, or its knowledge, is" if count == 1 else (
+        f"{count:,} responses, or their knowledge, are")
+    return (f"{whose} not in English ({', '.join(sorted(languages))}) and "
+            f"{'has' if count == 1 else 'have'} no score; {how} {'it' if count == 1 else 'them'}")
 
 
 def score_with(

@@ -66,7 +66,7 @@ def test_descriptions_are_those_of_the_docstring() -> None:
     }
 
 
-NONE = dict.fromkeys(("far", "kind", "other", "deep", "named", "batch_size",
+NONE = dict.fromkeys(("far", "kind", "other", "deep", "named", "batch_size", "any_language",
                       "device", "dtype"))
 
 

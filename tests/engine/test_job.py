@@ -123,10 +123,10 @@ def test_settings_are_all_that_changes_rows_and_what_json_can_hold() -> None:
 def test_rows_have_what_was_asked_for() -> None:
     job = Job(("a",), Columns(), ("f1", "scale"))
     assert [field.name for field in job.layout.fields] == [
-        "id", "f1", "scale", "reason", "error", "claims"]
+        "id", "f1", "scale", "reason", "language", "error", "claims"]
     more = replace(job, files=("a", "b"), calibrations=(PLATT,), texts=True)
     assert [field.name for field in more.layout.fields] == [
-        "file", "id", "f1", "f1_consistent", "scale", "reason", "error", "question",
+        "file", "id", "f1", "f1_consistent", "scale", "reason", "language", "error", "question",
         "response", "knowledge", "history", "passages", "other", "label", "claims"]
     grouped = replace(job, group_by=("model",))
     assert "other" in [field.name for field in grouped.layout.fields]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from q2_metric.english.claims.checkable import has_claim
-from q2_metric.english.claims.language import folded, groups, is_language
+from q2_metric.english.claims.language import folded, groups, is_language, not_english
 
 NOISE = """
 itititititititit
@@ -118,3 +118,38 @@ def test_letters_without_their_accents() -> None:
     assert folded("Łódź, ĐẠI, Straße, İstanbul") == "lodz, dai, strasse, istanbul"
     assert folded("й й") == "й й"
     assert [group for group, _ in groups("дом塔")] == [" д", "до", "ом", "м ", "塔"]
+
+
+OTHER = {
+    "de": "Der Turm wurde im Jahr 1889 in Paris eröffnet und ist nicht so hoch, wie viele glauben.",
+    "fr": "La tour a été inaugurée en 1889 et elle est la plus haute de la ville.",
+    "es": "La torre fue inaugurada en 1889, pero no es la más alta de todas las que hay allí.",
+    "it": "La torre è stata inaugurata nel 1889, ma non è la più alta della città come si crede.",
+    "pt": "A torre foi inaugurada em 1889, mas não é a mais alta do país, como muitos dizem.",
+    "nl": "De toren werd in 1889 geopend, maar het is niet de hoogste van het land zoals ze zei.",
+    "pl": "Wieża została otwarta w 1889 roku, ale nie jest tak wysoka, jak się to mówi o niej.",
+    "sv": "Tornet öppnades i Paris år 1889, men det är inte det högsta som finns i landet.",
+    "ru": "Башня была открыта в Париже в 1889 году, но она не самая высокая в мире.",
+    "zh": "埃菲尔铁塔于1889年在巴黎建成。",
+    "ja": "エッフェル塔は1889年にパリで開業しました。",
+    "el": "Ο πύργος άνοιξε στο Παρίσι το 1889 και δεν είναι ο πιο ψηλός.",
+}
+
+
+@pytest.mark.parametrize("code", OTHER)
+def test_another_language_is_named(code: str) -> None:
+    assert not_english(OTHER[code]) == code
+    said = f"She wrote: “{OTHER['de'][:40]}”, and the knowledge says it was in Paris."
+    assert not_english(said) is None
+
+
+@pytest.mark.parametrize("text", [
+    *LANGUAGE[:LANGUAGE.index("ARSENAL BEAT CHELSEA AT WEMBLEY") + 1], "danke!", "Владимир Путин",
+    "La Casa de la Cultura",
+    "the city's full name is la villa real de la santa fe de san francisco de asís.",
+    "five men die in civil war fighting near the border",
+    "Ludwig van Beethoven, Vincent van Gogh, Ursula von der Leyen, Charles de Gaulle",
+    "α β γ δ ε ζ η θ", "", "42",
+])
+def test_in_doubt_a_text_is_english(text: str) -> None:
+    assert not_english(text) is None

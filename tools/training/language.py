@@ -32,6 +32,8 @@ OTHER = 4e-4
 """This share for all other scripts."""
 COMMONEST, COMMONEST_ENGLISH = 60, 180
 """Number of most common words that are kept, for each other language and for English."""
+CODES = {"fil": "tl"}
+"""ISO 639-1 codes of languages for which wordfreq has another code."""
 
 def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
     """Yields (language, [(common word, its frequency), …]) for each language of wordfreq."""
@@ -43,17 +45,18 @@ def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
         yield name, [(word, often[word]) for word in wordfreq.top_n_list(name, most)
                      if word in often]
 
-def count() -> tuple[dict[str, set[str]], set[str]]:
-    """(letter groups to keep, by script; common words of all languages)."""
+def count() -> tuple[dict[str, set[str]], dict[str, list[str]]]:
+    """(letter groups to keep, by script; common words by language, the most common first)."""
     kept: dict[str, set[str]] = {}
-    common: set[str] = set()
+    common: dict[str, list[str]] = {}
     for name, words in lists():
         most = COMMONEST_ENGLISH if name == "en" else COMMONEST
         found: dict[str, defaultdict[str, float]] = {}
+        top = common[CODES.get(name, name)] = []
         for place, (word, often) in enumerate(words):
             for part in language._WORD.findall(folded(word)):
-                if place < most and language._script(part[0]) == LATIN:
-                    common.add(part)
+                if place < most and part not in top:
+                    top.append(part)
                 for group, script in groups(part):
                     found.setdefault(script, defaultdict(float))[group] += math.sqrt(often)
         whole = sum(sum(counts.values()) for counts in found.values())
@@ -64,13 +67,13 @@ def count() -> tuple[dict[str, set[str]], set[str]]:
                 kept.setdefault(script, set()).update(g for g, n in times.items() if n > least)
     return kept, common
 
-def write(kept: dict[str, set[str]], common: set[str], place: Path) -> None:
+def write(kept: dict[str, set[str]], common: dict[str, list[str]], place: Path) -> None:
     """Writes the table to the file ``place``: a line of letter groups for each script, and a line
-    of common words."""
+    of common words for each language."""
     lines = [f"{script}\t{''.join(sorted(found))}" for script, found in sorted(kept.items())
              if all(len(group) == SIZES.get(script, 2) for group in found)]
-    place.write_text("\n".join([*lines, f"words\t{' '.join(sorted(common))}"]) + "\n",
-                     encoding="utf-8")
+    lines += [f"{name}\t{' '.join(common[name])}" for name in sorted(common)]
+    place.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 # --- what it takes and what it finds ----------------------------------------------------
 

@@ -1,11 +1,12 @@
-"""Decides whether a text is in any human language, by its groups of letters and its common words.
+"""Decides by letter groups and common words whether a text is in any language, and in which.
 ``python -m tools.training.language`` makes the table of 42 languages, ``language.tsv``."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -29,6 +30,19 @@ STRETCH = 10
 COMMON = 1 / 15
 """Minimum share of common words in a text with so long a stretch."""
 
+READ_FOR_LANGUAGE = 10_000
+"""Characters by which a text's language is told."""
+FEWEST, FEWEST_SIGNS = 6, 10
+"""Words, and signs of a script without blanks, that a text in another language has at least."""
+FOREIGN, FOREIGN_ACCENTED = 3, 2
+"""Different common words of another language in such a text, at least; with accented letters."""
+FOREIGN_SHARE = 0.12
+"""Their minimum share of its words."""
+ENGLISH_SHARE = 0.3
+"""A text with more common words of English is English."""
+UNSPACED = (HAN, "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
+"""Scripts without blanks between words."""
+
 _NOT_FOLDED = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae",
                              "œ": "oe", "þ": "th", "ð": "d", "ħ": "h", "ŋ": "n", "ə": "e"})
 _ACCENTS = re.compile("([a-z\u00df-\u024f\u0370-\u03ff])[\u0300-\u036f]+")
@@ -46,10 +60,12 @@ _BREAK = re.compile(r"[^\w\s'’-]+")
 @dataclass(frozen=True, slots=True)
 class LanguageTables:
     """``groups`` are three letters in the Latin script, one in Chinese and Korean, and two in other
-    scripts. A blank marks the start and the end of a word (" to")."""
+    scripts. A blank marks the start and the end of a word (" to"). ``words`` are the common words
+    of all languages in the Latin script, ``languages`` those of each, by its code."""
 
     groups: frozenset[str]
     words: frozenset[str]
+    languages: Mapping[str, frozenset[str]]
     scripts: frozenset[str]
 
 
@@ -66,6 +82,66 @@ def is_language(text: str) -> bool:
     plain = " ".join("0" if _SPELT.search(piece) else piece for piece in plain.split())
     words = [word[:LONGEST] for word in _WORD.findall(folded(plain))]
     return not (_has_unknown_groups(words) or _repeats_groups(words) or _lacks_common_words(plain))
+
+
+@lru_cache(1024)
+def not_english(text: str) -> str | None:
+    """The language of a text that is not English: its ISO 639-1 code, or "und" for one that the
+    table does not have. ``None`` if the text is English, or in doubt: if it is short, a list of
+    names, numbers or code, or English with words of another language.
+
+    >>> not_english("Der Turm wurde 1889 in Paris gebaut und ist nicht der Turm, den ich meine.")
+    'de'
+    >>> not_english("The Casa de la Cultura de los Andes, in Quito") is None
+    True
+    """
+    plain = " ".join(piece for piece in text[:READ_FOR_LANGUAGE].split()
+                     if not _SPELT.search(piece) or not piece.isascii())
+    words = _WORD.findall(folded(plain))
+    letters: Counter[str] = Counter()
+    for word in words:
+        letters[_script(word[0])] += len(word)
+    if not letters:
+        return None
+    script = letters.most_common(1)[0][0]
+    own = [word for word in words if _script(word[0]) == script]
+    if script == LATIN:
+        small = sum(piece[0].islower() for piece in _WORD.findall(plain))
+        return _latin_language(own, plain) if 5 * small >= 2 * len(words) else None  # names
+    enough = letters[script] >= FEWEST_SIGNS if script in UNSPACED else (
+        len(own) >= FEWEST and letters[script] >= 2 * len(own))  # not formulas with Greek letters
+    if not enough or 2 * letters[script] < letters.total():
+        return None
+    return _other_language(script, own, letters)
+
+
+def _latin_language(words: Sequence[str], plain: str) -> str | None:
+    languages, counted = _table().languages, Counter(words)
+    english = languages["en"]
+    said = sum(counted[word] for word in counted.keys() & english)
+    if len(words) < FEWEST or said > ENGLISH_SHARE * len(words):
+        return None
+    hits = {name: (counted.keys() & known) - english
+            for name, known in languages.items() if name != "en"}
+    times = {name: sum(counted[word] for word in found) for name, found in hits.items()}
+    best = max(times, key=lambda name: times[name])
+    rest = sum(counted[word] for word in counted.keys() & english - languages[best])
+    least = FOREIGN if plain.isascii() else FOREIGN_ACCENTED
+    foreign = len(hits[best]) >= least and times[best] >= FOREIGN_SHARE * len(words)
+    return best if foreign and times[best] > 3 * rest else None
+
+
+def _other_language(script: str, words: Sequence[str], letters: Counter[str]) -> str:
+    kana = letters["HIRAGANA"] + letters["KATAKANA"]
+    if kana and (script != HAN or 10 * kana > letters[HAN]):
+        return "ja"
+    if script in (HAN, HANGUL):
+        return "zh" if script == HAN else "ko"
+    counted = Counter(words)
+    times = {name: sum(counted[word] for word in counted.keys() & known)
+             for name, known in _table().languages.items()}
+    best = max(times, key=lambda name: times[name])
+    return best if times[best] else "und"
 
 
 def folded(text: str) -> str:
@@ -150,15 +226,18 @@ def _lacks_common_words(text: str) -> bool:
 
 @cache
 def _table() -> LanguageTables:
-    """A line has a script and all its groups, or "words" and the common words of a language."""
+    """A line has a script and all its groups, or a language and its common words."""
     rows = [line.split("\t") for line in
             files(__package__).joinpath(TABLE).read_text(encoding="utf-8").splitlines()]
-    by_script = {script: packed for script, packed in rows if script != "words"}
+    by_script = {script: packed for script, packed in rows if script.isupper()}
+    languages = {name: frozenset(packed.split()) for name, packed in rows if name.islower()}
     return LanguageTables(
         frozenset(packed[i : i + size] for script, packed in by_script.items()
                   for size in (SIZES.get(script, 2),)
                   for i in range(0, len(packed), size)),
-        frozenset(word for kind, packed in rows if kind == "words" for word in packed.split()),
+        frozenset(word for known in languages.values() for word in known
+                  if _script(word[0]) == LATIN),
+        languages,
         frozenset(by_script),
     )
 
