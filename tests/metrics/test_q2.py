@@ -64,7 +64,8 @@ def coffee(**settings: object) -> Q2:
 def test_responses_with_and_without_questions_in_one_batch() -> None:
     """Each gets what is its own: questions, verdicts and what was not asked."""
     said = [("it rains", "It rains."), ("Rome has 3 hills.", "Rome has 7 hills."),
-            ("it snows", "It rains."), ("I was born in Rome", "Rome is old."), ("so it is hot", "Hot.")]
+            ("it snows", "It rains."), ("I was born in Rome", "Rome is old."),
+            ("so it is hot", "Hot.")]
     examples = [Example(response, knowledge) for response, knowledge in said]
     judge = FakeEntailment({
         said[0][::-1]: "entailment", said[2][::-1]: "contradiction", said[4][::-1]: "neutral"})
