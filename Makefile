@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-fast lint mutants fuzz bench agreement knowledge clean
+.PHONY: demo test test-fast lint mutants fuzz bench agreement knowledge docs clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/q2 score examples/dialogues.jsonl --metrics groundedness,q2,scale,knowledge_f1 --out demo.jsonl
@@ -78,6 +78,10 @@ knowledge: $(VENV)/test.done
 	  --out docs/results/knowledge.md --out docs/results/knowledge.json --overwrite
 	$(BIN)/python -m tools.benchmarks quoted
 
+# The site of the pages, in site/; broken links end the build.
+docs: $(VENV)/docs.done
+	$(BIN)/mkdocs build --strict
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
@@ -90,5 +94,9 @@ $(VENV)/test.done: $(BIN)/python setup.cfg
 	$(BIN)/python -m pip install -q --no-deps parlai==1.7.2
 	touch $@
 
+$(VENV)/docs.done: $(BIN)/python setup.cfg
+	$(BIN)/python -m pip install -q -e ".[docs]"
+	touch $@
+
 clean:
-	rm -rf $(VENV) build *.egg-info demo.jsonl* demo.html
+	rm -rf $(VENV) build site *.egg-info demo.jsonl* demo.html

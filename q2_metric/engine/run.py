@@ -34,6 +34,7 @@ from q2_metric.engine.result import FileResult, total
 from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
+from q2_metric.metrics.claims import FOREIGN
 from q2_metric.metrics.registry import signatures
 from q2_metric.rows.fields import LANGUAGE, REASON, OutputRow, with_texts
 from q2_metric.rows.read import Row
@@ -228,7 +229,7 @@ class JobRun:
                         unfinished.append(_encoded(rows))
                 bad = self._count(aggregate, rows)
                 self._foreign.update(
-                    row[LANGUAGE.name] for row in rows if row.get(REASON.name) == "language")
+                    row[LANGUAGE.name] for row in rows if row.get(REASON.name) in FOREIGN)
                 groups.update(rows)
                 result.rows += len(block)
                 result.failed += bad

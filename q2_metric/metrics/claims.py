@@ -41,7 +41,8 @@ def gated(score: Scoring) -> Scoring:
 
 def why_not(metric: Metric, example: Example) -> Reason | None:
     """Why a metric does not score an example: "no_knowledge" or "empty" if a text is blank,
-    "language" if a text is not English, "no_claim" if the response claims nothing. The last two are
+    "knowledge_language" or "language" if one is not English, "no_claim" if the response claims
+    nothing. The last two are
     scored if the metric's entry has ``any_text`` or its attribute ``scores_all`` is true, other
     languages if ``any_language`` is true, and a bare "yes" or "no" to the example's question if
     ``reads_question`` is true."""
@@ -51,8 +52,12 @@ def why_not(metric: Metric, example: Example) -> Reason | None:
     if entry(metric.name).any_text or getattr(metric, "scores_all", False):
         return blank(example)
     if not getattr(metric, "any_language", False) and language(example):
-        return blank(example) or "language"
+        foreign: Reason = "knowledge_language" if not_english(example.knowledge) else "language"
+        return blank(example) or foreign
     return unclaimed(example, with_question=getattr(metric, "reads_question", False))
+
+
+FOREIGN: frozenset[Reason] = frozenset({"language", "knowledge_language"})
 
 
 def language(example: Example) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from q2_metric.english.claims.checkable import NOT_CLAIMED
+from q2_metric.metrics.claims import FOREIGN
 from q2_metric.metrics.registry import columns
 from q2_metric.report.findings import (
     State,
@@ -93,7 +94,7 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
     if row.get("reason") in REASONS and all(row.get(name) is None for name in columns()):
         words = REASONS[row["reason"]]
         yield f"{words[:1].upper()}{words[1:]}."
-        if row["reason"] == "language" and row.get("language"):
+        if row["reason"] in FOREIGN and row.get("language"):
             yield f"Its language: {row['language']}."
         return
     questions, claims = row["questions"], row.get("claims") or ()

@@ -21,8 +21,9 @@ REASONS: Mapping[Reason, str] = {
     "no_claim": "the response claims nothing that could be checked",
     "empty": "the response is empty",
     "no_knowledge": "there is no knowledge to compare with",
-    "language": "the response or the knowledge is not in English, so it is scored only with "
-                "any_language",
+    "language": "the response is not in English, so it is scored only with any_language",
+    "knowledge_language": "the knowledge is not in English, so the response is scored only with "
+                          "any_language",
     "fault": "the metric failed on this response",
 }
 

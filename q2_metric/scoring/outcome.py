@@ -3,8 +3,8 @@
     claims nothing            ``no_claim``       0, or left out with ``no_claim="exclude"``
     is blank                  ``empty``          as above; counts in the share ``no_claim``
     has blank knowledge       ``no_knowledge``   left out
-    is not English, or its
-    knowledge is not          ``language``       left out, and said
+    is not English            ``language``       as above, and said
+    has other knowledge       ``knowledge_language``  left out, and said
     a metric fails on it      ``fault``          left out, and reported
 """
 
@@ -26,11 +26,13 @@ NoClaim = Literal["zero", "exclude"]
 NO_CLAIM: NoClaim = "zero"
 """With "zero", all means cover the same rows, and no system can win by claiming nothing."""
 
-NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "language", "fault"})
-"""Reasons that do not say what the response claims: it counts in no mean and no share."""
+NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "knowledge_language", "fault"})
+"""Reasons whose cause is not the response: it counts in no mean and no share."""
 
-CLAIMLESS: frozenset[Reason] = frozenset({"no_claim", "empty"})
-"""Reasons whose cause is that the response claims nothing."""
+CLAIMLESS: frozenset[Reason] = frozenset({"no_claim", "empty", "language"})
+"""Reasons whose cause is the response: it claims nothing that the metric can read. So no system can
+win by answering in another language."""
+
 
 SHARES = ("coverage", "fallback", "no_claim")
 """The shares of responses with a valid question, judged by end-to-end NLI instead, and without a

@@ -18,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 from q2_metric import metrics
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.calibration import Calibration, calibrate
-from q2_metric.metrics.claims import check_examples, language, why_not
+from q2_metric.metrics.claims import FOREIGN, check_examples, language, why_not
 from q2_metric.metrics.registry import METRICS, check_names, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
@@ -89,7 +89,7 @@ def score(
     by_row = score_rows(loaded, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
     foreign = Counter(
         language(row) or "" for row, by_name in zip(rows, by_row, strict=True)
-        if any(score.reason == "language" for score in by_name.values()))
+        if any(score.reason in FOREIGN for score in by_name.values()))
     if foreign and not _SAID:
         _SAID.append(not_scored(foreign, "the setting any_language=True scores"))
         _LOG.warning("%s (said once)", _SAID[0])

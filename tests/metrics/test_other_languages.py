@@ -25,7 +25,7 @@ ROWS = [Example(GERMAN, ENGLISH), Example(ENGLISH, GERMAN), Example(ENGLISH, ENG
 
 def test_the_gate() -> None:
     metric = EndToEndNli(FakeBackbone())
-    assert [one.reason for one in metric.score(ROWS)] == ["language", "language", None]
+    assert [one.reason for one in metric.score(ROWS)] == ["language", "knowledge_language", None]
     metric.any_language = True
     assert all(one.reason is None for one in metric.score(ROWS))
     papers = EndToEndNli(FakeBackbone())
@@ -39,19 +39,19 @@ def test_the_row_and_the_page_say_it() -> None:
             for example, score in zip(ROWS, metric.score(ROWS), strict=True)]
     assert [row["language"] for row in rows] == ["de", "de", None]
     assert list(in_words(rows[0])) == [
-        "The response or the knowledge is not in English, so it is scored only with any_language.",
+        "The response is not in English, so it is scored only with any_language.",
         "Its language: de."]
 
 
-def test_it_is_no_zero_and_said_once(
+def test_a_foreign_response_counts_as_zero_and_foreign_knowledge_not_at_all(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scores_module, "_SAID", [])
     with caplog.at_level(logging.WARNING):
         run = scoring.ScoredRows.over([EndToEndNli(FakeBackbone())], ROWS, no_claim="zero")
         scoring.score([EndToEndNli(FakeBackbone())], ROWS)
-    assert run.n() == 1
-    assert run.system()["no_claim"] == 0
+    assert run.n() == 2
+    assert run.system()["no_claim"] == 0.5
     assert [record.getMessage() for record in caplog.records] == [
         "2 responses, or their knowledge, are not in English (de) and have no score; "
         "the setting any_language=True scores them (said once)"]
@@ -68,7 +68,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "--any-language scores them" in done.stderr
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [(row["reason"], row["language"]) for row in rows] == [
-        ("language", "de"), ("language", "de"), (None, None)]
+        ("language", "de"), ("knowledge_language", "de"), (None, None)]
     again = CliRunner().invoke(main, [*command, "--any-language", "--overwrite"])
     assert again.exit_code == 0
     assert "not in English" not in again.stderr
