@@ -1,5 +1,5 @@
-"""Tells sentences that state something from refusals ("The minutes don't say."), chat, questions
-and announcements ("Here is what I found:"). A logistic regression over word n-grams does it;
+"""Tells sentences that state something from refusals ("The minutes don't say."), chat and
+announcements ("Here is what I found:"). A logistic regression over word n-grams does it;
 ``python -m tools.training.check_worthiness`` makes its table (``check_worthiness.tsv``)."""
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _CUT = re.compile(r"(?:[,;:]|\s[–—-])\s+(?=\S)"
 
 
 def says_nothing(text: str, table: Mapping[str, float] | None = None) -> bool:
-    """Whether a text states nothing that could be checked. In doubt, it states something.
+    """Whether a text states nothing that could be checked. In doubt, it states something. Questions
+    are left to other rules.
 
     ``text`` has its own case, and contractions like "it's". ``table`` has the weights of the
     n-grams, by default those of the package.
@@ -40,6 +41,8 @@ def says_nothing(text: str, table: Mapping[str, float] | None = None) -> bool:
     >>> says_nothing("The tower was built in 1889.")
     False
     """
+    if text.rstrip(" \"')]").endswith("?"):
+        return False
     table = table or shipped()
     if weight(text, table) <= BOUND:
         return False
