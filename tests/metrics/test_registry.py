@@ -48,7 +48,8 @@ def test_keywords_are_running_models_and_settings() -> None:
     assert set(found) >= {*RUNTIME_FIELDS, *models(), "decoding", "chunk_size", "prompt"}
     assert len(set(found)) == len(found)
     assert METRICS["knowledge_f1"].keywords() == ()
-    assert METRICS["bertscore"].keywords() == ("device", "batch_size", "bertscore_model")
+    assert METRICS["bertscore"].keywords() == (
+        "device", "batch_size", "any_language", "bertscore_model")
 
 
 def test_a_request_leaves_out_where_it_runs() -> None:
@@ -96,7 +97,7 @@ def test_settings_and_runtime_of_presets_do_not_overlap() -> None:
     taken = {*Q2Settings.__dataclass_fields__, *ScaleSettings.__dataclass_fields__, *models()}
     assert taken.isdisjoint(RUNTIME_FIELDS)
     assert RuntimeConfig.of({"device": "cpu", "dtype": None}).keywords() == {
-        "device": "cpu", "dtype": "float32", "batch_size": None}
+        "device": "cpu", "dtype": "float32", "batch_size": None, "any_language": False}
 
 
 def test_a_new_metric_is_loaded_with_its_settings(chrf: Entry) -> None:
