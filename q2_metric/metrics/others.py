@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 RESERVED = frozenset((
     "file", "id", "error", "response", "knowledge", "history", "label", "reason", "selected",
-    "question", "passages", "other",
+    "question", "passages", "other", "language",
     "questions", "dropped", "claims", "parts", "fallback", "coverage", "no_claim", "empty",
     "no_answer_rate", "f1", "bleu", "n", "signature",
 ))
