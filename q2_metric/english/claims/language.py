@@ -84,7 +84,7 @@ def is_language(text: str) -> bool:
     return not (_has_unknown_groups(words) or _repeats_groups(words) or _lacks_common_words(plain))
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def not_english(text: str) -> str | None:
     """The language of a text that is not English: its ISO 639-1 code, or "und" for one that the
     table does not have. ``None`` if the text is English, or in doubt: if it is short, a list of
