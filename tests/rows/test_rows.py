@@ -542,13 +542,13 @@ def names(layout: Layout) -> list[str]:
 def test_fields_of_the_output() -> None:
     assert names(Layout(["q2", "scale", "knowledge_f1", "bertscore", "nli"])) == [
         *("id", "q2", "q2_no_nli", "scale", "knowledge_f1", "bertscore", "nli"),
-        *("fallback", "reason", "error"),
+        *("fallback", "reason", "language", "error"),
         *("questions", "dropped", "claims"),
     ]
     assert names(Layout(["word_share"], with_file=True)) == [
-        "file", "id", "word_share", "reason", "error"]
+        "file", "id", "word_share", "reason", "language", "error"]
     texts = names(Layout(["word_share"], texts=True))
-    assert texts == ["id", "word_share", "reason", "error", *TEXTS]
+    assert texts == ["id", "word_share", "reason", "language", "error", *TEXTS]
 
 
 def test_rows_of_the_output() -> None:
@@ -577,7 +577,7 @@ def test_rows_of_the_output() -> None:
 def test_several_files_are_named() -> None:
     row = output_row(0, Example("r", "k"), {}, Layout(["word_share"], with_file=True), file="a.csv")
     assert row == {"file": "a.csv", "id": "1", "word_share": None, "reason": None,
-                   "error": None}
+                   "language": None, "error": None}
 
 
 def test_texts_beside_the_scores() -> None:
