@@ -77,7 +77,7 @@ def test_keys_move_and_label(tab: Tab, page: Any) -> None:
     page.get_by_label("Search").focus()
     page.keyboard.type("jny")
     assert page.get_by_label("Search").input_value() == "jny"
-    tab.wait("document.querySelectorAll('#list > li').length === 0")
+    tab.wait("document.querySelectorAll('#list > li.empty').length === 1")
     assert "mine=1n" in page.url
 
 
