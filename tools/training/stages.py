@@ -77,9 +77,9 @@ NARROW = replace(WIDE[0], rate=1.2e-4, head_rate=5e-4)
 """Stage in which the small encoder learns the pairs of ``WIDE[0]``, with higher learning rates."""
 
 READING = {
-    "entailment": TrainingStage(55_000, rate=6e-5, head_rate=1e-4, warmup=0.05, length=320,
+    "entailment": TrainingStage(32_000, rate=6e-5, head_rate=1e-4, warmup=0.05, length=320,
                                 tokens=4096, average=0.999),
-    "wide": TrainingStage(55_000, rate=4e-5, head_rate=1e-4, warmup=0.05, length=320, tokens=4096,
+    "wide": TrainingStage(26_000, rate=5e-5, head_rate=1e-4, warmup=0.05, length=320, tokens=4096,
                           average=0.999),
 }
 """By name of the network, its stage on the claims that were written for this project: one epoch."""
@@ -98,7 +98,7 @@ REORDERED_SEED = 19
 UNANSWERED_SEED = 19
 WIDTH_SEED = 20
 READING_SEED = 24
-READING_WIDE_FROZEN = 3
+READING_WIDE_FROZEN = 2
 GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
 CONTRASTED_FROZEN = 1
