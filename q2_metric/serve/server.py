@@ -12,6 +12,7 @@ import ipaddress
 import logging
 import re
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -53,15 +54,18 @@ class Server:
                              "choose another with --port or --host") from error
         self.address: tuple[str, int] = self.socket.getsockname()[:2]
 
-    def run(self, app: ASGIApp) -> None:
+    def run(self, app: ASGIApp, started: Callable[[], None] = lambda: None) -> None:
         """Replies until Ctrl-C (KeyboardInterrupt) or SIGTERM. Open requests are finished first,
-        within :data:`MOST_SECONDS`."""
+        within :data:`MOST_SECONDS`. ``started`` is called when the server replies and can be
+        stopped by a signal."""
         config = uvicorn.Config(
             self._closing(app), http=_Timely, ws="none", loop="asyncio", log_config=None,
             log_level=logging.ERROR, access_log=False, server_header=False, proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=int(MOST_SECONDS))
-        self.running = uvicorn.Server(config)
-        self.running.run(sockets=[self.socket])
+        self.running = _Announced(config, started)
+        with asyncio.Runner() as runner:
+            runner.get_loop()  # A Ctrl-C while it is made leaves no coroutine behind.
+            runner.run(self.running.serve(sockets=[self.socket]))
 
     def _closing(self, app: ASGIApp) -> ASGIApp:
         """When the server stops, replies tell clients to send no more on their connections."""
@@ -134,6 +138,16 @@ async def body(request: Request) -> bytes:
         raise HTTPException(413, f"The texts are too long: a request has at most {MOST_BYTES:,} "
                             "bytes. Use q2 score for longer texts.", _CLOSE)
     return bytes(read)
+
+
+class _Announced(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self._announce()
 
 
 class _Timely(H11Protocol):
