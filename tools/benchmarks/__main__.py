@@ -17,7 +17,7 @@ CASES = {
     "Speed, both sides in turns (docs/results/speed.md)":
         ("bundled", "cpu", "q2", "scale", "long_knowledge"),
     "What holds, and for how long":
-        ("determinism", "pairs", "spans", "scale_parity", "gaming",
+        ("answers", "determinism", "pairs", "spans", "scale_parity", "gaming",
          "gaming_grpo", "killed", "growth", "mutants", "rules", "serve"),
     "Pages and pictures":
         ("speed_page", "gaming_page", "quoted", "report_page", "report_shot"),

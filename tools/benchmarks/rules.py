@@ -33,6 +33,7 @@ from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.rules import RULES
 from q2_metric.types import Example
 from tools.training.examples import read_jsonl
+from tools.training.reading import joined
 
 TRUE = ("dialfact_a", "qags_cnndm", "summeval")
 """The sets of TRUE, without the one that has WoW's responses."""
@@ -75,8 +76,7 @@ def _some(items: list[Any], most: int) -> list[Any]:
 
 
 def _case(claim: dict[str, str], knowledge: str | list[str]) -> LabelledClaim:
-    text = knowledge if isinstance(knowledge, str) else "\n".join(knowledge)
-    example, _ = as_read(Example(claim["text"], text))
+    example, _ = as_read(Example(claim["text"], joined(knowledge)))
     return LabelledClaim(example.response, example.knowledge, claim["label"] == "supported")
 
 

@@ -34,17 +34,20 @@ from q2_metric.metrics.scale_settings import Reading
 from q2_metric.types import Example
 from tools.training import hashes
 from tools.training.examples import read_jsonl
+from tools.training.reading import WRITTEN, joined
 
 SOURCES: dict[Reading, tuple[str, ...]] = {
-    "consistent": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy"),
-    "attributable": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy", "propsegment_wiki_dev"),
+    "consistent": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy", "written_fit"),
+    "attributable": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy", "propsegment_wiki_dev",
+                     "written_fit"),
 }
 """For each reading (what "supported" means, see ``ScaleSettings.support``), the sources on which
 its heads are fitted.
 
-They are those sources of ``KEPT_BACK`` (rates.py) whose texts were written by systems. In most of
-the other sources, texts were edited so that shared words say nothing about support, which is not so
-in real responses. In expertqa_attribution, the experts judged by more than the given evidence.
+They are those sources of ``KEPT_BACK`` (rates.py) whose texts were written by systems, and
+``written/fit.jsonl``: answers and summaries in words of their own. In most of the other sources,
+texts were edited so that shared words say nothing about support, which is not so in real responses.
+In expertqa_attribution, the experts judged by more than the given evidence.
 """
 
 CALIBRATED_ON: dict[Reading, str] = {"attributable": "ais_wow"}
@@ -126,14 +129,27 @@ def collect(
     At most ``rows`` random rows of a source are used, the same in every run.
     """
     for source in SOURCES[reading]:
-        found = list(read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"))
+        found = list(labelled(data, source, reading))
         if len(found) > rows:
             found = random.Random(5).sample(found, rows)
-        rows_of_source = of_examples(
-            [Example(row["hypothesis"], row["premise"][:LONGEST]) for row in found],
-            [is_supported(row, reading) for row in found], scale, q2)
+        examples, supported = zip(*found, strict=True)
+        rows_of_source = of_examples(examples, supported, scale, q2)
         yield source, rows_of_source
         click.echo(f"{source}: {len(rows_of_source.supported)}")
+
+
+def labelled(data: Path, source: str, reading: Reading) -> Iterator[tuple[Example, bool]]:
+    """The responses of a source, each with whether it counts as supported."""
+    if source == "written_fit":
+        for item in read_jsonl(WRITTEN / "fit.jsonl"):
+            knowledge = joined(item["knowledge"])
+            for said in item["responses"]:
+                if said["label"] is not None:  # A refusal has no label.
+                    yield (Example(said["text"], knowledge, question=item["question"]),
+                           said["label"] == 1)
+    else:
+        for row in read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"):
+            yield Example(row["hypothesis"], row["premise"][:LONGEST]), is_supported(row, reading)
 
 
 def of_examples(

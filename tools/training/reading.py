@@ -90,7 +90,8 @@ def excerpt(premise: str, claim: str, words: int = WORDS) -> str:
     return "".join(sentences[i] for i in sorted(taken))
 
 
-def _joined(knowledge: str | list[str]) -> str:
+def joined(knowledge: str | list[str]) -> str:
+    """Listed passages as one text."""
     return knowledge if isinstance(knowledge, str) else "\n".join(knowledge)
 
 
@@ -107,7 +108,7 @@ def by_file(folder: Path = WRITTEN) -> dict[str, list[TrainingExample]]:
     for path in sorted(folder.glob("*.jsonl")):
         name = f"written_{path.stem}"
         for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-            knowledge = _joined(row.get("knowledge", ""))
+            knowledge = joined(row.get("knowledge", ""))
             for claim in row.get("claims", ()):
                 found.setdefault(name, []).append(TrainingExample(
                     claim["text"], excerpt(knowledge, claim["text"]), LABELS[claim["label"]], name))
@@ -171,7 +172,7 @@ def evaluator(tokenizer: Tokenizer, device: torch.device, rows: int = 150) -> Ev
     files = dev_files()
     answers = next(iter(files.values())).with_name("answers.jsonl")
     sets = {"answers": [
-        (claim["text"].replace("**", ""), _joined(item["knowledge"]), claim["label"] == "supported")
+        (claim["text"].replace("**", ""), joined(item["knowledge"]), claim["label"] == "supported")
         for item in map(json.loads, answers.read_text(encoding="utf-8").splitlines())
         for response in item["responses"] for claim in response["claims"]]}
     for name, path in files.items():
