@@ -41,7 +41,7 @@ SHOWN = {"q2": "Q²", "scale": "SCALE", "groundedness": "groundedness", "knowled
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LabelledText:
     """A response or a claim with its label. ``scores`` has a score by the name of the metric."""
 
     supported: bool
@@ -89,17 +89,17 @@ def read(path: Path) -> tuple[LabelledExamples, LabelledExamples, LabelledExampl
 
 def judged(
     labelled: Sequence[tuple[Example, Mapping[str, Any]]], names: Sequence[str], **settings: Any
-) -> list[Case]:
+) -> list[LabelledText]:
     """Scores labelled examples with the metrics, and with groundedness under both readings."""
     examples = [example for example, _ in labelled]
     found = scoring.score(scoring.load(list(names), settings), examples, evidence=True)
     strict = scoring.score(
         scoring.load(["groundedness"], settings | {"support": "attributable"}), examples)
-    return [Case(**about, scores={**scores, ATTRIBUTABLE: other["groundedness"]})
+    return [LabelledText(**about, scores={**scores, ATTRIBUTABLE: other["groundedness"]})
             for (_, about), scores, other in zip(labelled, found, strict, strict=True)]
 
 
-def agreement(cases: Sequence[Case], names: Sequence[str]) -> list[tuple[Cell, ...]]:
+def agreement(cases: Sequence[LabelledText], names: Sequence[str]) -> list[tuple[Cell, ...]]:
     """A row for each metric: name, ROC-AUC with its interval, the share of supported cases under
     0.5, the share of other cases over 0.5, and the expected calibration error."""
     labels = np.array([case.supported for case in cases])
@@ -112,7 +112,7 @@ def agreement(cases: Sequence[Case], names: Sequence[str]) -> list[tuple[Cell, .
     return rows
 
 
-def verdicts(cases: Sequence[Case]) -> list[tuple[Cell, ...]]:
+def verdicts(cases: Sequence[LabelledText]) -> list[tuple[Cell, ...]]:
     """A row for each verdict on single claims: the verdict, and how many claims with each label
     have it."""
     kinds = ("supported", "contradicted", "not_found")
@@ -121,7 +121,7 @@ def verdicts(cases: Sequence[Case]) -> list[tuple[Cell, ...]]:
             for verdict in ("supported", "not found", "contradicted", "none")]
 
 
-def by(cases: Sequence[Case], key: Callable[[Case], str]) -> list[tuple[Cell, ...]]:
+def by(cases: Sequence[LabelledText], key: Callable[[LabelledText], str]) -> list[tuple[Cell, ...]]:
     """A row for each group: its name, the number of cases, how many are supported, and for each
     metric the ROC-AUC, or the share on the right side of 0.5 if all have the same label."""
     rows: list[tuple[Cell, ...]] = []
