@@ -101,7 +101,7 @@ def _each_turn(
     for record in records:
         chat = unfolded(value_of(record.fields, column))
         places = _said_at(chat) if isinstance(chat, list) and is_chat(chat) else []
-        if record.problem or not places:
+        if record.problem or not isinstance(chat, list) or not places:
             why = record.problem or ("--turns all needs a chat with a turn of the assistant "
                                      f"(the response is read from the field {column!r})")
             yield replace(record, problem=why)

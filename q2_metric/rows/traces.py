@@ -72,11 +72,11 @@ def _record(where: str, trace: str, spans: Sequence[_Span]) -> Record:
              if span.start <= last.start and (message := _given(span))["content"]
              and message["content"] not in known]
     asked = max((place for place, one in enumerate(before, start=1) if _is_user(one)), default=0)
-    about = {"span_id": last.id, "response_id": last.attributes.get("gen_ai.response.id"),
-             "model": last.attributes.get("gen_ai.request.model",
-                                          last.attributes.get("llm.model_name"))}
-    return Record(where, {"id": trace, "messages": [
-        *before[:asked], *given, *before[asked:], *said], **about})
+    read = last.attributes
+    return Record(where, {
+        "id": trace, "messages": [*before[:asked], *given, *before[asked:], *said],
+        "trace_id": trace, "span_id": last.id, "response_id": read.get("gen_ai.response.id"),
+        "model": read.get("gen_ai.request.model", read.get("llm.model_name"))})
 
 
 def _is_user(message: Message) -> bool:

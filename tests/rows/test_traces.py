@@ -213,8 +213,8 @@ def test_what_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
         "{broken", export(*odd, model("t", 5), tool("t", 1)),
         '{"resourceSpans": 3}', '{"resourceSpans": [{"scopeSpans": [{"spans": "x"}]}, 4]}',
         '{"resourceMetrics": []}', export(model("silent", 1, ""), 3, {"startTimeUnixNano": {}}),
-        export(span("n", 1)).replace(
-            "[]", '[{"key": "k", "value": ' + '{"arrayValue": {"values": [' * 250 + "]}}" * 250 + "}]"),
+        export(span("n", 1)).replace("[]", '[{"key": "k", "value": ' + (
+            '{"arrayValue": {"values": [' * 250 + "]}}" * 250) + "}]"),
         export(span("n", 1, {"key": "k", "value": structured([[[[["deep"]]]]])})),
     ]
     rows = list(read_rows(written(tmp_path, *lines)))
