@@ -105,6 +105,8 @@ class BundledScale(Scale):
                 for (text, claim), support in zip(known, super().supports(noted), strict=True)]
 
     def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
+        if not judged and not example.knowledge.strip():  # it has only markup
+            return Score(example, None, reason="no_knowledge")
         if not judged and self.scores_all:
             return judgements.nothing_claimed(example)
         value = judgements.mean(judgements.distinct(judged))

@@ -129,7 +129,7 @@ def _id_of(item: Mapping[str, Any]) -> str | None:
     for key in _IDS:
         value = own.get(key)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
-            return str(value)
+            return str(value).encode("utf-8", "replace").decode()
     return next((found for one in reversed(inside) if (found := _id_of(one)) is not None), None)
 
 

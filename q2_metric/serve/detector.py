@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
 from q2_metric.rows.read import Row
+from q2_metric.rows.record import value_of
 from q2_metric.scoring import unsupported
 from q2_metric.serve.rows import row_of
 
@@ -44,7 +45,7 @@ async def detection(
         {"hallucinated_spans": spans}, ensure_ascii=False)}
     return {
         "id": "chatcmpl-q2", "object": "chat.completion", "created": int(time.time()),
-        "model": given.get("model"),
+        "model": "q2-metric",
         "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
     }
 
@@ -65,8 +66,10 @@ def _parts(given: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _wanted(given: Mapping[str, Any]) -> bool:
-    """Whether the schema of the request asks for explanations."""
-    return '"explanation"' in json.dumps(given.get("response_format"))
+    """Whether the schema of the request has explanations."""
+    fields = value_of(given, "response_format.json_schema.schema.properties.hallucinated_spans."
+                             "items.properties")
+    return isinstance(fields, Mapping) and "explanation" in fields
 
 
 def _span(answer: str, claim: Mapping[str, Any], explained: bool) -> dict[str, str]:
