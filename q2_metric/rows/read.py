@@ -80,7 +80,7 @@ def read_rows(
     resolved = resolve(columns, first, name, aliases, [field for field in needs if needs[field]])
     for column in group_by:
         check_column(column, first, f"{name}: ", " for --group-by")
-    _tell(resolved, columns, first, name, aliases, on_note, on_read)
+    _tell(resolved, columns, first, name, aliases, on_note, on_read, turns)
     if on_columns is not None:
         on_columns(Columns(**resolved))
     if turns == "all":
@@ -125,13 +125,14 @@ def _said_at(chat: Sequence[object]) -> list[int]:
 def _tell(
     resolved: dict[str, str | None], columns: Columns, first: Sequence[Record], name: str,
     aliases: Mapping[str, Sequence[str]], on_note: Callable[[str], None] | None,
-    on_read: Callable[[str], None] | None,
+    on_read: Callable[[str], None] | None, turns: Turns,
 ) -> None:
     """Removes the label's column from ``resolved`` if it holds no labels."""
     for doubt in _settled(resolved, columns, first, aliases):
         if on_note is not None:
             on_note(f"{name}: {doubt}")
-    if on_read is not None and (words := described(resolved, first)):
+    said = "the last turn" if turns == "last" else "each turn"
+    if on_read is not None and (words := described(resolved, first, said)):
         on_read(f"{name}: {words}")
 
 

@@ -33,7 +33,9 @@ def read(*rows: Any, **options: Any) -> list[Any]:
 
 
 def test_each_turn_is_a_row() -> None:
-    first, second, third = read({"id": "c", "messages": CHAT, "model": "m"})
+    lines: list[str] = []
+    first, second, third = read({"id": "c", "messages": CHAT, "model": "m"}, on_read=lines.append)
+    assert "read response from 'messages' (each turn of the assistant)" in lines[0]
     assert [row.response for row in (first, second, third)] == [
         "How can I help?", "It opened in 1889.", "It is 330 metres tall."]
     assert [row.knowledge for row in (first, second, third)] == [
