@@ -41,6 +41,8 @@ NEUTRAL_WEIGHT = 0.1
 """The weight w in the support e / (e + c + w * n) with ``support="consistent"``. With w = 0, two
 tiny probabilities would decide on an unrelated claim. With w = 1, the support would be e."""
 
+NO_ENDPOINT = "escalate needs an endpoint: scale_model=openai:MODEL@URL"
+
 Pair = tuple[str, str]
 """A premise and a claim."""
 Place = tuple[int, int]
@@ -74,7 +76,7 @@ class Scale:
         if self.settings.chunking == "prompt" and not isinstance(backbone, PromptBackbone):
             raise InputError(f"{backbone.name} has no prompt: use chunking='knowledge'")
         if self.settings.escalate and escalation is None:
-            raise InputError("escalate needs an endpoint: scale_model=openai:MODEL@URL")
+            raise InputError(NO_ENDPOINT)
         self.signature = signature(self.name, {
             "preset": preset, "backbone": backbone.name, "prompt": backbone.prompt or "pair",
             "chunk": self.settings.chunk_size, "overlap": self.settings.overlap,
@@ -114,7 +116,9 @@ class Scale:
         second, scale_model = (scale_model, None) if twice else (None, scale_model)
         chosen, config = settings_and_runtime(
             ScaleSettings, keywords, models.settings("scale", scale_model))
-        if second is not None and chosen.band is not None:
+        if chosen.band is not None:
+            if second is None:  # said before a model is loaded
+                raise InputError(NO_ENDPOINT)
             judge = stages.load_backbone(models, second, prompt=chosen.prompt)
             escalation = Escalation(
                 Scale(judge, RuleSentences()), *chosen.band, stages.load_counter(second))

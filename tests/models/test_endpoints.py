@@ -17,6 +17,7 @@ from fake_openai import FakeServer, drops, hangs, serving, status, text
 from q2_metric import Example, InputError, Q2Error, scoring
 from q2_metric.errors import MachineFault, ModelError
 from q2_metric.metrics import load_metrics
+from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.signature import parse
 from q2_metric.models import endpoints, stages
 from q2_metric.models.chat import ChatNli, ChatReader
@@ -246,9 +247,8 @@ def test_a_wrong_band(server: FakeServer, wrong: str) -> None:
 
 
 def test_a_band_needs_an_endpoint() -> None:
-    for model in (None, "some/model"):
-        with pytest.raises(Q2Error):
-            load_metrics(["scale"], scale_model=model, escalate="0.3,0.7")
+    with pytest.raises(InputError, match="escalate needs an endpoint: scale_model=openai:MODEL"):
+        Scale.from_preset(scale_model="some/model", escalate="0.3,0.7")
     with pytest.raises(InputError, match="escalate needs an endpoint: scale_model=openai:MODEL"):
         load_metrics(["scale"], escalate="0.3,0.7")
 
