@@ -17,7 +17,7 @@ from q2_metric.cli.commands import Written
 from q2_metric.errors import InputError
 from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, check_names, keywords
-from q2_metric.models.presets import STAGES, preset
+from q2_metric.models.presets import STAGES, is_endpoint, preset
 from q2_metric.rows.formats import FORMS
 from q2_metric.runtime_config import RuntimeConfig
 
@@ -108,7 +108,7 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
         from q2_metric.models.bundled.runtimes import settled
 
         # "auto" is resolved before models are loaded, because cache keys contain the result.
-        replaced = [name for name in STAGES if name in given]
+        replaced = [name for name in STAGES if name in given and not is_endpoint(given[name])]
         own = preset(options["preset"]).reader.kind == "bundled" and not replaced
         given["dtype"] = settled("auto", given.get("device", "auto")) if own else "float32"
     return given

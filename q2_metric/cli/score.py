@@ -45,6 +45,7 @@ from q2_metric.cli.options import (
 from q2_metric.errors import InputError, ModelError, machine_fault
 from q2_metric.metrics.registry import METRICS, columns
 from q2_metric.models.presets import STAGES, is_endpoint
+from q2_metric.rows.read import Turns
 from q2_metric.rows.writers import SUFFIXES
 from q2_metric.scoring import NO_CLAIM, NoClaim
 
@@ -139,6 +140,9 @@ GROUP_OPTIONS = all_options(
                  help="Also print the means for each value of this column; may be repeated."),
     click.option("--limit", metavar="N", type=click.IntRange(min=1),
                  help="Read only the first N rows of each file."),
+    click.option("--turns", type=click.Choice(get_args(Turns)), default="last", show_default=True,
+                 help="Of a chat, score the last turn of the assistant, or each turn by what tools "
+                 "had returned until then."),
 )
 RUN_OPTIONS = all_options(
     click.option("--json", "as_json", is_flag=True,
@@ -181,7 +185,7 @@ ENGINE_OPTIONS = all_options(
 
 GROUPS = {
     "Rows": ("response", "knowledge", "question", "history", "id_", "label", "form", "limit",
-             "knowledge_pool", "rankers"),
+             "turns", "knowledge_pool", "rankers"),
     "Scores": ("metrics", "preset", "assigned", "device", "dtype", "calibrations"),
     "Results": ("out", "report", "group_by", "no_claim", "all_languages", "thresholds", "texts",
                 "evidence", "raw_csv", "as_json", "signature", "quiet", "strict", "overwrite"),
@@ -352,6 +356,7 @@ def _job(options: Mapping[str, Any]) -> Job:
         form=options["form"],
         group_by=options["group_by"],
         limit=options["limit"],
+        turns=options["turns"],
         choice=None if pool is None else PoolChoice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
         cache_bytes=cache_bytes(),

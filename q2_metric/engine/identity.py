@@ -55,10 +55,11 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
     commits: Identity = {}
     chosen = preset(request["preset"]) if "preset" in request else None
     for name in names:
-        model = request.get(name) or (chosen.model(name) if chosen else "")
+        replacing = None if request.get("escalate") else request.get(name)
+        model = replacing or (chosen.model(name) if chosen else "")
         # A coreference model is a spaCy pipeline, which is installed as a package.
         if model and name != "coreference_model" and not (is_folder(model) or is_endpoint(model)):
-            replaced = request.get(name) is not None or chosen is None
+            replaced = replacing is not None or chosen is None
             check_packages(
                 f"the model {model!r}" if replaced else f"the preset {request['preset']!r}")
             with suppress(Exception):  # each library raises errors of its own

@@ -20,7 +20,7 @@ from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.registry import Entry, entry, know, warn_of_unused
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
-from q2_metric.rows.read import BadRow, Row, read_rows
+from q2_metric.rows.read import BadRow, Row, Turns, read_rows
 from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.types import Example, Metric
 
@@ -68,6 +68,7 @@ class Job:
         raw_csv: if false, a text that a spreadsheet might run as a formula gets a ' in front.
         form: format (:data:`q2_metric.rows.formats.FORMS`); ``None`` goes by the suffix.
         limit: maximum number of rows that are read from each file.
+        turns: which turns of a chat are scored (:func:`q2_metric.rows.read.read_rows`).
         choice: how each row's knowledge is chosen; ``None`` if the row contains its knowledge.
         cache: file of the score cache; ``None`` means that scores are not cached.
         block: maximum number of rows that are scored together.
@@ -88,6 +89,7 @@ class Job:
     form: str | None = None
     group_by: tuple[str, ...] = ()
     limit: int | None = None
+    turns: Turns = "last"
     choice: PoolChoice | None = None
     cache: Path | None = None
     cache_bytes: int = LARGEST
@@ -118,6 +120,7 @@ class Job:
             "format": self.form,
             **({"group_by": list(self.group_by)} if self.group_by else {}),
             **({"limit": self.limit} if self.limit is not None else {}),
+            **({"turns": self.turns} if self.turns != "last" else {}),
             "block": self.block,
             "block_characters": CHARACTERS,
             "calibration": [
@@ -194,7 +197,7 @@ class Job:
     def rows(self, file: str, **callbacks: Any) -> Iterator[Row]:
         """Reads one file; ``callbacks`` are those of :func:`q2_metric.rows.read.read_rows`."""
         rows = read_rows(file, self.columns, blank=True, form=self.form,
-                         group_by=self.group_by, **callbacks)
+                         group_by=self.group_by, turns=self.turns, **callbacks)
         return islice(rows, self.limit)
 
     def blocks(

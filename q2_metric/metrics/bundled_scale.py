@@ -9,6 +9,7 @@ from dataclasses import replace
 from q2_metric.english.values import in_notation_of
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, unclaimed
+from q2_metric.metrics.escalation import Escalation
 from q2_metric.metrics.passages import Search, nearest
 from q2_metric.metrics.rules import bounded, ruling
 from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale
@@ -37,10 +38,11 @@ class BundledScale(Scale):
     def __init__(
         self, backbone: Backbone, sentences: SentenceSplitter, claims: ClaimFinder,
         chooser: Entailment | None = None, settings: ScaleSettings | None = None,
-        preset: str = "custom",
+        preset: str = "custom", escalation: Escalation | None = None,
     ) -> None:
         self.claims, self.chooser = claims, chooser
-        super().__init__(backbone, sentences, settings or ScaleSettings(recipe="bundled"), preset)
+        super().__init__(backbone, sentences, settings or ScaleSettings(recipe="bundled"), preset,
+                         escalation)
         self.scores_all = self.settings.support == "attributable"
 
     def signed(self) -> dict[str, object]:
@@ -103,6 +105,8 @@ class BundledScale(Scale):
                 for (text, claim), support in zip(known, super().supports(noted), strict=True)]
 
     def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
+        if not judged and not example.knowledge.strip():  # it has only markup
+            return Score(example, None, reason="no_knowledge")
         if not judged and self.scores_all:
             return judgements.nothing_claimed(example)
         value = judgements.mean(judgements.distinct(judged))

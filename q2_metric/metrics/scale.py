@@ -15,6 +15,7 @@ from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
+from q2_metric.metrics.escalation import Escalation
 from q2_metric.metrics.passages import Search, TreeDivision
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
@@ -40,6 +41,8 @@ NEUTRAL_WEIGHT = 0.1
 """The weight w in the support e / (e + c + w * n) with ``support="consistent"``. With w = 0, two
 tiny probabilities would decide on an unrelated claim. With w = 1, the support would be e."""
 
+NO_ENDPOINT = "escalate needs an endpoint: scale_model=openai:MODEL@URL"
+
 Pair = tuple[str, str]
 """A premise and a claim."""
 Place = tuple[int, int]
@@ -64,13 +67,16 @@ class Scale:
     def __init__(
         self, backbone: Backbone, sentences: SentenceSplitter,
         settings: ScaleSettings | None = None, preset: str = "custom",
+        escalation: Escalation | None = None,
     ) -> None:
         check_stages(("backbone", backbone, "judge"), ("sentences", sentences, "split"))
-        self.backbone, self.sentences = backbone, sentences
+        self.backbone, self.sentences, self.escalation = backbone, sentences, escalation
         self.settings = settings or ScaleSettings()
         self.scores_all = self.settings.recipe == "authors"
         if self.settings.chunking == "prompt" and not isinstance(backbone, PromptBackbone):
             raise InputError(f"{backbone.name} has no prompt: use chunking='knowledge'")
+        if self.settings.escalate and escalation is None:
+            raise InputError(NO_ENDPOINT)
         self.signature = signature(self.name, {
             "preset": preset, "backbone": backbone.name, "prompt": backbone.prompt or "pair",
             "chunk": self.settings.chunk_size, "overlap": self.settings.overlap,
@@ -80,10 +86,11 @@ class Scale:
         """What determines how a claim is judged, for signatures."""
         chosen = self.settings
         further = {"recipe": "paper", "chunking": "knowledge", "unit": "sentence", "top_chunks": 0,
-                   "support": "attributable"}
+                   "support": "attributable", "escalate": None}
         return {"backbone": self.backbone.name, "chunk": chosen.chunk_size,
                 **{name: getattr(chosen, name) for name, paper in further.items()
-                   if getattr(chosen, name) != paper}}
+                   if getattr(chosen, name) != paper},
+                **({"escalated_to": self.escalation.signed} if self.escalation else {})}
 
     @classmethod
     def from_preset(
@@ -95,7 +102,8 @@ class Scale:
     ) -> Scale:
         """Creates the metric with a preset's backbone, or with ``scale_model``: a Hub name or local
         folder of a Yes/No sequence-to-sequence model or of any NLI cross-encoder. Settings that are
-        not given are the preset's, or the paper's if ``scale_model`` is given.
+        not given are the preset's, or the paper's if ``scale_model`` is given. With ``escalate``,
+        ``scale_model`` is an endpoint and replaces nothing.
 
         Raises:
             InputError, MissingExtra, ModelError: as for :func:`~q2_metric.metrics.load_metrics`.
@@ -103,19 +111,27 @@ class Scale:
         from q2_metric.english.claims.find import EnglishClaims
         from q2_metric.models import presets, stages
 
-        models = presets.preset(preset)
+        models, escalation = presets.preset(preset), None
+        twice = keywords.get("escalate") is not None and presets.is_endpoint(scale_model)
+        second, scale_model = (scale_model, None) if twice else (None, scale_model)
         chosen, config = settings_and_runtime(
             ScaleSettings, keywords, models.settings("scale", scale_model))
+        if chosen.band is not None:
+            if second is None:  # said before a model is loaded
+                raise InputError(NO_ENDPOINT)
+            judge = stages.load_backbone(models, second, prompt=chosen.prompt)
+            escalation = Escalation(
+                Scale(judge, RuleSentences()), *chosen.band, stages.load_counter(second))
         backbone = stages.load_backbone(
-            models, scale_model, config, prompt=chosen.prompt,
+            models, scale_model, config, prompt=None if escalation else chosen.prompt,
             labels=check_labels(chosen.nli_labels), chunk_size=chosen.chunk_size)
         if chosen.recipe != "bundled":
-            metric = cls(backbone, RuleSentences(), chosen, models.name)
+            metric = cls(backbone, RuleSentences(), chosen, models.name, escalation)
             metric.scores_all = metric.scores_all or models.scores_all
         else:
             chooser = stages.load_chooser(models, scale_model, config)
-            metric = named(BUNDLED)(
-                backbone, RuleSentences(), EnglishClaims(), chooser, chosen, models.name)
+            metric = named(BUNDLED)(backbone, RuleSentences(), EnglishClaims(), chooser, chosen,
+                                    models.name, escalation)
         reads(metric, config)
         return metric
 
@@ -129,6 +145,8 @@ class Scale:
         known: Known = {}
         judged, places = self._judged(unique, claims, known)
         judged = self.review(unique, judged)
+        if self.escalation:
+            judged = self.escalation.review(unique, judged)
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
         totals = {example: self.total(example, claimed)
@@ -215,6 +233,12 @@ class Scale:
         if new:
             known.update(zip(new, (model or self.backbone).judge(new), strict=True))
         return [known[pair] for pair in pairs]
+
+    def judged(
+        self, examples: Sequence[Example], claims: Sequence[Claimed],
+    ) -> list[list[Judgement]]:
+        """The judgements of the claims of each example, in order."""
+        return self._judged(examples, claims, {})[0]
 
     def _judged(
         self, examples: Sequence[Example], claims: Sequence[Claimed], known: Known,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -48,6 +49,8 @@ class ScaleSettings:
             or as the "bundled" models need it. "authors" judges whole responses, also those that
             claim nothing. "bundled" judges each claim, reads tables, skips markup, compares values
             by rules, and lets a small network choose the chunk that a larger one judges.
+        escalate: a band of support, such as "0.3,0.7". The preset's model judges all claims, and
+            the endpoint that ``scale_model`` names judges again those whose support is in the band.
     """
 
     chunk_size: int = field(
@@ -62,6 +65,7 @@ class ScaleSettings:
     support: Reading = "attributable"
     nli_labels: str | None = None
     recipe: Literal["paper", "authors", "bundled"] = "paper"
+    escalate: str | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -80,3 +84,18 @@ class ScaleSettings:
             raise InputError(
                 f"branches must be at least 2, not {self.branches}: the search would never end"
             )
+        _ = self.band
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """The two numbers of ``escalate``."""
+        if self.escalate is None:
+            return None
+        try:
+            low, high = map(float, self.escalate.split(","))
+        except ValueError:
+            low = high = math.nan
+        if not 0 <= low < high <= 1:
+            raise InputError("escalate must be two numbers from 0 to 1, the lower first, such as "
+                             f"0.3,0.7, not {self.escalate!r}")
+        return low, high

@@ -57,16 +57,24 @@ class Reply:
 
 @dataclass(slots=True)
 class Cost:
-    """What the requests to an endpoint cost in this process. Tokens are counted by the server."""
+    """What the requests to an endpoint cost in this process. Tokens are counted by the server.
+    With SCALE's setting ``escalate``, ``escalated`` of the ``claims`` were sent."""
 
     model: str
     requests: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    escalated: int = 0
+    claims: int = 0
+
+    def count(self, escalated: int, claims: int) -> None:
+        self.escalated += escalated
+        self.claims += claims
 
     def __str__(self) -> str:
-        return (f"{self.model}: {self.requests:,} requests, {self.prompt_tokens:,} tokens read, "
-                f"{self.completion_tokens:,} written")
+        sent = f"{self.escalated:,} of {self.claims:,} claims sent, " if self.claims else ""
+        return (f"{self.model}: {sent}{self.requests:,} requests, {self.prompt_tokens:,} tokens "
+                f"read, {self.completion_tokens:,} written")
 
 
 class Endpoint:
@@ -243,4 +251,5 @@ def endpoint(name: str) -> Endpoint:
 def costs(names: Sequence[str]) -> list[Cost]:
     """What the endpoints with these names cost in this process; those that were not asked are left
     out."""
-    return [one for name in dict.fromkeys(names) if (one := endpoint(name).cost).requests]
+    return [one for name in dict.fromkeys(names)
+            if (one := endpoint(name).cost).requests or one.claims]

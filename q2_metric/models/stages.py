@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -224,6 +224,11 @@ def load_backbone(
 
         return ChatYesNo(_endpoint(model), options.get("prompt"))
     return _entailment(preset(chosen).scale, model, config, **options)
+
+
+def load_counter(model: str) -> Callable[[int, int], None]:
+    """Counts, in the costs of an endpoint, its claims and the claims it was chosen from."""
+    return _endpoint(model).cost.count
 
 
 def load_chooser(

@@ -201,10 +201,12 @@ _RETRIEVED = ("documents", "passages", "retrieved_contexts", "retrieved_context"
 _NO_RIVALS = ("reference", "references", "source", "sources")
 
 
-def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> str:
+def described(
+    resolved: Mapping[str, str | None], records: Sequence[Record], response: str = "the last turn",
+) -> str:
     """A line such as "read response from 'answer'; kept: 'model'". It is empty if each column has
     the name of its field and the file has no other columns."""
-    words = [f"{field} from {column!r}{_form(field, column, records)}"
+    words = [f"{field} from {column!r}{_form(field, column, records, response)}"
              for field, column in resolved.items() if column]
     others = [repr(key) for key in dict.fromkeys(key for record in records for key in record.fields)
               if key not in resolved.values()]
@@ -215,10 +217,10 @@ def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> 
     return f"read {', '.join(words)}{rest}"
 
 
-def _form(field: str, column: str, records: Sequence[Record]) -> str:
+def _form(field: str, column: str, records: Sequence[Record], response: str) -> str:
     values = [value_of(record.fields, column) for record in records]
     if any(map(is_chat, values)):
-        return {"response": " (the last turn of the assistant)",
+        return {"response": f" ({response} of the assistant)",
                 "knowledge": " (what tools returned)",
                 "history": " (the turns before the response)"}.get(field, "")
     if field == "knowledge" and any(isinstance(unfolded(one), (list, dict)) for one in values):

@@ -91,8 +91,9 @@ class ExampleReader:
         if is_chat(value):  # the knowledge is the tool results before the response
             turns = self._turns(value, "knowledge", column)
             before = turns[:response_at(turns)]
-            given = [passage for turn in before if turn.role == "tool"
-                     for passage in passages_of(turn.text, where)]
+            given = [passage for turn in before
+                     if turn.role == "tool" and turn.text.strip()
+                     for passage in _by_tool(turn.text)]
         else:
             given = passages_of(value, where)
             if isinstance(value, str) and given == [(value, None)]:  # one text is not a list
@@ -133,6 +134,13 @@ class ExampleReader:
             problem = "has no visible character" if text.strip() else "is empty"
             raise InputError(f"{_named(field, column)} {problem}")
         return text
+
+
+def _by_tool(text: str) -> list[tuple[str | None, str | None]]:
+    try:
+        return passages_of(text, "")
+    except InputError:  # JSON of another form than documents
+        return [(text, None)]
 
 
 _BEFORE = ("history", "chat_history")

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +19,7 @@ from q2_metric.rows.delimited import read_table
 from q2_metric.rows.documents import LARGEST, read_document
 from q2_metric.rows.parquet import read_parquet
 from q2_metric.rows.record import Record, lone_returns, text_lines
+from q2_metric.rows.traces import chats, holds_traces
 from q2_metric.text.given import kind
 
 
@@ -57,6 +59,7 @@ def tells(path: str | Path) -> bool:
 
 def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
     """Yields the rows of a file, of a folder that ``datasets`` saved, or of standard input ("-").
+    A file of traces has a row for each trace (:mod:`q2_metric.rows.traces`).
 
     ``name`` is for error messages. ``form`` (:data:`FORMS`) is needed if no suffix tells the
     format.
@@ -65,6 +68,16 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
         InputError: the file cannot be read, or its suffix is unknown. Raised while rows are read.
         MissingExtra: a parquet file needs pyarrow.
     """
+    read, first = _records(path, name, form), []
+    for record in read:
+        first.append(record)
+        if not record.problem:
+            break
+    whole = chain(first, read)
+    yield from chats(whole, name) if first and holds_traces(first[-1].fields) else whole
+
+
+def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
     if str(path) == STDIN:
         if sys.stdin is None:
             raise InputError(f"{name}: is closed")
@@ -72,7 +85,7 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
         return
     if os.path.isdir(path):
         for part in arrow_files(Path(path)):
-            yield from records(part, str(part), "arrow")
+            yield from _records(part, str(part), "arrow")
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
     if suffix not in _READERS and os.path.exists(path):

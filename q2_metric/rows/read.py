@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import Literal
 
+from q2_metric.errors import InputError
 from q2_metric.rows.columns import (
     ALIASES,
     Columns,
@@ -20,8 +23,10 @@ from q2_metric.rows.examples import ExampleReader, no_label
 from q2_metric.rows.examples import Row as Row
 from q2_metric.rows.formats import records, shown
 from q2_metric.rows.record import Record, value_of
-from q2_metric.rows.shapes import looks_folded
+from q2_metric.rows.shapes import is_chat, looks_folded, response_at, turns_of, unfolded
+from q2_metric.text.given import missing
 
+Turns = Literal["last", "all"]
 PEEKED = 100
 """Rows at the start in which columns are looked for: one jsonl row may lack some."""
 
@@ -39,6 +44,7 @@ def read_rows(
     group_by: Sequence[str] = (),
     form: str | None = None,
     given: Iterable[Record] | None = None,
+    turns: Turns = "last",
 ) -> Iterator[Row]:
     """Yields the rows of a file in order: an example for each row, or a :class:`BadRow`.
 
@@ -57,6 +63,8 @@ def read_rows(
         group_by: columns that are copied to ``other`` even if a field is read from them.
         form: the format (:data:`q2_metric.rows.formats.FORMS`), if the suffix does not tell it.
         given: the records of the file, if they were already read.
+        turns: of a chat, the response is the "last" turn of the assistant, or "all" its turns are
+            responses: each is a row, whose chat ends with it.
 
     Raises:
         InputError: the file cannot be read, or lacks a needed column. Raised while rows are read.
@@ -72,9 +80,11 @@ def read_rows(
     resolved = resolve(columns, first, name, aliases, [field for field in needs if needs[field]])
     for column in group_by:
         check_column(column, first, f"{name}: ", " for --group-by")
-    _tell(resolved, columns, first, name, aliases, on_note, on_read)
+    _tell(resolved, columns, first, name, aliases, on_note, on_read, turns)
     if on_columns is not None:
         on_columns(Columns(**resolved))
+    if turns == "all":
+        given, first = _each_turn(chain(first, given), resolved), []
     reader = ExampleReader(resolved, needs, blank, columns.label is not None, group_by)
     for index, record in enumerate(chain(first, given)):
         if record.note is not None and on_note is not None:
@@ -83,16 +93,46 @@ def read_rows(
         yield reader.row(index, record)
 
 
+def _each_turn(
+    records: Iterable[Record], resolved: Mapping[str, str | None]
+) -> Iterator[Record]:
+    """A record for each turn of the assistant."""
+    column, id_ = resolved["response"] or "", resolved["id"]
+    for record in records:
+        chat = unfolded(value_of(record.fields, column))
+        places = _said_at(chat) if isinstance(chat, list) and is_chat(chat) else []
+        if record.problem or not isinstance(chat, list) or not places:
+            why = record.problem or ("--turns all needs a chat with a turn of the assistant "
+                                     f"(the response is read from the field {column!r})")
+            yield replace(record, problem=why)
+            continue
+        for number, place in enumerate(places, start=1):
+            fields = {**record.fields, column: chat[:place], "turn": number}
+            if id_ and not missing(value := value_of(record.fields, id_)):
+                fields[id_] = f"{value}:{number}"
+            yield replace(record, where=f"{record.where}, turn {number}", fields=fields)
+
+
+def _said_at(chat: Sequence[object]) -> list[int]:
+    """The number of messages up to each turn of the assistant."""
+    try:
+        return [place for place, message in enumerate(chat, start=1)
+                if response_at(turns_of([message], "")) is not None]
+    except InputError:  # the row's error will say why
+        return [len(chat)]
+
+
 def _tell(
     resolved: dict[str, str | None], columns: Columns, first: Sequence[Record], name: str,
     aliases: Mapping[str, Sequence[str]], on_note: Callable[[str], None] | None,
-    on_read: Callable[[str], None] | None,
+    on_read: Callable[[str], None] | None, turns: Turns,
 ) -> None:
     """Removes the label's column from ``resolved`` if it holds no labels."""
     for doubt in _settled(resolved, columns, first, aliases):
         if on_note is not None:
             on_note(f"{name}: {doubt}")
-    if on_read is not None and (words := described(resolved, first)):
+    said = "the last turn" if turns == "last" else "each turn"
+    if on_read is not None and (words := described(resolved, first, said)):
         on_read(f"{name}: {words}")
 
 

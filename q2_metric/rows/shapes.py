@@ -4,7 +4,7 @@ texts          a string; a list of strings; in csv also ``"['a', 'b']"`` or ``'[
 documents      LangChain (``page_content``, ``metadata``), Haystack (``content``, ``meta``)
 nodes          LlamaIndex (``text``, ``id_``), alone or in ``{"node": ..., "score": ...}``
 chats          OpenAI (``role``), LangChain (``type``), ShareGPT (``from``); the content may be
-               a list of parts
+               a list of parts, also those of OpenTelemetry (``parts``)
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _passage(item: object, where: str, whole: object) -> tuple[str | None, str |
     if not isinstance(item, Mapping):
         raise InputError(f"{where.rpartition(', item')[0] or where} is {kind(whole)}, "
                          "not a string or a list of strings")
-    text = _text_of(item)
+    text = text_of(item)
     if text is None:
         keys = ", ".join(repr(key) for key in list(item)[:8]) or "no key"
         raise InputError(f"{where} is an object without a text: its fields are {keys}, "
@@ -114,12 +114,13 @@ def _passage(item: object, where: str, whole: object) -> tuple[str | None, str |
     return text, _id_of(item)
 
 
-def _text_of(item: Mapping[str, Any]) -> str | None:
+def text_of(item: Mapping[str, Any]) -> str | None:
+    """The text of a document; ``None`` if the object is no document."""
     for key in _TEXTS:
         if isinstance(text := item.get(key), str):
             return text
     inside = (item[key] for key in _INSIDE if isinstance(item.get(key), Mapping))
-    return next((text for one in inside if (text := _text_of(one)) is not None), None)
+    return next((text for one in inside if (text := text_of(one)) is not None), None)
 
 
 def _id_of(item: Mapping[str, Any]) -> str | None:
@@ -128,7 +129,7 @@ def _id_of(item: Mapping[str, Any]) -> str | None:
     for key in _IDS:
         value = own.get(key)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
-            return str(value)
+            return str(value).encode("utf-8", "replace").decode()
     return next((found for one in reversed(inside) if (found := _id_of(one)) is not None), None)
 
 
@@ -202,8 +203,12 @@ def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
         if isinstance(part, Mapping) and part.get("type") == "tool_result":
             tools += [DialogueTurn("tool", turn.text) for turn in _message(
                 {"content": part.get("content")}, where)]
+        elif isinstance(part, Mapping) and part.get("type") == "tool_call_response":
+            said = part.get("response", part.get("result"))
+            tools.append(DialogueTurn("tool", said if isinstance(said, str) else json.dumps(said)))
         elif isinstance(part, Mapping):  # pictures, thoughts and tool calls have no text
-            texts += [part["text"]] if isinstance(part.get("text"), str) else []
+            said = part.get("text", part.get("content") if part.get("type") == "text" else None)
+            texts += [said] if isinstance(said, str) else []
         elif isinstance(part, str):
             texts.append(part)
         elif not absent(part):

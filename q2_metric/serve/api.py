@@ -23,6 +23,7 @@ from q2_metric.files import parse_json
 from q2_metric.metrics.registry import signatures
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import Row
+from q2_metric.serve.detector import detection
 from q2_metric.serve.litellm import decision
 from q2_metric.serve.numbers import Numbers
 from q2_metric.serve.openapi import document
@@ -61,6 +62,7 @@ class Api:
                     Route("/score", self.score, methods=["POST"]),
                     Route("/stream", self.streams.reply, methods=["POST"]),
                     Route("/metrics", self.metrics),
+                    Route("/chat/completions", self.detector, methods=["POST"]),
                 ]),
                 Mount("/beta", middleware=[guard], routes=[Route(
                     "/litellm_basic_guardrail_api", self.guardrail, methods=["POST"])]),
@@ -94,6 +96,10 @@ class Api:
     async def guardrail(self, request: Request) -> Response:
         given = _parsed(await body(request), request.headers.get("content-type", ""))
         return JSONResponse(await self._unless_gone(request, decision(given, self._scored)))
+
+    async def detector(self, request: Request) -> Response:
+        given = _parsed(await body(request), request.headers.get("content-type", ""))
+        return JSONResponse(await self._unless_gone(request, detection(given, self._scored)))
 
     async def _scored(self, rows: Sequence[Row]) -> list[OutputRow]:
         """The output rows; those of bad rows have only an error."""

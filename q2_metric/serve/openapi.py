@@ -92,6 +92,10 @@ def _paths() -> Schema:
                 "type": "string",
                 "description": "A Row without a response on the first line, then lines such "
                                'as {"text": "It opened "}.'}}})},
+        "/v1/chat/completions": {"post": _others(
+            "detect", "Find unsupported spans for the vLLM semantic router, as its chat model.")},
+        "/beta/litellm_basic_guardrail_api": {"post": _others(
+            "guard", "LiteLLM's Generic Guardrail API: block unsupported responses.")},
         "/v1/health": {"get": _operation(
             "health", "Whether the server can score.", _json("It can.", "Health"),
             others={"503": _json("It cannot.", "Health")})},
@@ -101,6 +105,13 @@ def _paths() -> Schema:
              "content": {"text/plain": {"schema": {"type": "string"}}}},
             {status: _REFUSALS[status] for status in ("401", "403", "421")})},
     }
+
+
+def _others(name: str, summary: str) -> Schema:
+    """A route whose form another project has defined."""
+    form: Schema = {"application/json": {"schema": {"type": "object"}}}
+    return _operation(name, summary, {"description": "The reply.", "content": form},
+                      {**_REFUSALS, "422": "The answer was not judged."}, form)
 
 
 def _operation(name: str, summary: str, answer: Schema, refusals: dict[str, str] | None = None,

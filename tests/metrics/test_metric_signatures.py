@@ -22,6 +22,7 @@ from q2_metric.checks import Setting, settings_of
 from q2_metric.metrics.authors import AuthorsProgramQ2
 from q2_metric.metrics.bundled_q2 import BundledQ2
 from q2_metric.metrics.bundled_scale import BundledScale
+from q2_metric.metrics.escalation import Escalation
 from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2, without_nli
@@ -133,6 +134,8 @@ class Prompted(FakeBackbone):
 
 def changed(setting: Setting) -> object:
     """A value that is not the default."""
+    if setting.name == "escalate":
+        return "0.3,0.7"
     if setting.name == "nli_labels":
         return "entailment,neutral"
     if setting.choices:
@@ -151,6 +154,10 @@ def test_every_setting_of_q2_is_signed(setting: Setting) -> None:
 def test_every_setting_of_scale_is_signed(setting: Setting) -> None:
     def made(**settings: object) -> str:
         chosen = ScaleSettings(**settings)  # type: ignore[arg-type]
+        if chosen.band:
+            judge = Scale(FakeBackbone(), FakeSentences())
+            return Scale(Prompted(), FakeSentences(), chosen, escalation=Escalation(
+                judge, *chosen.band, lambda *_: None)).signature
         if chosen.recipe == "bundled":
             return BundledScale(Prompted(), FakeSentences(), FakeClaimFinder(),
                                 settings=chosen).signature

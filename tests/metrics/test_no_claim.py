@@ -13,6 +13,7 @@ from fakes import (
     FakeSpans,
 )
 
+from q2_metric.metrics import load_metrics
 from q2_metric.metrics.claims import gated
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2
@@ -64,3 +65,9 @@ def test_keywords_are_passed_on() -> None:
 
     assert [score.value for score in Own().score(EXAMPLES[:2], evidence=True)] == [None, 1.0]
     assert Own.score.__doc__ == "One score for each."
+
+
+def test_knowledge_that_is_only_markup_is_no_knowledge() -> None:
+    [metric] = load_metrics(["scale"])
+    [score] = metric.score([Example("It opened in 1889.", "<b></b>")])
+    assert (score.value, score.reason) == (None, "no_knowledge")

@@ -17,9 +17,12 @@ from fake_openai import FakeServer, drops, hangs, serving, status, text
 from q2_metric import Example, InputError, Q2Error, scoring
 from q2_metric.errors import MachineFault, ModelError
 from q2_metric.metrics import load_metrics
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.signature import parse
 from q2_metric.models import endpoints, stages
 from q2_metric.models.chat import ChatNli, ChatReader
 from q2_metric.models.endpoints import Endpoint
+from q2_metric.models.hub.prompts import PROMPTS
 
 KNOWLEDGE = "The tower opened in 1889. It is 330 metres tall."
 
@@ -194,6 +197,71 @@ def test_replies_can_be_counted_instead(server: FakeServer) -> None:
     assert "openai%3Atiny[votes=5]" in metric.signature
 
 
+UNSURE = Example("Visitors like the view. The tower is 330 metres high. It was painted blue.",
+                 f"{KNOWLEDGE} Many guests praised what they saw in 1889.")
+
+
+def around_the_first() -> tuple[list[float], str]:
+    """The support of each claim without escalation, and a band that has only that of the first."""
+    [alone] = load_metrics(["scale"], dtype="float32")
+    first = [judged.support for judged in alone.score([UNSURE])[0].evidence]
+    assert len(set(first)) == 3
+    return first, f"{first[0] - 1e-4:.7f},{first[0] + 1e-4:.7f}"
+
+
+def test_only_undecided_claims_are_sent(server: FakeServer) -> None:
+    first, within = around_the_first()
+    server.answer = lambda prompt: {"Yes": 0.25, "No": 0.75}
+    [metric] = load_metrics(["scale"], scale_model=server.model, escalate=within)
+    cost = endpoints.endpoint(server.model).cost
+    for evidence in (False, True):
+        [score] = metric.score([UNSURE], evidence=evidence)
+        [request] = server.requests
+        assert request["messages"][0]["content"] == (
+            f'{UNSURE.knowledge} Question: does this imply "Visitors like the view."? Yes or no?')
+        assert [judged.support for judged in score.evidence] == pytest.approx([0.25, *first[1:]])
+        assert score.evidence[0].verdict == "not found"
+        assert score.value == pytest.approx((0.25 + sum(first[1:])) / 3)
+    assert (cost.escalated, cost.claims, cost.requests) == (2, 6, 1)
+    assert "2 of 6 claims sent, 1 requests" in str(cost)
+    signed = parse(metric.signature)[1]
+    assert signed["escalate"] == within
+    assert signed["escalated_to"] == f"openai:tiny,{PROMPTS['scale'].text}"
+    assert signed["backbone"].startswith("bundled")
+
+
+def test_a_rule_is_not_overruled(server: FakeServer) -> None:
+    row = Example("It opened in 1901.", KNOWLEDGE)
+    [metric] = load_metrics(["scale"], scale_model=server.model, escalate="0,1")
+    [judged] = metric.score([row])[0].evidence
+    assert (judged.ruling, server.requests) == ("contradicted", [])
+    assert metric.score([UNSURE])[0].value == pytest.approx(0.8)
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "wrong", ["0.3", "0.7,0.3", "0.3,0.3", "-1,2", "a,b", "0,nan", "0,.5,1", ""])
+def test_a_wrong_band(server: FakeServer, wrong: str) -> None:
+    with pytest.raises(InputError, match=r"escalate must be two numbers .* such as 0\.3,0\.7"):
+        load_metrics(["scale"], scale_model=server.model, escalate=wrong)
+
+
+def test_a_band_needs_an_endpoint() -> None:
+    with pytest.raises(InputError, match="escalate needs an endpoint: scale_model=openai:MODEL"):
+        Scale.from_preset(scale_model="some/model", escalate="0.3,0.7")
+    with pytest.raises(InputError, match="escalate needs an endpoint: scale_model=openai:MODEL"):
+        load_metrics(["scale"], escalate="0.3,0.7")
+
+
+def test_the_command_says_how_many_claims_were_sent(server: FakeServer, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps(
+        {"response": UNSURE.response, "knowledge": UNSURE.knowledge}) + "\n")
+    options = ("-s", f"escalate={around_the_first()[1]}", "--dtype", "float32")
+    words = f"openai:tiny@{server.url}: 1 of 3 claims sent, 1 requests, 50 tokens read"
+    assert words in run(tmp_path, server, *options).stderr
+    assert "endpoints" not in json.loads(run(tmp_path, server, *options, "--json").stdout)
+
+
 def test_requests_at_the_same_time_are_bounded(server: FakeServer) -> None:
     pairs = [(KNOWLEDGE, f"It opened in {year}.") for year in range(1800, 1860)]
     ChatNli(Endpoint(server.model)).judge(pairs)
@@ -269,7 +337,8 @@ def test_the_command_resumes_counts_tokens_and_keeps_the_key(
     fresh = json.loads(run(tmp_path, server, "--json", "--no-cache", "--cache", "new.db",
                            **key).stdout)
     assert fresh["endpoints"] == [{
-        "model": server.model, "requests": 40, "prompt_tokens": 2000, "completion_tokens": 40}]
+        "model": server.model, "requests": 40, "prompt_tokens": 2000, "completion_tokens": 40,
+        "escalated": 0, "claims": 0}]
     for path in tmp_path.iterdir():
         assert b"sesame" not in path.read_bytes()
     assert "sesame" not in first.stderr + second.stderr + again.stdout

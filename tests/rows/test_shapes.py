@@ -240,3 +240,20 @@ def test_a_folder_of_datasets_names_the_extra(
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r'pip install "q2-metric\[parquet\]"'):
         list(read_rows(tmp_path))
+
+
+def test_an_id_that_is_not_unicode(tmp_path: Path) -> None:
+    row = one(tmp_path, {"response": SAID, "knowledge": [{"id": "\ud800", "text": FIRST}]})
+    assert passages(row) == [(FIRST, "?")]
+
+
+def test_messages_of_opentelemetry(tmp_path: Path) -> None:
+    row = one(tmp_path, {"messages": [
+        {"role": "user", "parts": [{"type": "text", "content": ASKED}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "response": FIRST},
+                                   {"type": "tool_call_response", "id": "2", "response": {"a": 1}},
+                                   {"type": "tool_call_response", "id": "3", "result": SECOND}]},
+        {"role": "assistant", "parts": [{"type": "reasoning", "content": "Hm."},
+                                        {"type": "text", "content": SAID}]}]})
+    assert (row.response, row.history) == (SAID, (ASKED,))
+    assert passages(row) == [(FIRST, None), ('{"a": 1}', None), (SECOND, None)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import subprocess
@@ -19,7 +20,7 @@ from q2_metric import Example
 from q2_metric.errors import MachineFault
 from q2_metric.metrics import load_metrics
 from q2_metric.models.chat import ChatQuestions
-from q2_metric.models.endpoints import Endpoint
+from q2_metric.models.endpoints import Endpoint, endpoint
 from q2_metric.types import Span
 
 ROW = Example("It opened in 1889.", "The tower opened in 1889.")
@@ -75,6 +76,59 @@ def running(*command: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.communicate()
+
+
+CHANCES = {"▁Yes": 0.5, "Yes": 0.1, "No": 0.2, "Maybe": 0.2}
+
+
+@pytest.fixture(scope="module")
+def gguf_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A llama whose logits are the same after every text."""
+    gguf = pytest.importorskip("gguf", reason="llama.cpp reads GGUF files: pip install gguf")
+    np = pytest.importorskip("numpy")
+    words, width = ["<unk>", "<s>", "</s>", *(f"<0x{n:02X}>" for n in range(256)), *CHANCES], 32
+    place: Path = tmp_path_factory.mktemp("llama") / "tiny.gguf"
+    writer = gguf.GGUFWriter(place, "llama")
+    for name, value in {
+        "context_length": 2048, "embedding_length": width, "block_count": 1, "head_count": 2,
+        "head_count_kv": 2, "feed_forward_length": width, "rope_dimension_count": 16,
+        "layer_norm_rms_eps": 1e-5, "vocab_size": len(words), "tokenizer_model": "llama",
+        "token_list": words, "token_scores": [0.0] * len(words),
+        "token_types": [2, 3, 3, *[6] * 256, *[1] * len(CHANCES)], "bos_token_id": 1,
+        "eos_token_id": 2, "unk_token_id": 0, "chat_template":
+            "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}assistant:",
+    }.items():
+        getattr(writer, f"add_{name}")(value)
+    same = np.ones(width, dtype=np.float32)
+    logits = np.array([math.log(CHANCES.get(word, 1e-20)) for word in words], dtype=np.float32)
+    writer.add_tensor("token_embd.weight", np.tile(same, (len(words), 1)))
+    writer.add_tensor("output.weight", np.outer(logits, same / width))
+    for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
+        writer.add_tensor(f"{name}.weight", same)
+    for name in ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"):
+        writer.add_tensor(f"blk.0.{name}.weight", np.zeros((width, width), dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return place
+
+
+def test_llama_cpp_server(gguf_file: Path) -> None:
+    """P(Yes) from the probabilities that llama.cpp computes."""
+    pytest.importorskip("llama_cpp.server", reason="pip install 'llama-cpp-python[server]'")
+    with running(sys.executable, "-m", "llama_cpp.server", "--model", str(gguf_file),
+                 "--logits_all", "true", "--n_ctx", "2048", "--port") as url:
+        name = f"openai:tiny@{url}"
+        [scale] = load_metrics(["scale"], scale_model=name)
+        [score] = scale.score([ROW])
+        assert score.value == pytest.approx((0.5 + 0.1) / (0.5 + 0.1 + 0.2), abs=1e-3)
+        [scale] = load_metrics(["scale"], scale_model=name, escalate="0,1")
+        [twice] = scale.score([Example("Visitors like the view.", ROW.knowledge)])
+        assert twice.value == pytest.approx(score.value)
+        cost = endpoint(name).cost
+        assert (cost.requests, cost.escalated, cost.completion_tokens) == (2, 1, 2)
+        assert cost.prompt_tokens > 100
 
 
 def test_transformers_serve(folder: Path) -> None:
