@@ -223,7 +223,7 @@ def test_respond(files: dict[str, str], tmp_path: Path) -> None:
                "--beam", "2", "--metrics", "knowledge_f1,scale", "--out", str(out), "--json").stdout
     figures = json.loads(shown)
     assert figures["responses"] == 2
-    assert {"bleu", "rouge1", "rouge_l", "knowledge_f1", "scale", "scale_signature"} <= set(figures)
+    assert {"BLEU-4", "ROUGE-1", "ROUGE-L", "knowledge_f1", "scale", "scale_signature"} <= set(figures)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["id"] for line in lines] == ["0", "2"]
     assert lines[0]["snippet"]["doc_id"] == "2"
@@ -232,6 +232,21 @@ def test_respond(files: dict[str, str], tmp_path: Path) -> None:
     again = json.loads(ok("score", str(out), "--metrics", "knowledge_f1", "--json").stdout)
     scored = again["files"][0]["scores"]["knowledge_f1"]
     assert scored["value"] == pytest.approx(figures["knowledge_f1"])
+
+
+@pytest.mark.slow
+def test_respond_to_the_detected_turns(files: dict[str, str], tmp_path: Path) -> None:
+    bart = str(local_models.bart(tmp_path / "bart"))
+    out = tmp_path / "said.jsonl"
+    shown = ok("respond", "write", *labelled(files), "--model", bart, "--detector", "bundled",
+               "--device", "cpu", "--metrics", "", "--out", str(out), "--json").stdout
+    figures, lines = json.loads(shown), out.read_text().splitlines()
+    assert figures["responses"] == len(lines)
+    right = {"0", "2"} & {json.loads(line)["id"] for line in lines}
+    assert (figures["precision"], figures["recall"]) == (len(right) / len(lines), len(right) / 2)
+    assert figures["R@5"] == pytest.approx(figures["F1"]), "all snippets are among the first five"
+    assert "no --detector" in error("respond", "write", *labelled(files), "--detector", "bundled",
+                                    "--gold-knowledge")
 
 
 def test_bad_respond(files: dict[str, str]) -> None:
