@@ -26,7 +26,8 @@ NEW_FILE = Written(dir_okay=False, path_type=Path)
 def _check_folder(folder: Path) -> None:
     from q2_metric.knowledge.training import ABOUT, STATE
 
-    if folder.is_dir() and any(folder.iterdir()) and not any((folder / STATE).rglob(ABOUT)):
+    if folder.is_dir() and any(folder.iterdir()) and not any(
+            folder.glob(f"**/{STATE}/**/{ABOUT}")):
         raise InputError(f"{folder}: the folder is not empty and holds no training; {CHOOSE}")
 
 
@@ -140,13 +141,14 @@ def finished(progress: Progress, folder: Path) -> None:
 
 
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
-    """The rankers of ``--ranker``. A repeated name is loaded once."""
+    """The rankers of ``--ranker``, of an ensemble all. A repeated name is loaded once."""
     from q2_metric.knowledge.choose import load_ranker
+    from q2_metric.knowledge.trained import members
 
     return [
         load_ranker(name, first=options["first"], narrow=options["narrow"],
                     device=options["device"], batch_size=options["batch_size"])
-        for name in dict.fromkeys(options["rankers"])
+        for given in dict.fromkeys(options["rankers"]) for name in members(given)
     ]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.group("respond", cls=Group)
 def respond() -> None:
-    """Reply dialogues from the knowledge that was chosen for them."""
+    """TurnReply dialogues from the knowledge that was chosen for them."""
 
 
 @respond.command("write")
@@ -33,7 +33,7 @@ def respond() -> None:
 @click.option("--labels", type=shared.FILE,
               help="Labels: which turns need knowledge, and the gold response to each.")
 @click.option("--gold-knowledge", is_flag=True,
-              help="Reply from the snippets that the labels name.")
+              help="TurnReply from the snippets that the labels name.")
 @click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
               type=Read(),
               help="Hub name of the model, or a folder that q2 respond train wrote.")
@@ -54,7 +54,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
           beam: int, detector: str | None, metrics: str | None, preset: str, out: Path | None,
           as_json: bool, **options: Any) -> None:
     """Generate a response to each dialogue, score it, and compare it with the gold response."""
-    from q2_metric.knowledge.pipeline import Reply, official_scores
+    from q2_metric.knowledge.pipeline import TurnReply, official_scores
     from q2_metric.knowledge.pools import read_pool
     from q2_metric.knowledge.respond import Responder
 
@@ -72,7 +72,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
     else:
         chosen = _chosen(dialogues, gold, pool, gold_knowledge, options)
         said = responder.respond(_grounded(dialogues, chosen, gold))
-        answers = [Reply((one,), text) for one, text in zip(chosen, said, strict=True)]
+        answers = [TurnReply((one,), text) for one, text in zip(chosen, said, strict=True)]
     kept = [(i, answer) for i, answer in enumerate(answers) if answer is not None]
     if not kept:
         raise InputError(f"{logs}: {detector} finds no turn that needs knowledge")
@@ -103,7 +103,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 @shared.DEV_OPTIONS
 @shared.train_options(rate=3e-5, epochs=10)
 def train(base: str, folder: Path, device: str, **options: Any) -> None:
-    """Train an encoder-decoder model on gold snippets and gold responses."""
+    """Train a model such as BART or GPT-2 on gold snippets and gold responses."""
     from q2_metric.knowledge.respond import train_responder
 
     pool, *parts = shared.training_turns(options)

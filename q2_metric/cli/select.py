@@ -183,24 +183,31 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
               show_default=True,
               help="random: draw wrong snippets from the whole pool. mixed: also from the same "
               "entity and the same domain.")
-@click.option("--kind", type=click.Choice(["rss", "choice"]), default="rss", show_default=True,
+@click.option("--kind", type=click.Choice(["rss", "choice", "ensemble"]), default="rss",
+              show_default=True,
               help="rss: two scores. choice: one, by a softmax over the right snippet and the "
-              "wrong ones.")
+              "wrong ones. ensemble: the paper's seven rankers, rss and six times choice.")
+@click.option("--second-base", metavar="MODEL", type=Read(), show_default="--base",
+              help="With ensemble: the model of three of the six, RoBERTa in the paper.")
 @click.option("--domain/--no-domain", default=True, show_default=True,
               help="Read the names of domains.")
 @click.option("--without-domain", "without_domains", multiple=True, metavar="NAME",
               help="Leave out the turns and snippets of this domain; may be repeated.")
-def train(base: str, folder: Path, negatives: int, sampling: Any, kind: Any, domain: bool,
-          device: str, **options: Any) -> None:
+def train(base: str, second_base: str | None, folder: Path, kind: Any, **options: Any) -> None:
     """Train a ranker, starting from an encoder or from GPT-2."""
-    from q2_metric.knowledge.rss_training import train_rss
+    from q2_metric.knowledge.rss_training import train_ensemble, train_rss
 
+    if second_base and kind != "ensemble":
+        raise InputError("--second-base is for --kind ensemble")
     pool, turns, dev = training_turns(options)
-    done = train_rss(base, pool, turns.seeking(), dev.seeking(), folder, settings_of(options),
-                     negatives=negatives, sampling=sampling, kind=kind, domain=domain,
-                     device=device,
-                     report=reporter("dev R@1"))
-    finished(done, folder)
+    names = ("negatives", "sampling", "domain", "device")
+    given = {"report": reporter("dev R@1"), **{name: options[name] for name in names}}
+    parts = pool, turns.seeking(), dev.seeking(), folder, settings_of(options)
+    if kind == "ensemble":
+        for done in train_ensemble((base, second_base or base), *parts, **given):
+            finished(done, folder)
+    else:
+        finished(train_rss(base, *parts, kind=kind, **given), folder)
 
 
 @select.command("train-detector")

@@ -20,7 +20,7 @@ Scores = dict[tuple[int, str], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TurnReply:
     """The best snippets for a turn, and the response from the first."""
 
     ranking: tuple[Ranked, ...]
@@ -35,13 +35,13 @@ class Pipeline:
     ranker: Ranker
     responder: Responder | None = None
 
-    def answer(self, dialogues: Sequence[Dialogue], pool: Pool) -> list[Reply | None]:
+    def answer(self, dialogues: Sequence[Dialogue], pool: Pool) -> list[TurnReply | None]:
         """``None`` for a dialogue whose last turn is not detected as one that needs knowledge."""
         asking = [p > THRESHOLD for p in self.detector.detect(dialogues)]
         asked = [one for one, asks in zip(dialogues, asking, strict=True) if asks]
         rankings = self.ranker.rank(asked, pool) if asked else []
         said = respond(self.responder, asked, [ranking[0].snippet for ranking in rankings])
-        answers = iter(Reply(tuple(ranking), text)
+        answers = iter(TurnReply(tuple(ranking), text)
                        for ranking, text in zip(rankings, said, strict=True))
         return [next(answers) if asks else None for asks in asking]
 
@@ -58,7 +58,7 @@ def respond(
 
 
 def official_scores(
-    answers: Sequence[Reply | None], labels: Sequence[TurnLabel]
+    answers: Sequence[TurnReply | None], labels: Sequence[TurnLabel]
 ) -> tuple[Scores, str]:
     """DSTC9's scores of all three subtasks, and why METEOR is missing, if it is.
 

@@ -10,7 +10,7 @@ from q2_metric.errors import InputError
 from q2_metric.knowledge.bm25 import Bm25
 from q2_metric.knowledge.dstc import TurnLabel
 from q2_metric.knowledge.overlap import response_scores
-from q2_metric.knowledge.pipeline import Reply, Pipeline, official_scores
+from q2_metric.knowledge.pipeline import Pipeline, TurnReply, official_scores
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Snippet
 
 POOL = Pool([Snippet("hotel", "1", "Yale", doc, question, answer) for doc, question, answer in (
@@ -32,14 +32,15 @@ def test_only_detected_turns_get_snippets_and_responses() -> None:
                  Dialogue.of("is it ok with dogs")]
     pipeline = Pipeline(WordDetector(), Bm25())
     first, second, third = pipeline.answer(dialogues, POOL)
-    assert first is not None and third is not None
+    assert first is not None
+    assert third is not None
     assert (first.response, second, third.response) == ("Parking is free.", None, "No pets.")
     assert [one.snippet for one in first.ranking] == [PARKING, DOGS]
     assert pipeline.answer(dialogues[1:2], POOL) == [None]
 
 
-def answer(*snippets: Snippet, response: str = "") -> Reply:
-    return Reply(tuple(Ranked(snippet, 0.0) for snippet in snippets), response)
+def answer(*snippets: Snippet, response: str = "") -> TurnReply:
+    return TurnReply(tuple(Ranked(snippet, 0.0) for snippet in snippets), response)
 
 
 def test_turns_that_were_not_detected_count_against_all_subtasks() -> None:
