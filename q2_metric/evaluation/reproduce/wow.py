@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from random import Random
 from typing import Any
 
 from q2_metric.data.labelled import Labelled
-from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected
+from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected, whole_dialogues
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import detection_curves
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, here, where
 from q2_metric.evaluation.scores import Scores, ScoreSummary, values
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell
@@ -138,11 +137,12 @@ def _ladder(run: Run) -> Figures:
     figures: Figures = {}
     groups = {name: group for name, group in system_groups(run).items() if "random" not in name}
     for variant, settings in LADDER.items():
-        if settings.get("coreference") and find_spec("coreferee") is None:
-            run.left_out.append(
-                "The step with coreference was left out: coreferee is not installed, and its last "
-                "version needs spaCy 3.5 or older; v1's resolver (AllenNLP) is not maintained.")
-            continue
+        if settings.get("coreference"):
+            if here("wow"):
+                groups = {name: whole_dialogues(group) for name, group in groups.items()}
+            else:
+                run.notes.append("Coreference: the history is the message before the response, "
+                                 f"because the whole dialogues are not here ({where(['wow'])}).")
         found = absolute(run, 7, groups, ["q2"], ("coverage", "mean"), variant=variant, **settings)
         # Table 7 says "Q²", which in v1 compares answers by token F1; coverage is that of both.
         figures |= {key._replace(model="q2_no_nli"): cell for key, cell in found.items()
