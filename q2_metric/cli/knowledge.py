@@ -66,8 +66,9 @@ def train_options(rate: float = 1e-5, epochs: int = 20) -> Callable[[Any], Any]:
                      help="Number of passes over the training data."),
         click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
                      help="Number of steps between evaluations; each evaluation saves the state."),
-        click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
-                     help="End the training after this many evaluations without improvement."),
+        click.option("--patience", type=click.IntRange(min=1), show_default="none",
+                     help="End the training after this many evaluations without improvement, "
+                     "instead of after all epochs."),
         click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
         click.option("--device", default="auto", show_default=True, help="Where the model runs."),
     )

@@ -110,7 +110,7 @@ def test_negatives() -> None:
 def test_rss_learns(base: str, tmp_path: Path) -> None:
     # What a model of this size can learn: all dialogues want the same snippet.
     wanted = turns(TURNS.dialogues, [POOL.snippets[0].key] * len(TURNS.dialogues))
-    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40, patience=40)
+    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40)
     judged: list[float] = []
     done = train_rss(base, POOL, wanted, wanted, tmp_path, settings, dev_candidates=8,
                      device="cpu", report=lambda progress, value: judged.append(value))
@@ -161,7 +161,7 @@ def test_the_paper_settings_are_the_defaults() -> None:
     from q2_metric.cli.respond import respond
     from q2_metric.cli.select import select
 
-    assert TrainSettings() == TrainSettings(rate=1e-5, batch_size=16, epochs=20)
+    assert TrainSettings() == TrainSettings(rate=1e-5, batch_size=16, epochs=20, patience=None)
     defaults = {name: one.default for name, one in signature(train_rss).parameters.items()}
     assert (defaults["negatives"], defaults["sampling"]) == (4, "random")
     assert signature(RssRanker).parameters["narrow"].default is None
@@ -169,6 +169,8 @@ def test_the_paper_settings_are_the_defaults() -> None:
                             (respond.commands["train"], (3e-5, 10))):
         given = {param.name: param.default for param in command.params}
         assert (given["rate"], given["epochs"]) == wanted
+        assert given["train_batch"] == 16
+        assert not isinstance(given["patience"], int), "all epochs"
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "gpt2"])
@@ -176,7 +178,7 @@ def test_multiple_choice_learns(kind: str, tmp_path: Path) -> None:
     made = local_models.gpt2(tmp_path / "base") if kind == "gpt2" else local_models.encoder(
         tmp_path / "base", kind, "AutoModel")
     wanted = turns(TURNS.dialogues, [POOL.snippets[0].key] * len(TURNS.dialogues))
-    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40, patience=40)
+    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40)
     done = train_rss(str(made), POOL, wanted, wanted, tmp_path / "out", settings, kind="choice",
                      domain=False, dev_candidates=8, device="cpu")
     ranker = RssRanker(str(tmp_path / "out"), device="cpu")
@@ -265,7 +267,7 @@ def test_bad_settings(base: str, tmp_path: Path) -> None:
 def test_detector_learns(base: str, tmp_path: Path) -> None:
     dialogues = [Dialogue.of(f"{a} the {b}") for a in ("where is", "yes") for b in SUBJECTS]
     targets = [True] * 4 + [False] * 4
-    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=20, patience=20)
+    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=20)
     labelled = LabelledTurns(dialogues, list(map(TurnLabel, targets)))
     done = train_detector(base, labelled, labelled, tmp_path, settings, device="cpu")
     assert done.best == 1.0
@@ -287,7 +289,7 @@ def bart(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_responder_learns_and_resumes(bart: str, tmp_path: Path) -> None:
-    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=4, evaluate_every=2, patience=9)
+    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=4, evaluate_every=2)
     judged: list[float] = []
     whole = train_responder(bart, ITEMS, ITEMS, tmp_path / "whole", settings, device="cpu",
                             report=lambda progress, value: judged.append(value))
@@ -340,7 +342,7 @@ def _tensor(ids: Any) -> Any:
 
 def test_decoder_only_responses(tmp_path: Path) -> None:
     base = llama_base(tmp_path / "base")
-    settings = TrainSettings(rate=1e-2, batch_size=8, epochs=15, patience=15)
+    settings = TrainSettings(rate=1e-2, batch_size=8, epochs=15)
     wanted = [GroundedTurn(item.dialogue, item.snippet, "Paris") for item in ITEMS]
     train_responder(base, wanted, wanted, tmp_path / "out", settings, device="cpu")
     assert trained(str(tmp_path / "out")).task == "responder"
