@@ -74,17 +74,21 @@ def train_options(rate: float = 1e-5, epochs: int = 20) -> Callable[[Any], Any]:
     )
 
 
-LABELLED_OPTIONS = all_options(
-    click.option("--pool", "pool_file", type=FILE, required=True, help="File of the snippets."),
-    click.option("--logs", type=FILE, required=True, help="Dialogues in the format of DSTC9."),
-    click.option("--labels", type=FILE, required=True, help="Labels of the dialogues."),
-)
-DEV_OPTIONS = all_options(
-    click.option("--dev-logs", type=FILE, required=True,
-                 help="Development dialogues, by which the best model is chosen."),
-    click.option("--dev-labels", type=FILE, required=True,
-                 help="Labels of the development dialogues."),
-)
+def labelled_options(*, logs: bool = True) -> Callable[[Any], Any]:
+    """``logs`` is whether the dialogues must be given."""
+    without = "" if logs else " Without them, the responses of the labels are the dialogues."
+    return all_options(
+        click.option("--pool", "pool_file", type=FILE, required=True, help="File of the snippets."),
+        click.option("--logs", type=FILE, required=logs,
+                     help=f"Dialogues in the format of DSTC9.{without}"),
+        click.option("--labels", type=FILE, required=True, help="Labels of the dialogues."),
+        click.option("--dev-logs", type=FILE, required=logs,
+                     help="Development dialogues, by which the best model is chosen."),
+        click.option("--dev-labels", type=FILE, required=True,
+                     help="Labels of the development dialogues."),
+    )
+
+
 
 
 def ranked_row(ranked: Ranked) -> dict[str, Any]:

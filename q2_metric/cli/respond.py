@@ -99,8 +99,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 
 
 @respond.command("train")
-@shared.LABELLED_OPTIONS
-@shared.DEV_OPTIONS
+@shared.labelled_options()
 @shared.train_options(rate=3e-5, epochs=10)
 def train(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train a model such as BART or GPT-2 on gold snippets and gold responses."""

@@ -14,14 +14,13 @@ import click
 
 from q2_metric.cli.commands import Group, Read
 from q2_metric.cli.knowledge import (
-    DEV_OPTIONS,
     FILE,
-    LABELLED_OPTIONS,
     NEW_FILE,
     RANKER_OPTIONS,
     RSS_OPTIONS,
     combined_ranker,
     finished,
+    labelled_options,
     load_rankers,
     ranked_row,
     reporter,
@@ -174,8 +173,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 
 
 @select.command("train")
-@LABELLED_OPTIONS
-@DEV_OPTIONS
+@labelled_options(logs=False)
 @train_options()
 @click.option("--negatives", type=click.IntRange(min=1), default=4, show_default=True,
               help="Number of wrong snippets for each right one.")
@@ -211,8 +209,7 @@ def train(base: str, second_base: str | None, folder: Path, kind: Any, **options
 
 
 @select.command("train-detector")
-@LABELLED_OPTIONS
-@DEV_OPTIONS
+@labelled_options()
 @train_options()
 def train_detector(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train the detector of turns that need knowledge, starting from an encoder."""
