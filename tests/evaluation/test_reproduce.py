@@ -282,6 +282,9 @@ def test_topical_chat_of_both_versions(tmp_path: Path, monkeypatch: pytest.Monke
     # Ratings 1, 0.5, 0 and 1 with scores 0.9, 0.5, 0.4 and 0.1.
     assert value(first, "q2", "Topical-Chat", "coverage") == 4 / 5
     assert value(first, "q2", "Topical-Chat", "Spearman") == pytest.approx(0.1054, abs=1e-4)
+    # With 0 for the response without a question, which people rated 0.
+    assert value(first, "q2", "Topical-Chat", "Spearman", "0 without a question") == pytest.approx(
+        0.4743, abs=1e-4)
     second = named(ratings.TABLES, "q2-emnlp-5").measure(run_with(q2=q2))
     assert value(second, "q2", "Topical-Chat", "Spearman") == pytest.approx(1.0)
 

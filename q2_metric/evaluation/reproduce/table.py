@@ -82,6 +82,11 @@ class Run:
                                 for key, signed in columns.signatures.items()}
         return found
 
+    def draw(self, curves: Mapping[str, Mapping[str, Any]]) -> None:
+        """Adds the panels of curves to those of other tables."""
+        for kind, panels in curves.items():
+            self.curves[kind] = {**self.curves.get(kind, {}), **panels}
+
     def some(self, items: Sequence[Item]) -> list[Item]:
         """All items, or ``limit`` evenly spaced ones."""
         count = min(len(items), self.limit or len(items))

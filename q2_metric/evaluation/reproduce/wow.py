@@ -171,7 +171,7 @@ def _responses(run: Run) -> Figures:
     selected = run.some(read_selected())
     truth = truths(selected)
     scores = run.scores([row.example for row in selected], ["q2", *BASELINES])
-    run.curves |= detection_curves({f"{len(selected)} selected responses": (truth, scores)})
+    run.draw(detection_curves({f"{len(selected)} selected responses": (truth, scores)}))
     figures: Figures = {}
     for metric, column in scores.items():
         numbers = values(column)
@@ -300,11 +300,13 @@ def _length(run: Run) -> Figures:
 
 
 def _robustness(run: Run) -> Figures:
-    """Figures 4 to 9: mean scores of simulated systems, and the distributions of scores."""
+    """Figures 3 to 9: precision and recall of responses, mean scores of simulated systems, and the
+    distributions of scores."""
     selected = run.some(read_selected())
     truth = truths(selected)
-    scores = run.scores([row.example for row in selected], ["q2", "overlap"], **V1)
-    panel = f"{len(selected)} selected responses"
+    scores = run.scores([row.example for row in selected], ["q2", "overlap", "knowledge_bleu"],
+                        **V1)
+    panel = f"{len(selected)} selected responses (v1)"
     curves = detection_curves({panel: (truth, scores)})
     figures: Figures = {}
     lines: dict[str, Any] = {}
@@ -319,7 +321,8 @@ def _robustness(run: Run) -> Figures:
                          "high": [point.high for point in points]}
         figures |= {Key(0, metric, data=f"{share:g} inconsistent", measure="mean"): point
                     for share, point in zip(shares, points, strict=True)}
-    run.curves |= {"histogram": curves["histogram"], "robustness": {panel: lines}}
+    run.draw({**{kind: curves[kind] for kind in ("histogram", "precision_recall")},
+              "robustness": {panel: lines}})
     return figures
 
 
@@ -356,7 +359,7 @@ TABLES = (
                f"scored. {_V1}", "2 x 150 responses", _other_knowledge),
     PaperTable("q2-v1-9", "q2-v1", 9, "length of responses", _WOW,
                f"Tokens are spaCy's. {_RANDOM}", "6 x 150 responses", _length),
-    PaperTable("q2-v1-figures", "q2-v1", 0, "figures 4 to 9", _WOW,
+    PaperTable("q2-v1-figures", "q2-v1", 0, "figures 3 to 9", _WOW,
                f"Mean scores of simulated systems by their share of inconsistent responses. {_V1}",
                "600 responses", _robustness),
 )
