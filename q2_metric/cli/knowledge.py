@@ -26,7 +26,8 @@ NEW_FILE = Written(dir_okay=False, path_type=Path)
 def _check_folder(folder: Path) -> None:
     from q2_metric.knowledge.training import ABOUT, STATE
 
-    if folder.is_dir() and any(folder.iterdir()) and not any((folder / STATE).rglob(ABOUT)):
+    if folder.is_dir() and any(folder.iterdir()) and not any(
+            folder.glob(f"**/{STATE}/**/{ABOUT}")):
         raise InputError(f"{folder}: the folder is not empty and holds no training; {CHOOSE}")
 
 
@@ -65,24 +66,29 @@ def train_options(rate: float = 1e-5, epochs: int = 20) -> Callable[[Any], Any]:
                      help="Number of passes over the training data."),
         click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
                      help="Number of steps between evaluations; each evaluation saves the state."),
-        click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
-                     help="End the training after this many evaluations without improvement."),
+        click.option("--patience", type=click.IntRange(min=1), show_default="none",
+                     help="End the training after this many evaluations without improvement, "
+                     "instead of after all epochs."),
         click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
         click.option("--device", default="auto", show_default=True, help="Where the model runs."),
     )
 
 
-LABELLED_OPTIONS = all_options(
-    click.option("--pool", "pool_file", type=FILE, required=True, help="File of the snippets."),
-    click.option("--logs", type=FILE, required=True, help="Dialogues in the format of DSTC9."),
-    click.option("--labels", type=FILE, required=True, help="Labels of the dialogues."),
-)
-DEV_OPTIONS = all_options(
-    click.option("--dev-logs", type=FILE, required=True,
-                 help="Development dialogues, by which the best model is chosen."),
-    click.option("--dev-labels", type=FILE, required=True,
-                 help="Labels of the development dialogues."),
-)
+def labelled_options(*, logs: bool = True) -> Callable[[Any], Any]:
+    """``logs`` is whether the dialogues must be given."""
+    without = "" if logs else " Without them, the responses of the labels are the dialogues."
+    return all_options(
+        click.option("--pool", "pool_file", type=FILE, required=True, help="File of the snippets."),
+        click.option("--logs", type=FILE, required=logs,
+                     help=f"Dialogues in the format of DSTC9.{without}"),
+        click.option("--labels", type=FILE, required=True, help="Labels of the dialogues."),
+        click.option("--dev-logs", type=FILE, required=logs,
+                     help="Development dialogues, by which the best model is chosen."),
+        click.option("--dev-labels", type=FILE, required=True,
+                     help="Labels of the development dialogues."),
+    )
+
+
 
 
 def ranked_row(ranked: Ranked) -> dict[str, Any]:
@@ -140,13 +146,14 @@ def finished(progress: Progress, folder: Path) -> None:
 
 
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
-    """The rankers of ``--ranker``. A repeated name is loaded once."""
+    """The rankers of ``--ranker``, of an ensemble all. A repeated name is loaded once."""
     from q2_metric.knowledge.choose import load_ranker
+    from q2_metric.knowledge.trained import members
 
     return [
         load_ranker(name, first=options["first"], narrow=options["narrow"],
                     device=options["device"], batch_size=options["batch_size"])
-        for name in dict.fromkeys(options["rankers"])
+        for given in dict.fromkeys(options["rankers"]) for name in members(given)
     ]
 
 

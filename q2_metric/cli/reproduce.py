@@ -38,6 +38,8 @@ def _metrics(ctx: click.Context, option: click.Parameter, text: str | None) -> l
 @click.option("--trained", metavar="FOLDER", multiple=True, type=FOLDER,
               help="A trained ranker, detector or responder, for the tables of rss-egr; may be "
               "repeated.")
+@click.option("--narrow", type=click.IntRange(min=1), metavar="N", show_default="all",
+              help="A trained ranker reads only the N snippets that the ranker bundled keeps.")
 @FOREIGN_OPTIONS
 @OUTPUT_OPTIONS
 @CACHE_OPTIONS
@@ -74,7 +76,7 @@ def reproduce(
     run = protocol.Run(
         preset(options["preset"]), columns,
         lambda name, settings: metric_source(name, _told(options, settings, [name]), kept),
-        options["metrics"], limit, options["trained"], _skipped(options))
+        options["metrics"], limit, options["trained"], options["narrow"], _skipped(options))
     for one in chosen:
         if one.name in names and (missing := one.missing()):
             raise InputError(f"{one.name}: data sets are missing: {protocol.where(missing)}")

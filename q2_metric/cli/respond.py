@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,14 @@ from q2_metric.metrics.registry import DEFAULT, check_names
 
 if TYPE_CHECKING:
     from q2_metric.knowledge.dstc import TurnLabel
-    from q2_metric.knowledge.respond import GroundedTurn
+    from q2_metric.knowledge.pipeline import Pipeline
+    from q2_metric.knowledge.respond import GroundedTurn, Responder
     from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 
 
 @click.group("respond", cls=Group)
 def respond() -> None:
-    """Answer dialogues from the knowledge that was chosen for them."""
+    """TurnReply dialogues from the knowledge that was chosen for them."""
 
 
 @respond.command("write")
@@ -33,12 +33,15 @@ def respond() -> None:
 @click.option("--labels", type=shared.FILE,
               help="Labels: which turns need knowledge, and the gold response to each.")
 @click.option("--gold-knowledge", is_flag=True,
-              help="Answer from the snippets that the labels name.")
+              help="TurnReply from the snippets that the labels name.")
 @click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
               type=Read(),
               help="Hub name of the model, or a folder that q2 respond train wrote.")
 @click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True,
               help="Number of beams in the beam search.")
+@click.option("--detector", metavar="NAME|FOLDER", type=Read(),
+              help="bundled, or the folder of a trained detector: respond only to the turns that "
+              "it finds to need knowledge. With --labels, DSTC9's scores of all three subtasks.")
 @click.option("--metrics", show_default=",".join(DEFAULT),
               help="Metrics that compare each response with its snippet; \"\" for none.")
 @click.option("--preset", default="bundled", show_default=True, help="Preset of the metrics.")
@@ -48,35 +51,41 @@ def respond() -> None:
 @shared.RANKER_OPTIONS
 @shared.RSS_OPTIONS
 def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool, model: str,
-          beam: int, metrics: str | None, preset: str, out: Path | None, as_json: bool,
-          **options: Any) -> None:
+          beam: int, detector: str | None, metrics: str | None, preset: str, out: Path | None,
+          as_json: bool, **options: Any) -> None:
     """Generate a response to each dialogue, score it, and compare it with the gold response."""
+    from q2_metric.knowledge.pipeline import TurnReply, official_scores
     from q2_metric.knowledge.pools import read_pool
     from q2_metric.knowledge.respond import Responder
 
-    if gold_knowledge and labels is None:
-        raise InputError("--gold-knowledge needs --labels")
+    if gold_knowledge and (labels is None or detector):
+        raise InputError("--gold-knowledge needs --labels, and no --detector")
     if out is not None and out.suffix != ".jsonl":
         raise InputError(f"{out}: cannot be written: use .jsonl")
     names = check_names(default_names(preset) if metrics is None else metrics)
     pool = read_pool(pool_file)
-    dialogues, gold = _dialogues(logs, labels, pool)
+    dialogues, gold = _dialogues(logs, labels, pool, seeking=not detector)
     responder = Responder(model, device=options["device"], beam=beam,
                           batch_size=options["batch_size"] or 8)
-    chosen = _chosen(dialogues, gold, pool, gold_knowledge, options)
-    items = _grounded(dialogues, chosen, gold)
-    responses = responder.respond(items)
-    lines, figures = _scored(items, responses, names, preset)
-    for line, ranked in zip(lines, chosen, strict=True):
-        line["snippet"] = shared.ranked_row(ranked)
+    if detector:
+        answers = _pipeline(detector, responder, pool, options).answer(dialogues, pool)
+    else:
+        chosen = _chosen(dialogues, gold, pool, gold_knowledge, options)
+        said = responder.respond(_grounded(dialogues, chosen, gold))
+        answers = [TurnReply((one,), text) for one, text in zip(chosen, said, strict=True)]
+    kept = [(i, answer) for i, answer in enumerate(answers) if answer is not None]
+    if not kept:
+        raise InputError(f"{logs}: {detector} finds no turn that needs knowledge")
+    items = _grounded([dialogues[i] for i, _ in kept], [one.ranking[0] for _, one in kept],
+                      [gold[i] for i, _ in kept] if gold is not None else None)
+    lines, figures = _scored(items, [answer.response for _, answer in kept], names, preset)
+    for line, (_, answer) in zip(lines, kept, strict=True):
+        line["snippet"] = shared.ranked_row(answer.ranking[0])
     if gold is not None:
-        from q2_metric.knowledge.overlap import evaluate_responses
-
-        overlap = evaluate_responses(responses, [label.response for label in gold])
-        figures |= {k: v for k, v in asdict(overlap).items()
-                    if k not in ("n", "bleus") and v not in ("", None)}
-        if overlap.no_meteor:
-            click.echo(f"q2: {overlap.no_meteor}", err=True)
+        scores, no_meteor = official_scores(answers, gold)
+        figures |= {name: value for (task, name), value in scores.items() if detector or task == 3}
+        if no_meteor:
+            click.echo(f"q2: {no_meteor}", err=True)
     if out is not None:
         with shared.writing(out) as file:
             file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
@@ -90,11 +99,10 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 
 
 @respond.command("train")
-@shared.LABELLED_OPTIONS
-@shared.DEV_OPTIONS
+@shared.labelled_options()
 @shared.train_options(rate=3e-5, epochs=10)
 def train(base: str, folder: Path, device: str, **options: Any) -> None:
-    """Train an encoder-decoder model on gold snippets and gold responses."""
+    """Train a model such as BART or GPT-2 on gold snippets and gold responses."""
     from q2_metric.knowledge.respond import train_responder
 
     pool, *parts = shared.training_turns(options)
@@ -107,15 +115,25 @@ def train(base: str, folder: Path, device: str, **options: Any) -> None:
     shared.finished(done, folder)
 
 
+def _pipeline(detector: str, responder: Responder, pool: Pool, options: dict[str, Any]) -> Pipeline:
+    from q2_metric.knowledge.choose import load_detector
+    from q2_metric.knowledge.pipeline import Pipeline
+
+    found = load_detector(detector, pool, device=options["device"],
+                          batch_size=options["batch_size"])
+    return Pipeline(found, shared.combined_ranker(options), responder)
+
+
 def _dialogues(
-    logs: Path, labels: Path | None, pool: Pool
+    logs: Path, labels: Path | None, pool: Pool, *, seeking: bool
 ) -> tuple[list[Dialogue], list[TurnLabel] | None]:
     from q2_metric.knowledge.dstc import read_labelled, read_logs
 
     if labels is None:
         return read_logs(logs), None
-    seeking = read_labelled(logs, labels, pool).seeking()
-    return seeking.dialogues, seeking.labels
+    read = read_labelled(logs, labels, pool)
+    read = read.seeking() if seeking else read
+    return read.dialogues, read.labels
 
 
 def _chosen(

@@ -14,14 +14,13 @@ import click
 
 from q2_metric.cli.commands import Group, Read
 from q2_metric.cli.knowledge import (
-    DEV_OPTIONS,
     FILE,
-    LABELLED_OPTIONS,
     NEW_FILE,
     RANKER_OPTIONS,
     RSS_OPTIONS,
     combined_ranker,
     finished,
+    labelled_options,
     load_rankers,
     ranked_row,
     reporter,
@@ -174,8 +173,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 
 
 @select.command("train")
-@LABELLED_OPTIONS
-@DEV_OPTIONS
+@labelled_options(logs=False)
 @train_options()
 @click.option("--negatives", type=click.IntRange(min=1), default=4, show_default=True,
               help="Number of wrong snippets for each right one.")
@@ -183,29 +181,35 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
               show_default=True,
               help="random: draw wrong snippets from the whole pool. mixed: also from the same "
               "entity and the same domain.")
-@click.option("--kind", type=click.Choice(["rss", "choice"]), default="rss", show_default=True,
+@click.option("--kind", type=click.Choice(["rss", "choice", "ensemble"]), default="rss",
+              show_default=True,
               help="rss: two scores. choice: one, by a softmax over the right snippet and the "
-              "wrong ones.")
+              "wrong ones. ensemble: the paper's seven rankers, rss and six times choice.")
+@click.option("--second-base", metavar="MODEL", type=Read(), show_default="--base",
+              help="With ensemble: the model of three of the six, RoBERTa in the paper.")
 @click.option("--domain/--no-domain", default=True, show_default=True,
               help="Read the names of domains.")
 @click.option("--without-domain", "without_domains", multiple=True, metavar="NAME",
               help="Leave out the turns and snippets of this domain; may be repeated.")
-def train(base: str, folder: Path, negatives: int, sampling: Any, kind: Any, domain: bool,
-          device: str, **options: Any) -> None:
+def train(base: str, second_base: str | None, folder: Path, kind: Any, **options: Any) -> None:
     """Train a ranker, starting from an encoder or from GPT-2."""
-    from q2_metric.knowledge.rss_training import train_rss
+    from q2_metric.knowledge.rss_training import train_ensemble, train_rss
 
+    if second_base and kind != "ensemble":
+        raise InputError("--second-base is for --kind ensemble")
     pool, turns, dev = training_turns(options)
-    done = train_rss(base, pool, turns.seeking(), dev.seeking(), folder, settings_of(options),
-                     negatives=negatives, sampling=sampling, kind=kind, domain=domain,
-                     device=device,
-                     report=reporter("dev R@1"))
-    finished(done, folder)
+    names = ("negatives", "sampling", "domain", "device")
+    given = {"report": reporter("dev R@1"), **{name: options[name] for name in names}}
+    parts = pool, turns.seeking(), dev.seeking(), folder, settings_of(options)
+    if kind == "ensemble":
+        for done in train_ensemble((base, second_base or base), *parts, **given):
+            finished(done, folder)
+    else:
+        finished(train_rss(base, *parts, kind=kind, **given), folder)
 
 
 @select.command("train-detector")
-@LABELLED_OPTIONS
-@DEV_OPTIONS
+@labelled_options()
 @train_options()
 def train_detector(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train the detector of turns that need knowledge, starting from an encoder."""

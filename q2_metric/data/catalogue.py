@@ -188,6 +188,14 @@ _SETS = (
         ),
     ),
     DataSet(
+        name="wow",
+        folder="wow",
+        description="Wizard of Wikipedia: the 981 dialogues from which wow_q2 is",
+        licence="CC BY 4.0",
+        files=(DataFile("valid_random_split.json", ""),),
+        by_hand="unpack it from the archive wizard_of_wikipedia.tgz of ParlAI",
+    ),
+    DataSet(
         name="screeneval",
         folder="screeneval",
         description="ScreenEval: 624 sentences about 52 TV scripts",
@@ -211,7 +219,8 @@ _SETS = (
         description="Dialogue NLI: pairs of sentences; the test set whose labels people verified",
         licence="as stated on https://wellecks.com/dialogue_nli",
         files=(DataFile("dialogue_nli_verified_test.jsonl", ""),),
-        by_hand="unpack it from the archive that https://wellecks.com/dialogue_nli links to",
+        by_hand="unpack it from the archive dnli.zip that https://wellecks.com/dialogue_nli "
+        "links to",
     ),
     DataSet(
         name="dstc9",

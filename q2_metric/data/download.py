@@ -145,7 +145,8 @@ def _remedy(dataset: DataSet) -> str:
         return f"run: q2 data download {dataset.name}"
     names = ", ".join(f"{dataset.folder}/{file.name}" for file in dataset.files)
     if dataset.by_hand:
-        return f"{dataset.by_hand}, and put {names} in a folder that {ENVIRONMENT} names"
+        return (f"{dataset.by_hand}, and put {names} in a folder that {ENVIRONMENT} names; "
+                f"licence: {dataset.licence}; its checksum is not known, so it is not checked")
     return f"it is not published: put {names} in a folder that {ENVIRONMENT} names"
 
 

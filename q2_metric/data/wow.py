@@ -5,14 +5,19 @@ In ``cross_annotation.csv``, the label 1 means **in**consistent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from q2_metric.data.download import folder
 from q2_metric.data.labelled import Labelled, read_label
 from q2_metric.data.set_rows import read_rows
+from q2_metric.errors import DataError
+from q2_metric.files import read_json
 from q2_metric.types import Example
 
+WOW_FILE = "valid_random_split.json"
 SYSTEMS = ("dodeca", "memnet")
 _CONTEXT = ("episode_idx", "round", "message", "knowledge")
 
@@ -60,6 +65,32 @@ def read_selected(
             [*_CONTEXT, said],
         )
     ]
+
+
+def whole_dialogues(examples: Sequence[Example], path: Path | None = None) -> list[Example]:
+    """The examples with all turns before the response as history. ``path`` is the validation set of
+    Wizard of Wikipedia; episode and round of an example are its dialogue and wizard's turn.
+
+    Raises:
+        DataError: the dialogue is not there, or does not have the example's message.
+    """
+    path = path or folder("wow") / WOW_FILE
+    dialogues = read_json(path)
+    whole = []
+    for example in examples:
+        episode, number = map(int, (example.id or "").split("-")[:2])
+        try:
+            turns = dialogues[episode]["dialog"]
+            place = 2 * number + ("Wizard" not in turns[0]["speaker"])
+            history = tuple(str(turn["text"]) for turn in turns[:place])
+        except (LookupError, TypeError) as error:
+            raise DataError(f"{path}: has no dialogue {episode} as Wizard of Wikipedia writes it"
+                            ) from error
+        if [text.strip() for text in history[-1:]] != [text.strip() for text in example.history]:
+            raise DataError(f"{path}: round {number} of dialogue {episode} does not answer "
+                            f"{' '.join(example.history)!r}; is it the validation set?")
+        whole.append(replace(example, history=history))
+    return whole
 
 
 def _example(row: dict[str, str], response: str, system: str | None = None) -> Example:

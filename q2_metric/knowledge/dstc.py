@@ -121,11 +121,15 @@ class LabelledTurns:
         return LabelledTurns([self.dialogues[i] for i in kept], [self.labels[i] for i in kept])
 
 
-def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledTurns:
-    """Reads dialogues and their labels, whose snippets must all be in the pool."""
-    dialogues = read_logs(logs)
-    read = read_labels(labels, dialogues=len(dialogues))
+def read_labelled(logs: str | Path | None, labels: str | Path, pool: Pool) -> LabelledTurns:
+    """Reads dialogues and their labels, whose snippets must all be in the pool. Without ``logs``,
+    the dialogue of a label is its response, and labels without a response are left out."""
+    dialogues = None if logs is None else read_logs(logs)
+    read = read_labels(labels, dialogues=None if dialogues is None else len(dialogues))
     check_labels(read, pool, str(labels))
+    if dialogues is None:
+        read = [label for label in read if label.response.strip()]
+        dialogues = [Dialogue.of(label.response) for label in read]
     return LabelledTurns(dialogues, read)
 
 

@@ -40,6 +40,7 @@ class HeadedEncoder:
         heads: names of the heads, in order. If ``model`` has no heads, new ones are created.
         trained: if true, ``model`` must already have heads.
         domain: whether a new ranker reads domain names; a trained one knows it itself.
+        seed: of the values of new heads.
 
     Raises:
         MissingExtra: torch is not installed.
@@ -48,7 +49,7 @@ class HeadedEncoder:
 
     def __init__(
         self, model: str, heads: Sequence[str], *, device: str = "auto", trained: bool = True,
-        domain: bool = True,
+        domain: bool = True, seed: int = 0,
     ) -> None:
         from q2_metric.models.hub.loading import load_pretrained
         from q2_metric.models.hub.tokens import window_size
@@ -65,7 +66,8 @@ class HeadedEncoder:
         self.name = Path(model).name if folder.is_dir() else model
         self.length = min(LENGTH, window_size(self.loaded))
         last = self.loaded.tokenizer.cls_token is None
-        self.network = _network(self.loaded.model, len(self.heads), last).to(self.loaded.device)
+        self.network = _network(
+            self.loaded.model, len(self.heads), last, seed).to(self.loaded.device)
         if has_heads:
             self._load_heads(folder)
 
@@ -153,7 +155,7 @@ def saved_heads(model: str) -> tuple[str, ...]:
         return ()
 
 
-def _network(encoder: Any, heads: int, last: bool = False) -> Any:
+def _network(encoder: Any, heads: int, last: bool, seed: int) -> Any:
     import torch
     from torch import nn
 
@@ -170,7 +172,7 @@ def _network(encoder: Any, heads: int, last: bool = False) -> Any:
             logits: Tensor = self.head(self.dropout(states[torch.arange(len(states)), place]))
             return logits
 
-    torch.manual_seed(0)  # new heads are the same in every run
+    torch.manual_seed(seed)  # new heads are the same in every run
     return Network()
 
 

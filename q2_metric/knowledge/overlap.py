@@ -1,64 +1,80 @@
-"""BLEU, METEOR and ROUGE between generated responses and reference responses."""
+"""BLEU, METEOR and ROUGE of responses, as the scorer of DSTC9's third subtask computes them.
+
+https://github.com/alexa/alexa-with-dstc9-track1-dataset, ``scripts/scores.py``: each is a mean over
+responses, in lower case and without punctuation and articles.
+"""
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import import_module
+from statistics import fmean
 
 from q2_metric.errors import InputError, optional
-from q2_metric.metrics.overlap import corpus_bleu
+
+_PUNCTUATION = re.compile(r"""[!"#$%&()*+,\-./:;<=>?@\[\]\\^`{|}~_']""")
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+ORDERS = range(1, 5)
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceOverlap:
-    """Corpus BLEU, mean METEOR and mean ROUGE F1 of ``n`` responses, all in [0, 1]. ``bleus`` are
-    BLEU-1 to BLEU-4."""
+def response_scores(
+    responses: Sequence[str], references: Sequence[str]
+) -> tuple[dict[str, float], str]:
+    """Compares each response with its reference, by nltk and rouge-score.
 
-    n: int
-    bleu: float
-    rouge1: float
-    rouge2: float
-    rouge_l: float
-    meteor: float | None
-    no_meteor: str = ""
-    bleus: tuple[float, ...] = ()
-
-
-def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> ReferenceOverlap:
-    """Compares each response with its reference, by sacrebleu, rouge-score and nltk.
+    Returns:
+        The mean of each score over the responses, in [0, 1], and why METEOR is missing, if it is.
 
     Raises:
         InputError: there are no responses, or the lengths differ.
-        MissingExtra: ``rouge-score`` is not installed.
+        MissingExtra: ``rouge-score`` or ``nltk`` is not installed.
     """
     if not responses or len(responses) != len(references):
         raise InputError(f"there are {len(responses)} responses for {len(references)} references")
-    n = len(responses)
-    rouge_scorer = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
-    scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
-    rouge = [scorer.score(gold, said) for said, gold in zip(responses, references, strict=True)]
-    means = [sum(r[kind].fmeasure for r in rouge) / n for kind in
-             ("rouge1", "rouge2", "rougeL")]
-    meteor, why = _meteor(responses, references)
-    bleus = tuple(corpus_bleu(responses, references, order) for order in range(1, 5))
-    return ReferenceOverlap(n, bleus[-1], means[0], means[1], means[2], meteor, why, bleus)
-
-
-def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float | None, str]:
+    rouge = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
+    scorer = rouge.RougeScorer(["rouge1", "rouge2"])
+    texts = [(_normalised(said), _normalised(gold))
+             for said, gold in zip(responses, references, strict=True)]
+    words = [(said.split(), gold.split()) for said, gold in texts]
+    overlaps = [scorer.score(gold, said) for said, gold in texts]
+    scores = {f"BLEU-{order}": fmean(_bleu(*pair, order) for pair in words) for order in ORDERS}
+    scores |= {f"ROUGE-{n}": fmean(item[f"rouge{n}"].fmeasure for item in overlaps) for n in (1, 2)}
+    scores["ROUGE-L"] = fmean(_rouge_l(*pair) for pair in words)
+    meteor = optional("nltk.translate.meteor_score", "METEOR", "nltk", "knowledge")
     try:
-        score = import_module("nltk.translate.meteor_score").meteor_score
-    except ImportError:
-        return None, "METEOR needs nltk: pip install \"q2-metric[knowledge]\""
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-
-    cut = Tokenizer13a()
-    pairs = [
-        ([cut(gold.lower()).split()], cut(said.lower()).split())
-        for said, gold in zip(responses, references, strict=True)
-    ]
-    try:
-        scores = [float(score(gold, said)) for gold, said in pairs]
+        scores["METEOR"] = fmean(meteor.single_meteor_score(gold, said) for said, gold in words)
     except LookupError:
-        return None, "METEOR needs WordNet: python -m nltk.downloader wordnet"
-    return sum(scores) / len(scores), ""
+        return scores, "METEOR needs WordNet: python -m nltk.downloader wordnet"
+    return scores, ""
+
+
+def _normalised(text: str) -> str:
+    return " ".join(_ARTICLES.sub(" ", _PUNCTUATION.sub(" ", text.lower())).split())
+
+
+def _bleu(said: Sequence[str], gold: Sequence[str], order: int) -> float:
+    bleu = optional("nltk.translate.bleu_score", "BLEU", "nltk", "knowledge")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a response without a common n-gram
+        return float(bleu.sentence_bleu([gold], said, [1 / order] * order))
+
+
+def _rouge_l(said: Sequence[str], gold: Sequence[str]) -> float:
+    """F1 of the different words of the longest common subsequence, as in the package ``rouge``."""
+    lengths = [[0] * (len(said) + 1) for _ in range(len(gold) + 1)]
+    for i, one in enumerate(gold):
+        for j, other in enumerate(said):
+            lengths[i + 1][j + 1] = (lengths[i][j] + 1 if one == other else
+                                     max(lengths[i][j + 1], lengths[i + 1][j]))
+    common = set()
+    i, j = len(gold), len(said)
+    while i and j:
+        if gold[i - 1] == said[j - 1]:
+            common.add(gold[i - 1])
+            i, j = i - 1, j - 1
+        elif lengths[i - 1][j] > lengths[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return 2 * len(common) / (len(set(said)) + len(set(gold))) if common else 0.0

@@ -6,27 +6,37 @@ have no published figures. Rankers are the package's own and those of ``--traine
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from q2_metric.data.download import folder
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, here
-from q2_metric.knowledge.choose import BM25, BUNDLED, load_detector, load_ranker
+from q2_metric.knowledge.choose import BM25, BUNDLED, combined, load_detector, load_ranker
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
-from q2_metric.knowledge.egr import EntityGuided
-from q2_metric.knowledge.ensemble import Ensemble
+from q2_metric.knowledge.egr import margin_of, rerank
+from q2_metric.knowledge.ensemble import hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate
-from q2_metric.knowledge.experiment import detect
-from q2_metric.knowledge.overlap import evaluate_responses
+from q2_metric.knowledge.mentions import MentionFinder
+from q2_metric.knowledge.overlap import response_scores
+from q2_metric.knowledge.pipeline import Pipeline, official_scores, respond
 from q2_metric.knowledge.pools import read_pool
-from q2_metric.knowledge.trained import Trained, trained
-from q2_metric.knowledge.types import Pool, Ranker
+from q2_metric.knowledge.trained import Trained, members, trained
+from q2_metric.knowledge.types import Pool, Ranked, Ranker
+
+if TYPE_CHECKING:
+    from q2_metric.knowledge.respond import Responder
 
 PAPER = "rss-egr"
 DSTC10 = "DSTC10 validation"
 NO_EGR, NO_DOMAIN = "no EGR", "no domain name"
+BEAM_SEARCH, NUCLEUS = "beam search", "nucleus sampling"
 RESTAURANT = "restaurant"
+Rankings = Sequence[Sequence[Ranked]]
+"""The snippets for each dialogue, best first."""
 
 
 def _data(run: Run, part: str) -> tuple[str, Pool, LabelledTurns]:
@@ -45,20 +55,29 @@ def _data(run: Run, part: str) -> tuple[str, Pool, LabelledTurns]:
                                      [turns.labels[i] for i in kept])
 
 
-def _rankers(run: Run) -> list[tuple[str, str, Ranker]]:
-    """The model and the variant of each ranker, as the paper names them, and the ranker."""
-    rankers: list[tuple[str, str, Ranker]] = [
-        (name, "", load_ranker(name)) for name in (BUNDLED, BM25)]
+Rankers = list[tuple[str, str, Ranker]]
+"""The model and the variant of each ranker, as the paper names them, and the ranker."""
+
+
+def _rankers(run: Run) -> tuple[Rankers, Rankers]:
+    """The package's own rankers, and the trained ones. Of rankers of one kind, which differ in
+    their random seeds, the second and later ones are variants."""
+    own: Rankers = [(name, "", load_ranker(name)) for name in (BUNDLED, BM25)]
     found = _trained(run, "ranker")
-    rankers += [(kind.model, "" if kind.domain else NO_DOMAIN, load_ranker(path))
-                for path, kind in found]
     if not found:
         run.left_out.append("No trained ranker was given (q2 select train, --trained FOLDER).")
-    return rankers
+    seen: Counter[Trained] = Counter()
+    given: Rankers = []
+    for path, kind in found:
+        seen[kind] += 1
+        variant = _joined("" if kind.domain else NO_DOMAIN,
+                          f"model {seen[kind]}" if seen[kind] > 1 else "")
+        given.append((kind.model, variant, load_ranker(path, narrow=run.narrow)))
+    return own, given
 
 
 def _trained(run: Run, task: str) -> list[tuple[str, Trained]]:
-    kinds = [(path, trained(path)) for path in run.trained]
+    kinds = [(path, trained(path)) for folder in run.trained for path in members(folder)]
     return [(path, kind) for path, kind in kinds if kind.task == task]
 
 
@@ -67,29 +86,37 @@ def _joined(*variants: str) -> str:
 
 
 def _selection(run: Run, table: int) -> Figures:
-    """Tables 3 and 6: each ranker with and without EGR, and votes of all, with EGR before or after
-    the vote."""
+    """Tables 3 and 6: each ranker with and without EGR, and votes, with EGR before or after the
+    vote."""
     data, pool, turns = _data(run, "validation")
     seeking = turns.seeking()
     gold = [label.knowledge for label in seeking.labels]
+    mentioned = [MentionFinder.cached("exact")(pool).entities(one) for one in seeking.dialogues]
+
+    def guided(rankings: Rankings, margin: float | None = None) -> Rankings:
+        return [rerank(*one, margin) for one in zip(rankings, mentioned, strict=True)]
+
     figures: Figures = {}
-    plain: list[Ranker] = []
-    guided: list[Ranker] = []
-    for model, variant, ranker in _rankers(run):
-        plain.append(ranker)
-        guided.append(EntityGuided(ranker))
-        both = [("", guided[-1]), (NO_EGR, ranker)] if table == 3 else [("", ranker)]
-        for egr, one in both:
-            found = evaluate(one.rank(seeking.dialogues, pool), gold)[OVERALL]
-            figures |= _figures(table, model, _joined(egr, variant), data, found)
-    votes: dict[str, Ranker] = {} if table != 3 else {
-        "": Ensemble(guided), "soft vote": Ensemble(guided, "soft"),
-        "EGR after the vote": EntityGuided(Ensemble(plain)),
-        "soft vote, EGR after the vote": EntityGuided(Ensemble(plain, "soft"))}
-    for variant, one in votes.items():
-        found = evaluate(one.rank(seeking.dialogues, pool), gold)[OVERALL]
-        figures |= _figures(3, "ensemble", variant, data, found)
+    own, given = _rankers(run)
+    found: dict[str, list[Rankings]] = {NO_EGR: [], "": []}
+    for model, variant, ranker in [*own, *given]:
+        rankings = ranker.rank(seeking.dialogues, pool)
+        moved = guided(rankings, margin_of(ranker))
+        for egr, one in {"": moved, NO_EGR: rankings}.items() if table == 3 else [("", rankings)]:
+            measured = evaluate(one, gold)[OVERALL]
+            figures |= _figures(table, model, _joined(egr, variant), data, measured)
+        found[NO_EGR].append(rankings)
+        found[""].append(moved)
+    for name, vote in (("", hard_vote), ("soft vote", soft_vote)) if table == 3 else ():
+        after = guided(_voted(vote, found[NO_EGR][-len(given):]))
+        for variant, one in ((name, _voted(vote, found[""][-len(given):])),
+                             (_joined(name, "EGR after the vote"), after)):
+            figures |= _figures(3, "ensemble", variant, data, evaluate(one, gold)[OVERALL])
     return figures
+
+
+def _voted(vote: Callable[[Rankings], list[Ranked]], each: Sequence[Rankings]) -> Rankings:
+    return [vote(rankings) for rankings in zip(*each, strict=True)]
 
 
 def _figures(table: int, model: str, variant: str, data: str, found: Selection) -> Figures:
@@ -107,7 +134,7 @@ def _unseen(run: Run) -> Figures:
     seeking = turns.seeking()
     gold = [label.knowledge for label in seeking.labels]
     figures: Figures = {}
-    for model, variant, ranker in _rankers(run):
+    for model, variant, ranker in itertools.chain(*_rankers(run)):
         found = evaluate(ranker.rank(seeking.dialogues, pool), gold)
         key = Key(5, model, "", variant, name)
         figures[key._replace(measure="R@1")] = found[OVERALL].r1
@@ -120,21 +147,13 @@ def _pipeline(run: Run) -> Figures:
     """Table 2: detection, selection and response of the whole pipeline (figure 1)."""
     data, pool, turns = _data(run, "test")
     detectors = [path for path, _ in _trained(run, "detector")]
-    detector = load_detector([*detectors, BUNDLED][0], pool)
-    detected = detect(detector, turns)
-    seeking = turns.seeking()
-    guided = [EntityGuided(ranker) for _, _, ranker in _rankers(run)]
-    ranker = Ensemble(guided[2:]) if len(guided) > 2 else guided[0]
-    rankings = ranker.rank(seeking.dialogues, pool)
-    chosen = evaluate(rankings, [label.knowledge for label in seeking.labels])[OVERALL]
-    figures = {
-        ("1", "precision"): detected.precision, ("1", "recall"): detected.recall,
-        ("1", "F1"): detected.f1, ("2", "MRR@5"): chosen.mrr5, ("2", "R@1"): chosen.r1,
-        ("2", "R@5"): chosen.r5,
-        **{("3", name): value for name, value in _said(run, seeking, [
-            ranking[0].snippet.key for ranking in rankings], pool).items()}}
+    own, given = _rankers(run)
+    pipeline = Pipeline(load_detector([*detectors, BUNDLED][0], pool),
+                        combined([ranker for _, _, ranker in given or own[:1]]), _responder(run))
+    scores, no_meteor = official_scores(pipeline.answer(turns.dialogues, pool), turns.labels)
+    run.left_out += filter(None, [no_meteor])
     return {Key(2, "submission", data=f"{data}, subtask {task}", measure=measure): value
-            for (task, measure), value in figures.items()}
+            for (task, measure), value in scores.items()}
 
 
 def _generation(run: Run) -> Figures:
@@ -142,40 +161,28 @@ def _generation(run: Run) -> Figures:
     data, pool, turns = _data(run, "validation")
     seeking = turns.seeking()
     figures: Figures = {}
-    gold = [label.knowledge[0] for label in seeking.labels]
-    responders: list[tuple[str, Trained | None]] = [*_trained(run, "responder")]
-    for path, kind in responders or [("", None)]:
-        for variant in ("beam search", "nucleus sampling") if kind else ("",):
-            said = _said(run, seeking, gold, pool, path, sample=variant == "nucleus sampling")
-            model = kind.model if kind else "answer of the snippet"
-            figures |= {Key(4, model, "", variant, data, name): said[name]
-                        for name in ("METEOR", "ROUGE-L") if name in said}
+    snippets = [pool.find(label.knowledge[0]) for label in seeking.labels]
+    given = [(kind.model, path, variant) for path, kind in _trained(run, "responder")
+             for variant in (BEAM_SEARCH, NUCLEUS)]
+    for model, path, variant in given or [("answer of the snippet", "", "")]:
+        said = respond(_responder(run, path, sample=variant == NUCLEUS), seeking.dialogues,
+                       snippets)
+        found, no_meteor = response_scores(said, [label.response for label in seeking.labels])
+        run.left_out += filter(None, [no_meteor])
+        figures |= {Key(4, model, "", variant, data, name): found[name]
+                    for name in ("METEOR", "ROUGE-L") if name in found}
     return figures
 
 
-def _said(
-    run: Run, turns: LabelledTurns, keys: Sequence[tuple[str, str, str]], pool: Pool,
-    model: str = "", *, sample: bool = False,
-) -> dict[str, float]:
-    """The official scores of the responses; without a trained responder, of the answers of the
-    snippets."""
-    snippets = [pool.find(key) for key in keys]
-    responses = [snippet.answer for snippet in snippets]
+def _responder(run: Run, model: str = "", *, sample: bool = False) -> Responder | None:
+    """The given responder, or the first trained one."""
     if model := model or "".join(path for path, _ in _trained(run, "responder")[:1]):
-        from q2_metric.knowledge.respond import GroundedTurn, Responder
+        from q2_metric.knowledge.respond import Responder
 
-        responses = Responder(model, sample=sample).respond([
-            GroundedTurn(dialogue, snippet)
-            for dialogue, snippet in zip(turns.dialogues, snippets, strict=True)])
-    else:
-        run.left_out.append("The response is the answer of the snippet: there is no trained "
-                         "responder (q2 respond train).")
-    found = evaluate_responses(responses, [label.response for label in turns.labels])
-    if found.no_meteor:
-        run.left_out.append(found.no_meteor)
-    return {**{f"BLEU-{n}": value for n, value in enumerate(found.bleus, start=1)},
-            "ROUGE-1": found.rouge1, "ROUGE-2": found.rouge2, "ROUGE-L": found.rouge_l,
-            **({} if found.meteor is None else {"METEOR": found.meteor})}
+        return Responder(model, sample=sample)
+    run.left_out.append("The response is the answer of the snippet: there is no trained responder "
+                        "(q2 respond train).")
+    return None
 
 
 _DATA = ("dstc9", "dstc10")
@@ -189,8 +196,10 @@ def _table(number: int, title: str, how: str, measure: Callable[[Run], Figures])
 TABLES = (
     _table(2, "the whole pipeline (figure 1)",
            "Subtask 1: which turns need knowledge. Subtask 2: which snippet. Subtask 3: the "
-           "response.", _pipeline),
-    _table(3, "selection", "The ensemble is a hard vote of all rankers, each with EGR.",
+           "response. As in DSTC9's scorer, a turn that is not detected, or wrongly detected, "
+           "counts against subtasks 2 and 3 too.", _pipeline),
+    _table(3, "selection", "The ensemble is a hard vote of the trained rankers, each with EGR; "
+           "without trained rankers, of the package's own.",
            partial(_selection, table=3)),
     _table(4, "responses", "To the snippets that the labels name. NUBIA is not measured: its "
            "package needs an old torch.", _generation),

@@ -1,4 +1,7 @@
-"""Writes a response that is grounded in the chosen snippet (Bae et al., section 3.4)."""
+"""Writes a response that is grounded in the chosen snippet (Bae et al., section 3.2).
+
+The paper's model is BART; GPT-2, its baseline, continues the same input with the response.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,10 @@ RATE, EPOCHS = 3e-5, 10
 LENGTH = 512
 """Maximum number of tokens of an input. The beginning of a longer dialogue is cut off."""
 LONGEST_RESPONSE = 128
+RESPONSE = "response:"
+"""What a decoder-only model reads before the response."""
+IGNORED = -100
+"""The label of a token that is not learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +47,8 @@ class Responder:
     ``sample``, by nucleus sampling (0.9 of the probability, a fixed seed).
 
     Args:
-        model: Hub name or folder of an encoder–decoder model that :func:`train_responder` trained;
-            other models do not know this form of input.
+        model: Hub name or folder of an encoder–decoder or decoder-only model that
+            :func:`train_responder` trained; other models do not know this form of input.
         beam: width of the beam search; with 1, decoding is greedy.
 
     Raises:
@@ -54,16 +61,23 @@ class Responder:
         self, model: str = MODEL, *, device: str = "auto", batch_size: int = 8, beam: int = BEAM,
         sample: bool = False,
     ) -> None:
-        from q2_metric.models.hub.loading import load_pretrained
+        from q2_metric.models.hub.loading import load_config, load_pretrained
         from q2_metric.models.hub.tokens import window_size
 
         if beam < 1:
             raise InputError(f"the beam must be at least 1, not {beam}")
-        self.loaded = load_pretrained("AutoModelForSeq2SeqLM", model, device)
+        self.continues = not load_config(model).is_encoder_decoder
+        self.loaded = load_pretrained(
+            "AutoModelForCausalLM" if self.continues else "AutoModelForSeq2SeqLM", model, device)
         self.beam = 1 if sample else beam
         self.sample = sample
         self.batch_size = check_batch_size(batch_size)
-        self.length = min(LENGTH, window_size(self.loaded))
+        window = window_size(self.loaded)
+        self.longest = min(LONGEST_RESPONSE, window // 2)
+        # The response of a decoder-only model stands in the same window as its input.
+        self.length = min(LENGTH, window - self.longest if self.continues else window)
+        if self.loaded.tokenizer.pad_token is None:  # GPT-2
+            self.loaded.tokenizer.pad_token = self.loaded.tokenizer.eos_token
         self.name = model
 
     def respond(self, items: Sequence[GroundedTurn]) -> list[str]:
@@ -73,19 +87,23 @@ class Responder:
 
         self.loaded.model.eval()
         tokenizer = self.loaded.tokenizer
+        tokenizer.padding_side = "left" if self.continues else "right"
 
         def generate(batch: dict[str, Any]) -> list[str]:
             torch.manual_seed(0)
             tokens = self.loaded.model.generate(
-                **batch, num_beams=self.beam, max_new_tokens=LONGEST_RESPONSE,
+                **batch, num_beams=self.beam, max_new_tokens=self.longest,
+                pad_token_id=tokenizer.pad_token_id,
                 **({"do_sample": True, "top_p": NUCLEUS, "top_k": 0} if self.sample else
                    {"do_sample": False}),
             )
+            if self.continues:
+                tokens = tokens[:, batch["input_ids"].shape[1]:]
             texts: list[str] = tokenizer.batch_decode(tokens, skip_special_tokens=True)
             return [text.strip() for text in texts]
 
         batches = Batches(
-            self.loaded, self.batch_size, copies=self.beam, extra=LONGEST_RESPONSE
+            self.loaded, self.batch_size, copies=self.beam, extra=self.longest
         )
         return batches.run([self.row(item) for item in items], generate)
 
@@ -98,7 +116,9 @@ class Responder:
 
         tokenizer = self.loaded.tokenizer
         knowledge = f"knowledge: {item.snippet.text} dialogue:"
+        ask = f" {RESPONSE}" if self.continues else ""
         room = self.length - tokenizer.num_special_tokens_to_add(pair=False)
+        room -= len(raw_offsets(tokenizer, ask))
         (knowledge,) = cut(tokenizer, [knowledge], room * 3 // 4)
         room -= len(raw_offsets(tokenizer, knowledge)) + 1  # joining can split one token into two
         said = written(item.dialogue)
@@ -106,7 +126,7 @@ class Responder:
         if len(spans) > room:
             said = said[spans[-room][0] :]
         encoded = tokenizer(
-            f"{knowledge} {said}", truncation=True, max_length=self.length,
+            f"{knowledge} {said}{ask}", truncation=True, max_length=self.length,
             split_special_tokens=True, verbose=False,
         )
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
@@ -118,15 +138,33 @@ class Responder:
         from q2_metric.models.hub.batches import pad
 
         tokenizer, device = self.loaded.tokenizer, self.loaded.device
-        batch = pad(tokenizer, [self.row(item) for item in items])
-        gold = tokenizer(
-            text_target=[item.response for item in items], truncation=True,
-            max_length=LONGEST_RESPONSE, padding=True, return_tensors="pt",
-        )
-        labels = gold["input_ids"].masked_fill(gold["attention_mask"] == 0, -100)
-        tensors = {name: torch.tensor(ids, device=device) for name, ids in batch.items()}
+        tokenizer.padding_side = "right"
+        rows, golds = [self.row(item) for item in items], []
+        for row, item in zip(rows, items, strict=True):
+            gold = self._gold(item.response)
+            if self.continues:  # the response follows the input, whose tokens are not learned
+                golds.append([IGNORED] * len(row["input_ids"]) + gold)
+                row["input_ids"] += gold
+                row["attention_mask"] += [1] * len(gold)
+            else:
+                golds.append(gold)
+        width = max(map(len, golds))
+        labels = torch.tensor([gold + [IGNORED] * (width - len(gold)) for gold in golds])
+        tensors = {name: torch.tensor(ids, device=device)
+                   for name, ids in pad(tokenizer, rows).items()}
         loss: Tensor = self.loaded.model(**tensors, labels=labels.to(device)).loss
         return loss
+
+    def _gold(self, response: str) -> list[int]:
+        from q2_metric.models.hub.tokens import token_ids
+
+        tokenizer = self.loaded.tokenizer
+        if self.continues:
+            found = token_ids(tokenizer, f" {response.strip()}")[: self.longest - 1]
+            return [*found, tokenizer.eos_token_id]
+        ids: list[int] = tokenizer(
+            text_target=response, truncation=True, max_length=self.longest)["input_ids"]
+        return ids
 
     def save(self, folder: Path) -> None:
         self.loaded.model.save_pretrained(folder)

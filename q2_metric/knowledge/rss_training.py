@@ -10,8 +10,9 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.errors import InputError
 from q2_metric.knowledge.dstc import LabelledTurns
@@ -95,7 +96,7 @@ def train_rss(
     if kind not in ("rss", "choice"):
         raise InputError(f"kind must be 'rss' or 'choice', not {kind!r}")
     encoder = HeadedEncoder(base, CHOICE if kind == "choice" else HEADS, device=device,
-                            trained=False, domain=domain)
+                            trained=False, domain=domain, seed=settings.seed)
 
     def loss_of(places: Sequence[int], rng: random.Random) -> Tensor:
         return _loss(encoder, 1 + negatives, [
@@ -112,6 +113,24 @@ def train_rss(
     task = Task(
         encoder.network, len(golds), loss_of, judge, encoder.save, encoder.loaded.device)
     return train(task, folder, settings, report=report)
+
+
+def train_ensemble(
+    bases: tuple[str, str], pool: Pool, turns: LabelledTurns, dev: LabelledTurns,
+    folder: str | Path, settings: TrainSettings | None = None, **given: Any,
+) -> list[Progress]:
+    """Trains the seven rankers of the paper's ensemble (section 4.4) in subfolders of ``folder``:
+    RSS from the first base (BERT), then multiple choice, three times from the second base (RoBERTa)
+    and three times from the first, each time with another seed. ``given`` goes to
+    :func:`train_rss`."""
+    settings = settings or TrainSettings()
+    first, second = bases
+    seven: list[tuple[Kind, str, int]] = [
+        ("rss", first, 0), *(("choice", base, i) for base in (second, first) for i in range(3))]
+    return [
+        train_rss(base, pool, turns, dev, Path(folder) / f"{number}-{kind}",
+                  replace(settings, seed=settings.seed + seed), kind=kind, **given)
+        for number, (kind, base, seed) in enumerate(seven, start=1)]
 
 
 def _choices(

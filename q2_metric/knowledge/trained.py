@@ -24,6 +24,12 @@ class Trained:
     domain: bool = True
 
 
+def members(folder: str) -> list[str]:
+    """The folders of the rankers of an ensemble; of another trained folder, itself."""
+    found = sorted(Path(folder).expanduser().glob(f"*/{ABOUT}"))
+    return [str(path.parent) for path in found] or [folder]
+
+
 def trained(folder: str) -> Trained:
     """What a folder of ``q2 select train``, ``train-detector`` or ``q2 respond train`` holds.
 

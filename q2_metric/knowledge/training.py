@@ -29,24 +29,24 @@ ABOUT = "progress.json"
 class TrainSettings:
     """Settings of a training run; by default Bae et al.'s for rankers (section 4.3).
 
-    ``rate`` is the learning rate of Adam. ``evaluate_every`` counts steps; ``None`` means an epoch.
-    Ours: training ends after ``patience`` evaluations without an improvement, at the latest after
-    ``epochs``; the paper does not say which epoch's model it takes.
+    ``rate`` is the learning rate of Adam. Ours: the best evaluation's model is kept, because the
+    paper does not say which epoch's it takes; ``evaluate_every`` counts steps (``None``: an epoch);
+    training ends after ``patience`` evaluations without an improvement (``None``: after all epochs,
+    as in the paper).
     """
 
     rate: float = 1e-5
     batch_size: int = 16
     epochs: int = 20
     evaluate_every: int | None = None
-    patience: int = 3
+    patience: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "epochs", "patience"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.evaluate_every is not None and self.evaluate_every < 1:
-            raise InputError(f"evaluate_every must be at least 1, not {self.evaluate_every}")
+        for name in ("batch_size", "epochs", "patience", "evaluate_every"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name} must be at least 1, not {value}")
         if self.rate <= 0:
             raise InputError(f"the learning rate must be above 0, not {self.rate}")
 
@@ -198,7 +198,8 @@ def _judged(
             task.save(folder)
         else:
             progress.worse += 1
-        progress.done = last or progress.worse >= settings.patience
+        waited = settings.patience is not None and progress.worse >= settings.patience
+        progress.done = last or waited
         if report is not None:
             report(progress, value)
 

@@ -184,7 +184,9 @@ class Q2:
         """Resolves the response's pronouns with the setting ``coreference`` (v1, appendix A)."""
         if not self.settings.coreference or self.coreference is None:
             return list(examples)
-        texts = self.coreference.resolve([(*e.history, e.response) for e in examples])
+        from q2_metric.english.parse.coreference import resolve_turns
+
+        texts = resolve_turns(self.coreference, [(*e.history, e.response) for e in examples])
         return [replace(e, response=text) for e, text in zip(examples, texts, strict=True)]
 
     def is_silent(self, example: Example) -> bool:

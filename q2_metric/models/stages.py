@@ -10,10 +10,11 @@ import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.models.presets import (
     DEFAULT,
     LABELS,
@@ -91,11 +92,22 @@ def load_personal(*, authors: bool = False) -> PersonalFilter:
 
 
 def load_coreference(model: str | None = None) -> CoreferenceResolver:
-    """Loads the coreference resolver (coreferee), which is the same for every preset.
+    """Loads the coreference resolver, which is the same for every preset.
 
-    ``model`` is a spaCy pipeline that coreferee supports, such as "en_core_web_lg"; ``None`` means
-    the package's own small one.
+    ``model`` is a spaCy pipeline that coreferee supports, such as "en_core_web_lg", or another
+    resolver's class as "package.module:Class"; ``None`` means coreferee with the package's own
+    small pipeline.
+
+    Raises:
+        ModelError: there is no such pipeline or class, or coreferee has no model for the pipeline.
     """
+    module, _, name = (model or "").partition(":")
+    if model and name:
+        try:
+            resolver: CoreferenceResolver = getattr(import_module(module), name)()
+        except (ImportError, AttributeError, TypeError) as error:
+            raise ModelError(f"the resolver {model!r} cannot be created: {error}") from error
+        return resolver
     from q2_metric.english.parse.coreference import CorefereeResolver
 
     return CorefereeResolver(_name(model))

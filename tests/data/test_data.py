@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from pathlib import Path
@@ -13,7 +14,7 @@ from q2_metric.data import catalogue, download
 from q2_metric.data.catalogue import CATALOGUE, DataFile, DataSet
 from q2_metric.data.labelled import Labelled, contexts
 from q2_metric.data.true import read_true
-from q2_metric.data.wow import read_annotated, read_gold, read_selected
+from q2_metric.data.wow import read_annotated, read_gold, read_selected, whole_dialogues
 from q2_metric.errors import DataError
 from q2_metric.types import Example
 
@@ -52,6 +53,23 @@ def test_wow_gold_responses(tmp_path: Path) -> None:
         Example("g", "Tea is cold."),
     ]
     assert [item.id for item in found] == ["7-3", "8-0"]
+
+
+def test_wow_whole_dialogues(tmp_path: Path) -> None:
+    said = [("0_Wizard", "Tea is old."), ("1_Apprentice", "Hot, or not? "), ("0_Wizard", "Hot."),
+            ("1_Apprentice", "Thanks.")]
+    path = tmp_path / "valid_random_split.json"
+    path.write_text(json.dumps([{"dialog": [
+        {"speaker": speaker, "text": text} for speaker, text in said]}]))
+    first = Example("a", "k", id="0-0-dodeca")
+    second = Example("b", "k", ("Hot, or not?",), id="0-1-memnet")
+    assert [one.history for one in whole_dialogues([first, second], path)] == [
+        (), ("Tea is old.", "Hot, or not? ")]
+    other = Example("b", "k", ("Cold?",), id="0-1-memnet")
+    with pytest.raises(DataError, match="round 1 of dialogue 0 does not answer 'Cold"):
+        whole_dialogues([other], path)
+    with pytest.raises(DataError, match="has no dialogue 7"):
+        whole_dialogues([Example("b", "k", id="7-1-memnet")], path)
 
 
 def test_contexts_have_their_first_consistent_response() -> None:
@@ -129,7 +147,7 @@ def test_catalogue_is_well_formed() -> None:
                 name = name.removeprefix("test[_/]")
                 assert re.search(rf"/[0-9a-f]{{40}}/.*/{name}$", file.url)
     unpublished = [name for name, dataset in CATALOGUE.items() if not dataset.published]
-    assert unpublished == ["true/dialfact_a", "usr", "dnli"]
+    assert unpublished == ["true/dialfact_a", "wow", "usr", "dnli"]
 
 
 def test_select() -> None:

@@ -6,6 +6,7 @@ objects where it is installed.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,12 @@ from typing import Any
 import pytest
 
 from q2_metric.english.parse import coreference
-from q2_metric.english.parse.coreference import CorefereeResolver, Mention, replace_mentions
+from q2_metric.english.parse.coreference import (
+    CorefereeResolver,
+    Mention,
+    replace_mentions,
+    resolve_turns,
+)
 from q2_metric.errors import MissingExtra, ModelError
 from q2_metric.models import stages
 from q2_metric.types import CoreferenceResolver as Resolver
@@ -107,6 +113,49 @@ def test_replace_mentions(turns: list[str], clusters: list[list[str]], expected:
     assert replace_mentions(turns, mentions(turns, clusters)) == expected
     backwards = [cluster[::-1] for cluster in mentions(turns, clusters)][::-1]
     assert replace_mentions(turns, backwards) == expected
+
+
+class Pronouns:
+    """Links each "it" to the nearest noun before it, through the real rewriting."""
+
+    name = "pronouns"
+
+    def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
+        return [self._last(turns) for turns in dialogues]
+
+    def _last(self, turns: Sequence[str]) -> str:
+        clusters: list[list[Mention]] = []
+        for number, turn in enumerate(turns):
+            for word in re.finditer(r"\b(tea|coffee|it)\b", turn):
+                mention = Mention(number, word.start(), word.end())
+                if word[0] == "it":
+                    clusters[-1].append(mention)
+                else:
+                    clusters.append([mention])
+        return replace_mentions(turns, clusters)
+
+
+def test_turns_are_resolved_one_by_one() -> None:
+    """What a turn says after it was resolved is what the next turn refers to."""
+    dialogues = [["I drink tea.", "Is it hot?", "it is."], ["coffee", "it is cold"], []]
+    asked: list[tuple[str, ...]] = []
+
+    class Asked(Pronouns):
+        def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
+            asked.extend(tuple(turns) for turns in dialogues)
+            return super().resolve(dialogues)
+
+    assert resolve_turns(Asked(), dialogues) == ["tea is.", "coffee is cold", ""]
+    assert ("I drink tea.", "Is tea hot?", "it is.") in asked
+
+
+def test_another_resolver_is_named_by_its_class() -> None:
+    made = stages.load_coreference(f"{__name__}:Pronouns")
+    assert isinstance(made, Resolver)
+    assert made.resolve([["some tea", "it is hot"]]) == ["tea is hot"]
+    for name in ("no.such:Thing", f"{__name__}:Nothing"):
+        with pytest.raises(ModelError, match="cannot be created"):
+            stages.load_coreference(name)
 
 
 # --- coreferee --------------------------------------------------------------------------

@@ -19,10 +19,12 @@ TEXTS = {"q2-emnlp": "q2-emnlp-2021.txt", "q2-v1": "q2-arxiv-v1.txt",
          "scale": "scale-emnlp-2023.txt", "rss-egr": "rss-egr-dstc9.txt"}
 COUNTS = {
     "q2-emnlp": {3: 3, 4: 5, 7: 9},
-    "q2-v1": {2: 36, 3: 12, 4: 9, 5: 8, 6: 6, 7: 32, 8: 6, 9: 6},
+    "q2-v1": {2: 36, 3: 12, 4: 9, 5: 9, 6: 8, 7: 32, 8: 6, 9: 6},
     "scale": {3: 144, 4: 72, 5: 30, 6: 10, 7: 8},
     "rss-egr": {2: 28, 3: 15, 4: 9, 5: 16, 6: 24},
 }
+RUNNING = {"q2-v1": (["68.46"], ["0.6773", "0.6162"])}
+"""Figures that stand in the running text beside a table."""
 NEAR = 130
 """How many characters may stand between two figures that follow one another in a table."""
 
@@ -59,7 +61,7 @@ def test_no_figure_is_lost(paper: str) -> None:
 def test_no_figure_changes_unseen() -> None:
     cells = "\n".join("\t".join(row) for paper in COUNTS for row in printed(paper))
     assert sha256(cells.encode()).hexdigest()[:16] == (
-        "ee70b64b73342b43"), "compare the papers, then change this"
+        "2fafea7884ac4d16"), "compare the papers, then change this"
 
 
 @pytest.mark.parametrize(("paper", "table"), [
@@ -69,7 +71,11 @@ def test_each_table_stands_in_the_text_of_its_paper(paper: str, table: int) -> N
     if not folder:
         pytest.skip(f"set Q2_PAPERS_DIR to the folder with {', '.join(TEXTS.values())}")
     text = (Path(folder) / TEXTS[paper]).read_text(encoding="utf-8")
-    assert stands(text, [row[6] for row in printed(paper) if row[0] == str(table)])
+    running = RUNNING.get(paper, ())
+    assert all(stands(text, figures) for figures in running)
+    beside = {figure for figures in running for figure in figures}
+    assert stands(text, [row[6] for row in printed(paper)
+                         if row[0] == str(table) and row[6] not in beside])
 
 
 @pytest.mark.parametrize(("figures", "expected"), [

@@ -170,7 +170,35 @@ def test_the_ladder_builds_up(small_wow: dict[str, float]) -> None:
         {"decoding": "greedy", "fallback": False, "personal": "remove"}, {"fallback": False}]
     assert value(found, "q2_no_nli", "memnet consistent", "mean") == pytest.approx(0.45)
     assert value(found, "q2_no_nli", "memnet consistent", "coverage", "no personal questions") == 1
-    assert "coreferee is not installed" in run.left_out[0]
+    assert asked[-1] == ("q2", {"fallback": False, "coreference": True})
+    assert value(found, "q2_no_nli", "memnet consistent", "coverage",
+                 "no personal questions, top 5, coreference") == 1
+    assert "the whole dialogues are not here (wow: unpack it" in run.notes[0]
+
+
+def test_the_ladder_resolves_whole_dialogues(
+    small_wow: dict[str, float], tmp_path: Path
+) -> None:
+    seen: list[Example] = []
+
+    class Seeing(Asking):
+        def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+            seen.extend(examples)
+            return super().score(examples, evidence=evidence)
+
+    (tmp_path / "wow").mkdir()
+    # Episodes 0 to 2; the rounds of the small data go on counting from one episode to the next.
+    dialogue = {"dialog": [
+        {"speaker": f"0_{('Apprentice', 'Wizard')[i % 2]}", "text": "m" if i % 2 == 0 else f"w{i}"}
+        for i in range(12)]}
+    (tmp_path / "wow" / "valid_random_split.json").write_text(json.dumps([dialogue] * 3))
+    run = run_with(q2=Seeing(small_wow))
+    named(wow.TABLES, "q2-v1-7").measure(run)
+    assert run.notes == []
+    lengths = {example.id: len(example.history) for example in seen}
+    # Cached scores hide no example, because the history of each differs from the earlier steps'.
+    assert lengths["2-5-dodeca"] == 11
+    assert seen[-1].history[:3] == ("m", "w1", "m")
 
 
 def test_simulated_systems(small_wow: dict[str, float]) -> None:
@@ -254,6 +282,9 @@ def test_topical_chat_of_both_versions(tmp_path: Path, monkeypatch: pytest.Monke
     # Ratings 1, 0.5, 0 and 1 with scores 0.9, 0.5, 0.4 and 0.1.
     assert value(first, "q2", "Topical-Chat", "coverage") == 4 / 5
     assert value(first, "q2", "Topical-Chat", "Spearman") == pytest.approx(0.1054, abs=1e-4)
+    # With 0 for the response without a question, which people rated 0.
+    assert value(first, "q2", "Topical-Chat", "Spearman", "0 without a question") == pytest.approx(
+        0.4743, abs=1e-4)
     second = named(ratings.TABLES, "q2-emnlp-5").measure(run_with(q2=q2))
     assert value(second, "q2", "Topical-Chat", "Spearman") == pytest.approx(1.0)
 

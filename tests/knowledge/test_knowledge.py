@@ -19,7 +19,7 @@ from q2_metric.knowledge.egr import EntityGuided, rerank
 from q2_metric.knowledge.ensemble import Ensemble, hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import error_kind, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import MentionFinder, spoken_words
-from q2_metric.knowledge.overlap import evaluate_responses
+from q2_metric.knowledge.overlap import response_scores
 from q2_metric.knowledge.pools import passages, pool_of, read_pool
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker, Snippet, Turn
 
@@ -412,7 +412,7 @@ def test_the_real_data() -> None:
         ("bm25s", lambda: Bm25().rank([Dialogue.of("park")], POOL)),
         ("Stemmer", lambda: stems("parking")),
         ("ir_measures", lambda: evaluate([ranking(YALE)], [[YALE.key]])),
-        ("rouge_score.rouge_scorer", lambda: evaluate_responses(["a"], ["a"])),
+        ("rouge_score.rouge_scorer", lambda: response_scores(["a"], ["a"])),
     ],
 )
 def test_missing_packages(

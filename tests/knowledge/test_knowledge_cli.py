@@ -208,6 +208,43 @@ def test_train_without_a_domain_then_reproduce(
     assert "holds no trained ranker" in error("reproduce", "rss-egr", "--trained", str(data))
 
 
+@pytest.mark.slow
+def test_the_ensemble_by_one_command(
+    files: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trained on the responses alone, the seven rankers vote in q2 select and in tables 2 and 3,
+    and a trained responder writes table 4."""
+    pytest.importorskip("scipy")
+    data = tmp_path / "data" / "dstc10"
+    data.mkdir(parents=True)
+    for name, file in (("knowledge", "pool"), ("val_logs", "logs"), ("val_labels", "labels")):
+        (data / f"{name}.json").write_bytes(Path(files[file]).read_bytes())
+    monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path / "data"))
+    bases = [str(local_models.encoder(tmp_path / kind, kind, "AutoModel"))
+             for kind in ("bert", "roberta")]
+    seven = str(tmp_path / "seven")
+    common = ["select", "train", "--pool", files["pool"], "--labels", files["labels"],
+              "--dev-labels", files["labels"], "--base", bases[0], "--second-base", bases[1],
+              "--epochs", "1", "--device", "cpu", "--out", seven]
+    assert "--second-base is for --kind ensemble" in error(*common)
+    assert ok(*common, "--kind", "ensemble").output.count("best") >= 7
+    shown = ok("select", "rank", files["dialogue"], "--pool", files["pool"], "--ranker", seven,
+               "--vote", "soft", "--device", "cpu", "--json").stdout
+    assert json.loads(shown)["ranker"].count("choice:") == 6
+    out = tmp_path / "r.json"
+    gpt2 = str(local_models.gpt2(tmp_path / "gpt2"))
+    ok("reproduce", "rss-egr-2", "rss-egr-3", "rss-egr-4", "--trained", seven, "--trained", gpt2,
+       "--narrow", "5", "--quiet", "--out", str(out))
+    tables = {one["name"]: one for one in json.loads(out.read_text())["tables"]}
+    rows = {(row[0], row[1]) for row in tables["rss-egr-3"]["rows"] if row[3].startswith("ours")}
+    for kind in ("BERT", "RoBERTa"):
+        assert {(kind, ""), (kind, "model 2"), (kind, "no EGR, model 3")} <= rows
+    assert {("RSS", ""), ("ensemble", ""), ("ensemble", "soft vote, EGR after the vote")} <= rows
+    four = {(row[0], row[1]): row for row in tables["rss-egr-4"]["rows"]
+            if row[3].startswith("ours")}
+    assert {("GPT-2", "beam search"), ("GPT-2", "nucleus sampling")} <= set(four)
+
+
 # --- respond -------------------------------------------------------------------------------
 
 
@@ -223,7 +260,7 @@ def test_respond(files: dict[str, str], tmp_path: Path) -> None:
                "--beam", "2", "--metrics", "knowledge_f1,scale", "--out", str(out), "--json").stdout
     figures = json.loads(shown)
     assert figures["responses"] == 2
-    assert {"bleu", "rouge1", "rouge_l", "knowledge_f1", "scale", "scale_signature"} <= set(figures)
+    assert {"BLEU-4", "ROUGE-1", "knowledge_f1", "scale", "scale_signature"} <= set(figures)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["id"] for line in lines] == ["0", "2"]
     assert lines[0]["snippet"]["doc_id"] == "2"
@@ -232,6 +269,21 @@ def test_respond(files: dict[str, str], tmp_path: Path) -> None:
     again = json.loads(ok("score", str(out), "--metrics", "knowledge_f1", "--json").stdout)
     scored = again["files"][0]["scores"]["knowledge_f1"]
     assert scored["value"] == pytest.approx(figures["knowledge_f1"])
+
+
+@pytest.mark.slow
+def test_respond_to_the_detected_turns(files: dict[str, str], tmp_path: Path) -> None:
+    bart = str(local_models.bart(tmp_path / "bart"))
+    out = tmp_path / "said.jsonl"
+    shown = ok("respond", "write", *labelled(files), "--model", bart, "--detector", "bundled",
+               "--device", "cpu", "--metrics", "", "--out", str(out), "--json").stdout
+    figures, lines = json.loads(shown), out.read_text().splitlines()
+    assert figures["responses"] == len(lines)
+    right = {"0", "2"} & {json.loads(line)["id"] for line in lines}
+    assert (figures["precision"], figures["recall"]) == (len(right) / len(lines), len(right) / 2)
+    assert figures["R@5"] == pytest.approx(figures["F1"]), "all snippets are among the first five"
+    assert "no --detector" in error("respond", "write", *labelled(files), "--detector", "bundled",
+                                    "--gold-knowledge")
 
 
 def test_bad_respond(files: dict[str, str]) -> None:

@@ -13,14 +13,15 @@ import pytest
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.knowledge.bm25 import Bm25
+from q2_metric.knowledge.choose import combined, load_ranker
 from q2_metric.knowledge.detection import EncoderDetector, train_detector
 from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel
 from q2_metric.knowledge.encoder import HeadedEncoder, written
-from q2_metric.knowledge.overlap import evaluate_responses
+from q2_metric.knowledge.overlap import response_scores
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
 from q2_metric.knowledge.rss import CHOICE, HEADS, RssRanker, texts
-from q2_metric.knowledge.rss_training import Negatives, train_rss
-from q2_metric.knowledge.trained import Trained, trained
+from q2_metric.knowledge.rss_training import Negatives, train_ensemble, train_rss
+from q2_metric.knowledge.trained import Trained, members, trained
 from q2_metric.knowledge.training import ABOUT, STATE, Progress, Report, TrainSettings
 from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet
 
@@ -109,7 +110,7 @@ def test_negatives() -> None:
 def test_rss_learns(base: str, tmp_path: Path) -> None:
     # What a model of this size can learn: all dialogues want the same snippet.
     wanted = turns(TURNS.dialogues, [POOL.snippets[0].key] * len(TURNS.dialogues))
-    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40, patience=40)
+    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40)
     judged: list[float] = []
     done = train_rss(base, POOL, wanted, wanted, tmp_path, settings, dev_candidates=8,
                      device="cpu", report=lambda progress, value: judged.append(value))
@@ -160,7 +161,7 @@ def test_the_paper_settings_are_the_defaults() -> None:
     from q2_metric.cli.respond import respond
     from q2_metric.cli.select import select
 
-    assert TrainSettings() == TrainSettings(rate=1e-5, batch_size=16, epochs=20)
+    assert TrainSettings() == TrainSettings(rate=1e-5, batch_size=16, epochs=20, patience=None)
     defaults = {name: one.default for name, one in signature(train_rss).parameters.items()}
     assert (defaults["negatives"], defaults["sampling"]) == (4, "random")
     assert signature(RssRanker).parameters["narrow"].default is None
@@ -168,6 +169,8 @@ def test_the_paper_settings_are_the_defaults() -> None:
                             (respond.commands["train"], (3e-5, 10))):
         given = {param.name: param.default for param in command.params}
         assert (given["rate"], given["epochs"]) == wanted
+        assert given["train_batch"] == 16
+        assert not isinstance(given["patience"], int), "all epochs"
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "gpt2"])
@@ -175,7 +178,7 @@ def test_multiple_choice_learns(kind: str, tmp_path: Path) -> None:
     made = local_models.gpt2(tmp_path / "base") if kind == "gpt2" else local_models.encoder(
         tmp_path / "base", kind, "AutoModel")
     wanted = turns(TURNS.dialogues, [POOL.snippets[0].key] * len(TURNS.dialogues))
-    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40, patience=40)
+    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40)
     done = train_rss(str(made), POOL, wanted, wanted, tmp_path / "out", settings, kind="choice",
                      domain=False, dev_candidates=8, device="cpu")
     ranker = RssRanker(str(tmp_path / "out"), device="cpu")
@@ -187,6 +190,31 @@ def test_multiple_choice_learns(kind: str, tmp_path: Path) -> None:
     names = {"bert": "BERT", "roberta": "RoBERTa", "gpt2": "GPT-2"}
     assert trained(str(tmp_path / "out")) == Trained("ranker", names[kind], domain=False)
     assert ranker.name == "choice:out"
+
+
+def test_the_seven_of_the_papers_ensemble(base: str, tmp_path: Path) -> None:
+    bert = str(local_models.encoder(tmp_path / "bert", "bert", "AutoModel"))
+    settings = TrainSettings(rate=1e-3, batch_size=8, epochs=1, seed=5)
+
+    def run() -> list[Progress]:
+        return train_ensemble((bert, base), POOL, TURNS, TURNS, tmp_path / "out", settings,
+                              dev_candidates=4, device="cpu")
+
+    first = run()
+    assert [progress.done for progress in first] == [True] * 7
+    assert run() == first, "a training that has ended stays as it is"
+    folders = members(str(tmp_path / "out"))
+    assert [Path(folder).name for folder in folders] == [
+        "1-rss", "2-choice", "3-choice", "4-choice", "5-choice", "6-choice", "7-choice"]
+    assert [trained(folder).model for folder in folders] == [
+        "RSS", "RoBERTa", "RoBERTa", "RoBERTa", "BERT", "BERT", "BERT"]
+    assert members(folders[0]) == [folders[0]]
+    kept = [weights(Path(folder)) for folder in folders]
+    assert not any(same(one, other) for i, one in enumerate(kept[1:4]) for other in kept[1:4][:i])
+    voting = combined([load_ranker(folder, device="cpu") for folder in folders])
+    (ranking,) = voting.rank(TURNS.dialogues[:1], POOL)
+    shares = sum(ranked.score for ranked in ranking)
+    assert 0 < shares <= 1 + 1e-9, "each of the seven votes for one first snippet"
 
 
 def test_what_a_folder_was_trained_for(bart: str, base: str, tmp_path: Path) -> None:
@@ -239,7 +267,7 @@ def test_bad_settings(base: str, tmp_path: Path) -> None:
 def test_detector_learns(base: str, tmp_path: Path) -> None:
     dialogues = [Dialogue.of(f"{a} the {b}") for a in ("where is", "yes") for b in SUBJECTS]
     targets = [True] * 4 + [False] * 4
-    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=20, patience=20)
+    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=20)
     labelled = LabelledTurns(dialogues, list(map(TurnLabel, targets)))
     done = train_detector(base, labelled, labelled, tmp_path, settings, device="cpu")
     assert done.best == 1.0
@@ -261,7 +289,7 @@ def bart(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_responder_learns_and_resumes(bart: str, tmp_path: Path) -> None:
-    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=4, evaluate_every=2, patience=9)
+    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=4, evaluate_every=2)
     judged: list[float] = []
     whole = train_responder(bart, ITEMS, ITEMS, tmp_path / "whole", settings, device="cpu",
                             report=lambda progress, value: judged.append(value))
@@ -283,6 +311,51 @@ def test_responder_batches_do_not_matter(bart: str) -> None:
     assert Responder(bart, device="cpu", batch_size=3).respond(ITEMS[:3]) == one
 
 
+def llama_base(folder: Path) -> str:
+    """A decoder-only model whose tokenizer knows all letters, unlike that of the tiny GPT-2."""
+    return str(local_models.llama(folder, 512))
+
+
+@pytest.mark.parametrize("made", [llama_base, lambda folder: str(local_models.gpt2(folder))])
+def test_a_decoder_only_responder_learns_the_response_alone(made: Any, tmp_path: Path) -> None:
+    responder = Responder(made(tmp_path / "base"), device="cpu")
+    read = responder.row(ITEMS[0])["input_ids"]
+    other = GroundedTurn(ITEMS[0].dialogue, POOL.snippets[3], ITEMS[0].response)
+    logits = responder.loaded.model(
+        input_ids=_tensor([read + responder._gold(ITEMS[0].response)])).logits[0]
+    gold = responder._gold(ITEMS[0].response)
+    learned = -logits.log_softmax(-1)[len(read) - 1 : -1].gather(1, _tensor(gold)[:, None]).mean()
+    assert responder.loss(ITEMS[:1]).item() == pytest.approx(float(learned), rel=1e-4)
+    # Padding beside a longer input changes nothing.
+    both = responder.loss([ITEMS[0], other]).item()
+    weights = len(gold), len(responder._gold(other.response))
+    each = [responder.loss([one]).item() for one in (ITEMS[0], other)]
+    assert both == pytest.approx(sum(w * e for w, e in zip(weights, each, strict=True)) /
+                                 sum(weights), rel=1e-4)
+
+
+def _tensor(ids: Any) -> Any:
+    import torch
+
+    return torch.tensor(ids)
+
+
+def test_decoder_only_responses(tmp_path: Path) -> None:
+    base = llama_base(tmp_path / "base")
+    settings = TrainSettings(rate=1e-2, batch_size=8, epochs=15)
+    wanted = [GroundedTurn(item.dialogue, item.snippet, "Paris") for item in ITEMS]
+    train_responder(base, wanted, wanted, tmp_path / "out", settings, device="cpu")
+    assert trained(str(tmp_path / "out")).task == "responder"
+    found = Responder(str(tmp_path / "out"), device="cpu", batch_size=3)
+    said = [re.sub("[Ġ ]", "", text) for text in found.respond(wanted)]
+    assert said == ["Paris"] * len(wanted), "the input is not part of it"
+    one = Responder(str(tmp_path / "out"), device="cpu", batch_size=1)
+    assert one.respond(wanted[:3]) == found.respond(wanted[:3])
+    sampled = Responder(base, device="cpu", sample=True)
+    assert sampled.respond(ITEMS[:2]) == sampled.respond(ITEMS[:2]), "the seed is fixed"
+    assert sampled.respond(ITEMS[:2]) != Responder(base, device="cpu").respond(ITEMS[:2])
+
+
 def test_responder_input_keeps_knowledge_and_the_last_turn(bart: str) -> None:
     responder = Responder(bart, device="cpu")
     responder.length = 60
@@ -301,17 +374,6 @@ def test_responder_needs_gold(bart: str, tmp_path: Path) -> None:
         Responder(bart, beam=0)
 
 
-def test_overlap_by_hand() -> None:
-    found = evaluate_responses(["the dog sleeps here", "a cat"], ["the dog sleeps here", "a dog"])
-    assert found.rouge1 == pytest.approx((1 + 0.5) / 2)
-    assert found.rouge2 == pytest.approx(0.5)
-    assert found.rouge_l == pytest.approx(0.75)
-    assert 0 < found.bleu < 1
-    assert (found.meteor is None) == bool(found.no_meteor)
-    with pytest.raises(InputError, match="0 responses for 0 references"):
-        evaluate_responses([], [])
-
-
 def test_meteor_without_wordnet_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import nltk
 
@@ -320,9 +382,9 @@ def test_meteor_without_wordnet_says_why(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     if not type(wordnet).__name__.startswith("Lazy"):
         pytest.skip("WordNet was loaded before")
-    found = evaluate_responses(["a dog"], ["a cat"])
-    assert found.meteor is None
-    assert "nltk.downloader wordnet" in found.no_meteor
+    scores, why = response_scores(["a dog"], ["a cat"])
+    assert "METEOR" not in scores
+    assert "nltk.downloader wordnet" in why
 
 
 def test_saved_models_are_safetensors_only(base: str, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
 
+    from q2_metric.types import CoreferenceResolver
+
 EXTRA = "coref"
 
 SPACY_MODEL = "core_web_sm"
@@ -115,6 +117,20 @@ def _text(turns: Sequence[str], mention: Mention) -> str:
 
 def _within(mention: Mention, part: Mention) -> bool:
     return mention.turn == part.turn and part.start <= mention.start and mention.end <= part.end
+
+
+def resolve_turns(
+    resolver: CoreferenceResolver, dialogues: Sequence[Sequence[str]]
+) -> list[str]:
+    """The last turn of each dialogue. As in v1, appendix A, each turn is resolved with the turns
+    before it as they were resolved."""
+    resolved: list[list[str]] = [[] for _ in dialogues]
+    for turn in range(max(map(len, dialogues), default=0)):
+        places = [i for i, dialogue in enumerate(dialogues) if turn < len(dialogue)]
+        texts = resolver.resolve([(*resolved[i], dialogues[i][turn]) for i in places])
+        for i, text in zip(places, texts, strict=True):
+            resolved[i].append(text)
+    return [turns[-1] if turns else "" for turns in resolved]
 
 
 # --- the backend ------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 from q2_metric.data.dnli import read_dnli
@@ -13,32 +14,37 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
 from q2_metric.evaluation.reproduce.wow import V1, asked
-from q2_metric.evaluation.scores import ScoreSummary, values
+from q2_metric.evaluation.scores import ScoreSummary
 from q2_metric.evaluation.tables import Cell
 
+NO_QUESTION = "0 without a question"
 THRESHOLD = 0.1
 """A pair with a higher score counts as consistent (EMNLP, section 5.3; v1, section 6.4)."""
 
 
 def _usr(run: Run, table: int, first: bool) -> Figures:
-    """Spearman's and Pearson's correlation with the mean rating of "Uses Knowledge"."""
+    """Spearman's and Pearson's correlation with the mean rating of "Uses Knowledge"; in v1, a
+    variant has 0 for responses without a question (section 6.3)."""
     rated = run.some(read_usr(folder("usr") / "tc_usr_data.json",
                               leave_out=() if first else (REFERENCE,)))
     settings = V1 if first else {}
     scores = run.scores([one.example for one in rated], ["q2"], **settings)
     figures: Figures = {}
-    for metric, column in scores.items():
-        kept = _known(column)
+    variants = ("", NO_QUESTION) if first else ("",)
+    for (metric, column), variant in product(scores.items(), variants):
+        kept = range(len(column)) if variant else _known(column)
         ratings = [rated[i].rating for i in kept]
-        numbers = values([column[i] for i in kept])
+        numbers = [0.0 if item is None or item.value is None else item.value
+                   for item in (column[i] for i in kept)]
         if len(set(ratings)) < 2 or len(set(numbers)) < 2 or len(kept) < 3:
             run.notes.append(f"{metric}: all scores or all ratings are equal.")
             continue
         found: dict[str, Cell] = {
             "Spearman": st.spearman(ratings, numbers).interval,
             "Pearson": st.pearson(ratings, numbers).interval,
-            **{name: share for name, share in asked(column).items() if name == "coverage"}}
-        figures |= {Key(table, metric, data="Topical-Chat", measure=name): cell
+            **{name: share for name, share in asked(column).items()
+               if name == "coverage" and not variant}}
+        figures |= {Key(table, metric, "", variant, "Topical-Chat", name): cell
                     for name, cell in found.items()}
     return figures
 

@@ -88,7 +88,7 @@ def _calibration(run: Run) -> Figures:
             figures[key] = st.ece(truth, numbers)
             stretched = key._replace(variant="stretched to [0, 1]")
             figures[stretched] = st.ece(truth, st.min_max(numbers))
-    run.curves["reliability"] = detection_curves(found)["reliability"]
+    run.draw({"reliability": detection_curves(found)["reliability"]})
     return {**figures, **_averages(figures, SETS)}
 
 
@@ -207,8 +207,8 @@ def _chunk_sizes(run: Run) -> Figures:
         for name, value in found.items():
             lines[name].append(value)
             figures[Key(0, "scale", run.size("scale"), data=f"{size} tokens", measure=name)] = value
-    run.curves["sweep"] = {name: {"scale": {"x": list(CHUNKS), "y": y}}
-                           for name, y in lines.items()}
+    run.draw({"sweep": {name: {"scale": {"x": list(CHUNKS), "y": y}}
+                        for name, y in lines.items()}})
     return figures
 
 

@@ -42,6 +42,7 @@ class Run:
         metrics: the metrics that the user asked for, in place of a table's own.
         limit: maximum number of examples of a data set; ``None`` for all.
         trained: folders of trained rankers, detectors and responders.
+        narrow: how many snippets a trained ranker reads for a turn; ``None`` for all.
         skipped: metrics that cannot run, and why.
         notes: what a reader must know of the table that is measured.
         left_out: what was not measured of it, and why.
@@ -53,6 +54,7 @@ class Run:
     metrics: Sequence[str] = ()
     limit: int | None = None
     trained: Sequence[str] = ()
+    narrow: int | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -79,6 +81,11 @@ class Run:
             self.signatures |= {f"{key} {own}".strip(): signed
                                 for key, signed in columns.signatures.items()}
         return found
+
+    def draw(self, curves: Mapping[str, Mapping[str, Any]]) -> None:
+        """Adds the panels of curves to those of other tables."""
+        for kind, panels in curves.items():
+            self.curves[kind] = {**self.curves.get(kind, {}), **panels}
 
     def some(self, items: Sequence[Item]) -> list[Item]:
         """All items, or ``limit`` evenly spaced ones."""

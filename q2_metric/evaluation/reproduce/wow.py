@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from random import Random
 from typing import Any
 
 from q2_metric.data.labelled import Labelled
-from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected
+from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected, whole_dialogues
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import detection_curves
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, here, where
 from q2_metric.evaluation.scores import Scores, ScoreSummary, values
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell
@@ -138,11 +137,12 @@ def _ladder(run: Run) -> Figures:
     figures: Figures = {}
     groups = {name: group for name, group in system_groups(run).items() if "random" not in name}
     for variant, settings in LADDER.items():
-        if settings.get("coreference") and find_spec("coreferee") is None:
-            run.left_out.append(
-                "The step with coreference was left out: coreferee is not installed, and its last "
-                "version needs spaCy 3.5 or older; v1's resolver (AllenNLP) is not maintained.")
-            continue
+        if settings.get("coreference"):
+            if here("wow"):
+                groups = {name: whole_dialogues(group) for name, group in groups.items()}
+            else:
+                run.notes.append("Coreference: the history is the message before the response, "
+                                 f"because the whole dialogues are not here ({where(['wow'])}).")
         found = absolute(run, 7, groups, ["q2"], ("coverage", "mean"), variant=variant, **settings)
         # Table 7 says "Q²", which in v1 compares answers by token F1; coverage is that of both.
         figures |= {key._replace(model="q2_no_nli"): cell for key, cell in found.items()
@@ -171,7 +171,7 @@ def _responses(run: Run) -> Figures:
     selected = run.some(read_selected())
     truth = truths(selected)
     scores = run.scores([row.example for row in selected], ["q2", *BASELINES])
-    run.curves |= detection_curves({f"{len(selected)} selected responses": (truth, scores)})
+    run.draw(detection_curves({f"{len(selected)} selected responses": (truth, scores)}))
     figures: Figures = {}
     for metric, column in scores.items():
         numbers = values(column)
@@ -300,11 +300,13 @@ def _length(run: Run) -> Figures:
 
 
 def _robustness(run: Run) -> Figures:
-    """Figures 4 to 9: mean scores of simulated systems, and the distributions of scores."""
+    """Figures 3 to 9: precision and recall of responses, mean scores of simulated systems, and the
+    distributions of scores."""
     selected = run.some(read_selected())
     truth = truths(selected)
-    scores = run.scores([row.example for row in selected], ["q2", "overlap"], **V1)
-    panel = f"{len(selected)} selected responses"
+    scores = run.scores([row.example for row in selected], ["q2", "overlap", "knowledge_bleu"],
+                        **V1)
+    panel = f"{len(selected)} selected responses (v1)"
     curves = detection_curves({panel: (truth, scores)})
     figures: Figures = {}
     lines: dict[str, Any] = {}
@@ -319,7 +321,8 @@ def _robustness(run: Run) -> Figures:
                          "high": [point.high for point in points]}
         figures |= {Key(0, metric, data=f"{share:g} inconsistent", measure="mean"): point
                     for share, point in zip(shares, points, strict=True)}
-    run.curves |= {"histogram": curves["histogram"], "robustness": {panel: lines}}
+    run.draw({**{kind: curves[kind] for kind in ("histogram", "precision_recall")},
+              "robustness": {panel: lines}})
     return figures
 
 
@@ -356,7 +359,7 @@ TABLES = (
                f"scored. {_V1}", "2 x 150 responses", _other_knowledge),
     PaperTable("q2-v1-9", "q2-v1", 9, "length of responses", _WOW,
                f"Tokens are spaCy's. {_RANDOM}", "6 x 150 responses", _length),
-    PaperTable("q2-v1-figures", "q2-v1", 0, "figures 4 to 9", _WOW,
+    PaperTable("q2-v1-figures", "q2-v1", 0, "figures 3 to 9", _WOW,
                f"Mean scores of simulated systems by their share of inconsistent responses. {_V1}",
                "600 responses", _robustness),
 )

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 DtypeName = Literal["float32", "bfloat16", "float16"]
 DTYPES: tuple[DtypeName, ...] = ("float32", "bfloat16", "float16")
 AutoClass = Literal[
+    "AutoModelForCausalLM",
     "AutoModelForSeq2SeqLM",
     "AutoModelForQuestionAnswering",
     "AutoModelForSequenceClassification",
