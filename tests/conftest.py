@@ -31,6 +31,7 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # TRL too
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+os.environ["WANDB_ERROR_REPORTING"] = "false"
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # Networks of a few hundred weights: threads only get into each other's way.

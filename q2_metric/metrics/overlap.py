@@ -130,7 +130,7 @@ def _share(percent: float) -> float:
 
 def bleu_signature(bleu: BLEU, name: str) -> str:
     """The signature under which a metric ``name`` uses sacrebleu's BLEU."""
-    bleu.sentence_score("", [""])  # sacrebleu knows its signature only after a first score
+    bleu.corpus_score([""], [[""]])  # sacrebleu knows its signature only after a first score
     settings: dict[str, object] = {}
     for part in str(bleu.get_signature()).split("|"):
         key, _, value = part.partition(":")

@@ -72,7 +72,8 @@ function curve(pairs, name, threshold, chosen) {
     addEventListener("pointerup", () => removeEventListener("pointermove", move), {once: true});
   });
   return element("figure", {class: "agreed"}, svg, element("figcaption", {},
-    element("span", {}, `at ${threshold.toFixed(2)}: ${words}; drag the point`)));
+    element("span", {}, `at ${threshold.toFixed(2)}: ${words}`,
+      element("span", {class: "on-screen"}, "; drag the point"))));
 }
 
 return {shown};

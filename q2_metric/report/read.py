@@ -196,8 +196,10 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
         where, fields = record.where, record.fields
         if problem := record.problem or record.note:
             raise InputError(f"{where}: {problem.removesuffix('; the last is read')}")
-        if not fields.get("id") or not any(name in fields for name in columns):
-            raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
+        if not any(name in fields for name in columns):
+            raise InputError(f"{where}: has no score; give a file that q2 score --out has written")
+        if not fields.get("id"):
+            raise InputError(f"{where}: has no id, which q2 score --out writes beside each score")
         row = {
             field.name: _value(plain(fields[field.name]), field, where)
             for field in known if field.name in fields

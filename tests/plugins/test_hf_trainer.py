@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import logging
 import math
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -389,6 +391,83 @@ def test_one_value_in_the_result_the_log_and_tensorboard(
     assert not any(math.isnan(value) for value in found.values())
     chosen = trainer.state.best_model_checkpoint is not None
     assert chosen is (shell == "compute_metrics")  # which does not know the trainer
+
+
+MARKUP = "It was opened in 1066 | <b>*a*</b> `c` ."
+"""Not in the knowledge, and full of signs that a table in Markdown must not read."""
+COLUMNS = ["row", "groundedness", "prompt", "response", "worst claim"]
+
+
+def logging_trainer(tokenizer: Any, folder: Path, to: str) -> tuple[Any, Any]:
+    """A trainer whose model says one wrong thing, one right thing, and nothing."""
+    trainer = make_trainer(tokenizer, folder, report_to=[to])
+    own = callback(trainer, metrics=["groundedness"])
+    right = [row["knowledge"].split(". ")[1] for row in ROWS]
+    own.respond = lambda model, prompts: [MARKUP, *right[1:-1], ""]
+    return trainer, own
+
+
+def test_tensorboard_shows_the_worst_answers(
+    tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugin_util import markdown_to_safe_html
+
+    monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "events"))
+    trainer, own = logging_trainer(tokenizer, tmp_path, "tensorboard")
+    trainer.evaluate()
+    own.respond = lambda model, prompts: [""] * len(prompts)
+    trainer.state.global_step = 1
+    trainer.evaluate()  # which has nothing to show
+    events = EventAccumulator(str(tmp_path / "events"))
+    events.Reload()
+    [shown] = events.Tensors("eval/worst/text_summary")
+    assert shown.step == 0
+    text = shown.tensor_proto.string_val[0].decode()
+    table = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)
+             for row in markdown_to_safe_html(text).split("<tr>")[1:]]
+    assert table[0] == COLUMNS
+    assert [len(row) for row in table] == [5] * len(ROWS)  # the empty response has no score
+    scores = [float(row[1]) for row in table[1:]]
+    assert scores == sorted(scores)
+    number, _, prompt, response, claim = map(html.unescape, table[1])
+    assert (number, prompt, response) == ("1", ROWS[0]["prompt"], MARKUP)
+    assert re.fullmatch("(contradicted|not found): .*1066.*; the sources say: .* 1887[.]", claim)
+
+
+def test_weights_and_biases_shows_the_worst_answers(
+    tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wandb = pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    trainer, _ = logging_trainer(tokenizer, tmp_path, "wandb")
+    trainer.evaluate()
+    wandb.finish()
+    [media] = tmp_path.glob("wandb/offline-run-*/files/media/table/eval/worst*.table.json")
+    table = json.loads(media.read_text(encoding="utf-8"))
+    assert table["columns"] == COLUMNS
+    assert [row[3] for row in table["data"]].index(MARKUP) == 0
+    assert len(table["data"]) == len(ROWS) - 1
+
+
+def test_a_logger_that_fails_ends_no_training(
+    tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    pytest.importorskip("tensorboard")
+    from torch.utils.tensorboard import SummaryWriter
+
+    def full(*arguments: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "events"))
+    trainer, _ = logging_trainer(tokenizer, tmp_path, "tensorboard")
+    monkeypatch.setattr(SummaryWriter, "add_text", full)
+    assert 0 < trainer.evaluate()["eval_groundedness"] < 1
+    assert ("TensorBoardCallback did not get the table of the worst responses: OSError: no space "
+            "left on device") in caplog.messages
 
 
 class Breaking(FakeMetric):

@@ -166,7 +166,7 @@ def _without(key: str) -> Edit:
 
 SCORES: list[tuple[str, Edit, int, str]] = [
     ("a score is null", _put("word_share", None, 5), 4, "no reason is recorded; it was 1.000"),
-    ("a score is gone", _without("word_share"), 2, "line 6: is not a row of q2 score"),
+    ("a score is gone", _without("word_share"), 2, "line 6: has no score"),
     ("an unknown reason", lambda rows: rows[5].update(word_share=None, reason="busy"), 4,
      "row r5 has no score: busy"),
     ("an error", lambda rows: rows[5].update(word_share=None, error="out of paper"), 4,
@@ -179,7 +179,7 @@ SCORES: list[tuple[str, Edit, int, str]] = [
     ("true", _put("word_share", True, 5), 2, "'word_share' is not a number"),
     ("words", _put("word_share", "good", 5), 2, "'word_share' is not a number"),
     ("a list", _put("word_share", [1.0], 5), 2, "'word_share' is not a number"),
-    ("no id", _put("id", None, 5), 2, "line 6: is not a row"),
+    ("no id", _put("id", None, 5), 2, "line 6: has no id"),
     ("a row is gone", _cut(5, 6), 4, "row r5 is only in the baseline"),
 ]
 

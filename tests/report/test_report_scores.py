@@ -188,15 +188,16 @@ def test_two_files_scored_into_one(tmp_path: Path) -> None:
     assert [system.name for system in runs] == [f"{out}: {second}", f"{out}: {first}", str(other)]
 
 
-NO_ROW = "line 1: is not a row of q2 score --out (it has no id or no score)"
+NO_SCORE = "line 1: has no score; give a file that q2 score --out has written"
 QUESTION = {"span": "a", "start": 0, "question": "?", "how": "equal", "score": 1.0}
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"response": "r", "knowledge": "k"}, NO_ROW),
-        ({"id": "a", "response": "r"}, NO_ROW),
+        ({"response": "r", "knowledge": "k"}, NO_SCORE),
+        ({"id": "a", "response": "r"}, NO_SCORE),
+        ({"q2": 1}, "line 1: has no id, which q2 score --out writes beside each score"),
         ({"id": "a", "q2": "high"}, "line 1: the field 'q2' is not a number"),
         ({"id": "a", "q2": True}, "line 1: the field 'q2' is not a number"),
         ({"id": "a", "q2": float("nan")}, "line 1: the field 'q2' is not a number"),
@@ -354,7 +355,7 @@ def test_report_that_cannot_be_made(tmp_path: Path) -> None:
         ([out, "-o", tmp_path], "it is a folder"),
         ([out, out, "-o", tmp_path / "r.html"], "is named twice"),
         ([tmp_path / "none.jsonl", "-o", tmp_path / "r.html"], "there is no such file"),
-        ([tmp_path / "scores-rows.jsonl", "-o", tmp_path / "r.html"], "is not a row of q2 score"),
+        ([tmp_path / "scores-rows.jsonl", "-o", tmp_path / "r.html"], "has no score; give a file"),
         (["-", "--texts", "-", "-o", tmp_path / "r.html"], "can be read only once"),
     ):
         result = run("report", *args)

@@ -196,7 +196,7 @@ def test_one_system_and_one_file_with_two(tmp_path: Path) -> None:
     assert "Differences from x" in result.stdout
 
 
-def test_references(tmp_path: Path) -> None:
+def test_references(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     a = scored(tmp_path, "a", [GOOD] * 3, ideal=[GOOD, BAD])
     b = scored(tmp_path, "b", [GOOD, BAD, GOOD], ideal=[GOOD, BAD])
     assert "F1" not in compare(a, b).stdout
@@ -205,6 +205,7 @@ def test_references(tmp_path: Path) -> None:
     report = json.loads(with_gold.stdout)
     assert [row[2]["value"] for row in report["tables"][0]["rows"]] == [1, 1]
     assert report["signatures"]["bleu"].startswith("bleu|nrefs:")
+    assert not caplog.messages  # such as sacrebleu's advice on sentences
     missing = compare(a, b, "--reference", "gold")
     assert missing.exit_code == 2
     assert "row r0 has no text in the column 'gold'" in missing.stderr

@@ -124,7 +124,7 @@ NOT_ENOUGH: list[Exception] = [
 
 BROKEN: list[Exception] = [
     ImportError("libtorch.so: failed to map segment from shared object"),
-    ModuleNotFoundError("No module named 'pint'"),
+    ModuleNotFoundError("No module named 'text_to_num'"),
     RuntimeError("can't start new thread"),
     OSError(errno.EMFILE, "Too many open files", "weights.onnx"),
     OSError(errno.ENFILE, "Too many open files in system"),

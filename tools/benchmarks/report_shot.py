@@ -2,8 +2,8 @@
 
     python -m tools.benchmarks report_shot [docs/report.png]
 
-The picture shows responses of examples/dialogues.jsonl; one is opened. The command needs playwright
-and a Chromium on the PATH.
+The picture shows answers of examples/rag.jsonl; one is opened. The command needs playwright and a
+Chromium on the PATH.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
-WIDTH, MOST = 1228, 700
-"""Width of the browser window and maximum height of the picture, in pixels."""
-
-SEARCHED = "eddystone lighthouse was designed"
+SIZE = {"width": 1280, "height": 845}
+OPENED = "dog-v2"
 
 
 def main() -> None:
@@ -31,19 +29,15 @@ def main() -> None:
     executable = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder) / "report.html"
-        subprocess.run([sys.executable, "-m", "q2_metric", "score", "examples/dialogues.jsonl",
-                        "--report", page, "--quiet"], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "-m", "q2_metric", "score", "examples/rag.jsonl",
+                        "--metrics", "groundedness", "--report", page, "--quiet"],
+                       cwd=ROOT, check=True)
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": WIDTH, "height": 1600})
-        tab.goto(f"{page.as_uri()}#text={SEARCHED.replace(' ', '+')}&open=6")
-        tab.locator("#list .body").wait_for()
-        tab.evaluate("scrollTo(0, 0)")  # positions are relative to the page
-        top = tab.locator(".bar").bounding_box()
-        cards = tab.locator("#list").bounding_box()
-        assert top is not None
-        assert cards is not None
-        height = min(MOST, cards["y"] + cards["height"] - top["y"])
-        tab.screenshot(path=picture, full_page=True, clip={
-            "x": top["x"] - 24, "y": top["y"] - 16, "width": top["width"] + 48,
-            "height": height + 16})
+        tab = browser.new_page(viewport=SIZE, color_scheme="light")
+        tab.goto(page.as_uri())
+        tab.locator("#groups > summary").click()  # which hides the systems side by side
+        tab.get_by_text(OPENED, exact=True).click()
+        tab.evaluate("document.activeElement.blur()")
+        tab.mouse.move(0, 0)
+        tab.screenshot(path=picture)
         browser.close()

@@ -1,40 +1,70 @@
-"""Finds the unit or currency of a number, and converts quantities with the library pint."""
+"""Finds the unit or currency of a number, and converts quantities to a base unit."""
 
 from __future__ import annotations
 
-import functools
 import re
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from q2_metric.text.normalise import words
 
-if TYPE_CHECKING:
-    from pint import UnitRegistry
 
-_NAMES = {
-    "mm": "mm millimetre millimeter", "cm": "cm centimetre centimeter", "m": "m metre meter",
-    "km": "km kilometre kilometer kms", "inch": "inch", "foot": "ft foot", "yard": "yd yard",
-    "mile": "mi mile", "nautical_mile": "nmi", "light_year": "lightyear",
-    "mg": "mg milligram milligramme", "g": "g gram gramme", "kg": "kg kilo kilogram kilogramme kgs",
-    "tonne": "tonne", "ton": "ton", "ounce": "oz ounce", "pound": "lb lbs",
-    "ml": "ml millilitre milliliter", "centiliter": "cl centilitre centiliter",
-    "liter": "l litre liter", "hectare": "ha hectare", "acre": "acre",
-    "km**2": "km² km2", "m**2": "m² m2", "m**3": "m³ m3",
-    "second": "s sec second secs", "ms": "ms millisecond", "minute": "min minute mins",
-    "hour": "h hr hour hrs", "day": "day", "week": "week", "fortnight": "fortnight",
-    "month": "month", "year": "year yr yrs", "ten_years": "decade", "century": "century",
-    "degC": "°c ℃ celsius centigrade", "degF": "°f ℉ fahrenheit", "kelvin": "kelvin",
-    "W": "watt", "kW": "kw kilowatt", "MW": "mw megawatt", "GW": "gw gigawatt",
-    "kWh": "kwh", "MWh": "mwh", "V": "volt", "Hz": "hz hertz", "kHz": "khz", "MHz": "mhz",
-    "GHz": "ghz gigahertz", "B": "byte", "kB": "kb kilobyte", "MB": "mb megabyte",
-    "GB": "gb gigabyte", "TB": "tb terabyte", "km/h": "km/h kph kmh", "mile/hour": "mph",
-    "m/s": "m/s", "knot": "knot", "horsepower": "hp horsepower", "calorie": "cal calorie",
-    "kcal": "kcal kilocalorie", "bar": "bar", "newton": "newton", "joule": "joule",
+class Unit(NamedTuple):
+    """A value v in this unit is v * factor + shift in the base unit of its dimension.
+
+    >>> UNITS["km"].in_base(3)
+    3000.0
+    """
+
+    dimension: str
+    factor: float
+    shift: float = 0.0
+
+    def in_base(self, value: float) -> float:
+        return value * self.factor + self.shift
+
+    def to_the(self, power: int) -> Unit:
+        return Unit(f"{self.dimension}**{power}", self.factor**power)
+
+
+_HOUR, _DAY, _YEAR = 3600.0, 86_400.0, 365.25 * 86_400
+_FACTORS = {
+    "length": {
+        "mm millimetre millimeter": 1e-3, "cm centimetre centimeter": 1e-2, "m metre meter": 1.0,
+        "km kilometre kilometer kms": 1e3, "inch": 0.0254, "ft foot": 0.3048,
+        "yd yard": 0.9144, "mi mile": 1609.344, "nmi": 1852.0, "lightyear": 9460730472580800.0},
+    # An acre of the US survey.
+    "length**2": {"m² m2": 1.0, "km² km2": 1e6, "ha hectare": 1e4, "acre": 4046.8726},
+    "length**3": {"m³ m3": 1.0, "ml millilitre milliliter": 1e-6, "cl centilitre centiliter": 1e-5,
+                  "l litre liter": 1e-3},
+    # A short ton.
+    "mass": {"mg milligram milligramme": 1e-6, "g gram gramme": 1e-3, "tonne": 1e3,
+             "kg kilo kilogram kilogramme kgs": 1.0, "lb lbs": 0.45359237, "ton": 907.18474,
+             "oz ounce": 0.45359237 / 16},
+    "time": {"ms millisecond": 1e-3, "s sec second secs": 1.0, "min minute mins": 60.0,
+             "h hr hour hrs": _HOUR, "day": _DAY, "week": 7 * _DAY, "fortnight": 14 * _DAY,
+             "month": _YEAR / 12, "year yr yrs": _YEAR, "decade": 10 * _YEAR,
+             "century": 100 * _YEAR},
+    "temperature": {"kelvin": 1.0},
+    "power": {"watt": 1.0, "kw kilowatt": 1e3, "mw megawatt": 1e6, "gw gigawatt": 1e9,
+              "hp horsepower": 745.6998715822701},
+    "energy": {"joule": 1.0, "kwh": 3.6e6, "mwh": 3.6e9, "cal calorie": 4.184,
+               "kcal kilocalorie": 4184.0},
+    "voltage": {"volt": 1.0}, "pressure": {"bar": 1.0}, "force": {"newton": 1.0},
+    "frequency": {"hz hertz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz gigahertz": 1e9},
+    "information": {"byte": 1.0, "kb kilobyte": 1e3, "mb megabyte": 1e6, "gb gigabyte": 1e9,
+                    "tb terabyte": 1e12},
+    "speed": {"m/s": 1.0, "km/h kph kmh": 1e3 / _HOUR, "mph": 1609.344 / _HOUR,
+              "knot": 1852 / _HOUR},
 }
-UNITS = {spelling: unit for unit, spellings in _NAMES.items() for spelling in spellings.split()}
+"""For each dimension, the spellings of its units and their size in the base unit."""
+UNITS = {spelling: Unit(dimension, factor) for dimension, units in _FACTORS.items()
+         for spellings, factor in units.items() for spelling in spellings.split()}
+UNITS |= dict.fromkeys(words("°c ℃ celsius centigrade"), Unit("temperature", 1.0, 273.15))
+UNITS |= dict.fromkeys(words("°f ℉ fahrenheit"), Unit("temperature", 5 / 9, 459.67 * 5 / 9))
 UNITS |= {f"{name}s": unit for name, unit in list(UNITS.items()) if len(name) > 3}
-UNITS |= {"feet": "foot", "inches": "inch", "centuries": "century", "days": "day"}
-_SQUARE = {"square": "({})**2", "sq": "({})**2", "cubic": "({})**3"}
+UNITS |= {"feet": UNITS["foot"], "inches": UNITS["inch"], "centuries": UNITS["century"],
+          "days": UNITS["day"]}
+_POWERS = {"square": 2, "sq": 2, "cubic": 3}
 _LETTERS = words("m g l h s ha min")
 """They are units only in lower case: "3 m" is a length, "3 M" is not."""
 _UNIT = re.compile(
@@ -58,8 +88,8 @@ SHORT = {"m": 1e6, "b": 1e9}
 """Only for a number with a currency sign: "$3m"."""
 
 
-def unit_after(text: str, end: int) -> tuple[str, int] | None:
-    """The unit of a number that ends at ``end``, in pint's spelling, and the end of its name."""
+def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
+    """The unit of a number that ends at ``end``, and the end of its name."""
     match = _UNIT.match(text, end)
     if match is None:
         return None
@@ -70,7 +100,7 @@ def unit_after(text: str, end: int) -> tuple[str, int] | None:
     if lower == "second" and match[0].startswith("-"):
         return None
     unit = UNITS[lower]
-    return (_SQUARE[match[1].lower()].format(unit) if match[1] else unit), match.end()
+    return (unit.to_the(_POWERS[match[1].lower()]) if match[1] else unit), match.end()
 
 
 def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, float] | None:
@@ -91,37 +121,3 @@ def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, flo
         if name in CURRENCIES and name not in ("c$", "a$"):
             return CURRENCIES[name], start, after.end(), 1.0
     return None
-
-
-@functools.cache
-def _registry() -> UnitRegistry[float]:
-    from pint import UnitRegistry
-
-    registry: UnitRegistry[float] = UnitRegistry(autoconvert_offset_to_baseunit=True)
-    registry.define("ten_years = 10 * year")  # pint's own "decade" is a logarithmic unit
-    return registry
-
-
-@functools.cache
-def _line(unit: str) -> tuple[str, float, float]:
-    """(dimension, factor, shift): a value v in the unit is v * factor + shift in the base unit."""
-    registry = _registry()
-    zero = registry.Quantity(0.0, unit).to_base_units()
-    one = registry.Quantity(1.0, unit).to_base_units()
-    shift = float(zero.magnitude)
-    return str(one.dimensionality), float(one.magnitude) - shift, shift
-
-
-def in_base(value: float, unit: str) -> tuple[str, float]:
-    """The dimension of the unit, and the value in its base unit.
-
-    >>> in_base(3.0, "km")
-    ('[length]', 3000.0)
-    """
-    dimension, factor, shift = _line(unit)
-    return dimension, value * factor + shift
-
-
-def step_in_base(step: float, unit: str) -> float:
-    """A difference has no shift, unlike a temperature."""
-    return step * _line(unit)[1]

@@ -19,11 +19,13 @@ from transformers import TrainerCallback
 from q2_metric import scoring
 from q2_metric.errors import InputError, ModelError
 from q2_metric.integrations.judge import report_broken, warn_of_row
-from q2_metric.integrations.trainer.keeping import folder_of, keep
+from q2_metric.integrations.trainer.keeping import folder_of, keep, output
+from q2_metric.integrations.trainer.loggers import show
 from q2_metric.integrations.trainer.responding import TrainerResponder, distributed
 from q2_metric.metrics.registry import PAPERS, listed
 from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.settings import refuse_unknown
+from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.text.given import is_blank, missing
 
@@ -43,7 +45,8 @@ class Row:
 
 
 class Q2Callback(TrainerCallback):  # type: ignore[misc]
-    """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer.
+    """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer. If the trainer reports
+    to TensorBoard or Weights & Biases, these also get a table of the worst responses.
 
     docs/frameworks.md says what each name means. The mean of a metric is NaN if no response counts
     in it, or if the metric failed. A checkpoint is never chosen as the best if it has NaN, or if
@@ -146,6 +149,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             raise result.error or ModelError(result.problem)
         metrics.update(result.numbers)
         self.trainer.log(dict(result.numbers))
+        show(self.trainer.callback_handler.callbacks, f"{self.prefix.removesuffix('_')}/worst",
+             result.rows, [metric.name for metric in self.metrics], state.global_step)
         best = args.metric_for_best_model or ""
         best = best if best.startswith("eval_") else f"eval_{best}"
         if best in result.unfit and self.trainer.is_in_train:
@@ -159,12 +164,13 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             run = _scored(self.metrics, self.rows, responses, self.no_claim, strict=self.strict,
                           evidence=self.out is not None)
             numbers, unfit = _numbers(run, self.rows, responses)
+            rows = output(run, [_other(row) for row in self.rows])
             if self.out is not None:
-                keep(self.out, step, run, [_other(row) for row in self.rows])
+                keep(self.out, step, run, rows)
         except Exception as error:
             return _Evaluation(problem=f"{type(error).__name__}: {error}", error=error)
         return _Evaluation({f"{self.prefix}{name}": value for name, value in numbers.items()},
-                      [f"{self.prefix}{name}" for name in unfit])
+                           [f"{self.prefix}{name}" for name in unfit], rows=rows)
 
 
 class Q2ComputeMetrics:
@@ -276,12 +282,13 @@ def _other(row: Row) -> dict[str, str]:
 class _Evaluation:
     """The result of an evaluation, which the first process sends to all processes. By ``unfit``
     values, this checkpoint must not be chosen as the best. ``problem`` must end the training; the
-    error itself is only on the first process."""
+    error itself and the ``rows`` are only on the first process."""
 
     numbers: Mapping[str, float] = field(default_factory=dict)
     unfit: Sequence[str] = ()
     problem: str = ""
     error: Exception | None = None
+    rows: Sequence[OutputRow] = ()
 
 
 def _scored(
@@ -323,6 +330,6 @@ def _from_first(result: _Evaluation) -> _Evaluation:
     if not distributed():
         return result
     # Some errors cannot be sent to other processes, but their text can.
-    box = [replace(result, error=None)]
+    box = [replace(result, error=None, rows=())]
     torch.distributed.broadcast_object_list(box, src=0)
-    return replace(box[0], error=result.error)
+    return replace(box[0], error=result.error, rows=result.rows)
