@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from q2_metric.english.values.times import century, clocks_in, dates_in, weekdays_in, year
-from q2_metric.english.values.units import UNITS, currency_around, in_base, step_in_base, unit_after
+from q2_metric.english.values.units import UNITS, currency_around, unit_after
 from q2_metric.english.values.value import Value
 from q2_metric.english.values.words import Number, numbers_in
 
@@ -149,11 +149,12 @@ def _numbers(text: str) -> Iterator[Value]:
             yield Value("money", value * times, value * times, start, end, currency,
                         step=number.step * times)
             continue
-        unit = unit_after(text, end)
-        if unit:
-            dimension, base = in_base(value, unit[0])
-            yield Value("quantity", base, base, start, unit[1], dimension,
-                        step=abs(step_in_base(number.step, unit[0])))
+        measured = unit_after(text, end)
+        if measured:
+            unit, end = measured
+            base = value * unit.factor + unit.shift
+            yield Value("quantity", base, base, start, end, unit.dimension,
+                        step=number.step * unit.factor)
             continue
         yield year(text, start, end) or Value(
             "number", value, value, start, end, step=number.step)
@@ -163,8 +164,9 @@ def _durations(text: str) -> Iterator[Value]:
     """As in "half an hour", "a decade"."""
     for match in _A_TIME.finditer(text):
         count = (0.5 if match[1] else 1.0) + (0.5 if match[3] else 0.0)
-        dimension, base = in_base(count, UNITS[match[2].lower()])
-        yield Value("quantity", base, base, match.start(), match.end(), dimension, step=base)
+        unit = UNITS[match[2].lower()]
+        base = count * unit.factor
+        yield Value("quantity", base, base, match.start(), match.end(), unit.dimension, step=base)
 
 
 def _is_century(text: str, number: Number) -> bool:

@@ -1,40 +1,66 @@
-"""Finds the unit or currency of a number, and converts quantities with the library pint."""
+"""Finds the unit or currency of a number. Units have a table of their own, because the library pint
+needs 0.2 s to start, and reads "cats" as a unit."""
 
 from __future__ import annotations
 
-import functools
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from q2_metric.text.normalise import words
 
-if TYPE_CHECKING:
-    from pint import UnitRegistry
 
-_NAMES = {
-    "mm": "mm millimetre millimeter", "cm": "cm centimetre centimeter", "m": "m metre meter",
-    "km": "km kilometre kilometer kms", "inch": "inch", "foot": "ft foot", "yard": "yd yard",
-    "mile": "mi mile", "nautical_mile": "nmi", "light_year": "lightyear",
-    "mg": "mg milligram milligramme", "g": "g gram gramme", "kg": "kg kilo kilogram kilogramme kgs",
-    "tonne": "tonne", "ton": "ton", "ounce": "oz ounce", "pound": "lb lbs",
-    "ml": "ml millilitre milliliter", "centiliter": "cl centilitre centiliter",
-    "liter": "l litre liter", "hectare": "ha hectare", "acre": "acre",
-    "km**2": "km² km2", "m**2": "m² m2", "m**3": "m³ m3",
-    "second": "s sec second secs", "ms": "ms millisecond", "minute": "min minute mins",
-    "hour": "h hr hour hrs", "day": "day", "week": "week", "fortnight": "fortnight",
-    "month": "month", "year": "year yr yrs", "ten_years": "decade", "century": "century",
-    "degC": "°c ℃ celsius centigrade", "degF": "°f ℉ fahrenheit", "kelvin": "kelvin",
-    "W": "watt", "kW": "kw kilowatt", "MW": "mw megawatt", "GW": "gw gigawatt",
-    "kWh": "kwh", "MWh": "mwh", "V": "volt", "Hz": "hz hertz", "kHz": "khz", "MHz": "mhz",
-    "GHz": "ghz gigahertz", "B": "byte", "kB": "kb kilobyte", "MB": "mb megabyte",
-    "GB": "gb gigabyte", "TB": "tb terabyte", "km/h": "km/h kph kmh", "mile/hour": "mph",
-    "m/s": "m/s", "knot": "knot", "horsepower": "hp horsepower", "calorie": "cal calorie",
-    "kcal": "kcal kilocalorie", "bar": "bar", "newton": "newton", "joule": "joule",
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A value v in the unit is v * factor + shift in the base unit of its dimension, such as
+    "length2" for areas."""
+
+    dimension: str
+    factor: float
+    shift: float = 0.0
+
+
+_YEAR = 365.25 * 86_400
+_NAMES: Mapping[str, Mapping[float, str]] = {
+    "length": {0.001: "mm millimetre millimeter", 0.01: "cm centimetre centimeter",
+               1: "m metre meter", 1000: "km kilometre kilometer kms", 0.0254: "inch",
+               0.3048: "ft foot", 0.9144: "yd yard", 1609.344: "mi mile", 1852: "nmi",
+               9.4607304725808e15: "lightyear"},
+    "length2": {1: "m² m2", 1e4: "ha hectare", 4046.8726: "acre", 1e6: "km² km2"},
+    "length3": {1e-6: "ml millilitre milliliter", 1e-5: "cl centilitre centiliter",
+                0.001: "l litre liter", 1: "m³ m3"},
+    "mass": {1e-6: "mg milligram milligramme", 0.001: "g gram gramme",
+             1: "kg kilo kilogram kilogramme kgs", 1000: "tonne", 907.18474: "ton",
+             0.028349523125: "oz ounce", 0.45359237: "lb lbs"},
+    "time": {0.001: "ms millisecond", 1: "s sec second secs", 60: "min minute mins",
+             3600: "h hr hour hrs", 86_400: "day", 604_800: "week", 1_209_600: "fortnight",
+             _YEAR / 12: "month", _YEAR: "year yr yrs", 10 * _YEAR: "decade",
+             100 * _YEAR: "century"},
+    "temperature": {1: "kelvin"},
+    "power": {1: "watt", 1e3: "kw kilowatt", 1e6: "mw megawatt", 1e9: "gw gigawatt",
+              745.69987: "hp horsepower"},
+    "energy": {1: "joule", 4.184: "cal calorie", 4184: "kcal kilocalorie", 3.6e6: "kwh",
+               3.6e9: "mwh"},
+    "voltage": {1: "volt"},
+    "frequency": {1: "hz hertz", 1e3: "khz", 1e6: "mhz", 1e9: "ghz gigahertz"},
+    "data": {1: "byte", 1e3: "kb kilobyte", 1e6: "mb megabyte", 1e9: "gb gigabyte",
+             1e12: "tb terabyte"},
+    "speed": {1: "m/s", 1 / 3.6: "km/h kph kmh", 0.44704: "mph", 1852 / 3600: "knot"},
+    "pressure": {1e5: "bar"},
+    "force": {1: "newton"},
 }
-UNITS = {spelling: unit for unit, spellings in _NAMES.items() for spelling in spellings.split()}
+UNITS = {
+    spelling: Unit(dimension, factor)
+    for dimension, units in _NAMES.items() for factor, spellings in units.items()
+    for spelling in spellings.split()
+} | {
+    **dict.fromkeys(("°c", "℃", "celsius", "centigrade"), Unit("temperature", 1, 273.15)),
+    **dict.fromkeys(("°f", "℉", "fahrenheit"), Unit("temperature", 5 / 9, 459.67 * 5 / 9)),
+}
 UNITS |= {f"{name}s": unit for name, unit in list(UNITS.items()) if len(name) > 3}
-UNITS |= {"feet": "foot", "inches": "inch", "centuries": "century", "days": "day"}
-_SQUARE = {"square": "({})**2", "sq": "({})**2", "cubic": "({})**3"}
+UNITS |= {"feet": UNITS["foot"], "inches": UNITS["inch"], "centuries": UNITS["century"],
+          "days": UNITS["day"]}
+_POWERS = {"square": 2, "sq": 2, "cubic": 3}
 _LETTERS = words("m g l h s ha min")
 """They are units only in lower case: "3 m" is a length, "3 M" is not."""
 _UNIT = re.compile(
@@ -58,8 +84,12 @@ SHORT = {"m": 1e6, "b": 1e9}
 """Only for a number with a currency sign: "$3m"."""
 
 
-def unit_after(text: str, end: int) -> tuple[str, int] | None:
-    """The unit of a number that ends at ``end``, in pint's spelling, and the end of its name."""
+def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
+    """The unit of a number that ends at ``end``, and the end of its name.
+
+    >>> unit_after("3 square km", 1)
+    (Unit(dimension='length2', factor=1000000, shift=0.0), 11)
+    """
     match = _UNIT.match(text, end)
     if match is None:
         return None
@@ -70,7 +100,10 @@ def unit_after(text: str, end: int) -> tuple[str, int] | None:
     if lower == "second" and match[0].startswith("-"):
         return None
     unit = UNITS[lower]
-    return (_SQUARE[match[1].lower()].format(unit) if match[1] else unit), match.end()
+    if match[1]:
+        power = _POWERS[match[1].lower()]
+        unit = Unit(f"{unit.dimension}{power}", unit.factor**power)
+    return unit, match.end()
 
 
 def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, float] | None:
@@ -91,37 +124,3 @@ def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, flo
         if name in CURRENCIES and name not in ("c$", "a$"):
             return CURRENCIES[name], start, after.end(), 1.0
     return None
-
-
-@functools.cache
-def _registry() -> UnitRegistry[float]:
-    from pint import UnitRegistry
-
-    registry: UnitRegistry[float] = UnitRegistry(autoconvert_offset_to_baseunit=True)
-    registry.define("ten_years = 10 * year")  # pint's own "decade" is a logarithmic unit
-    return registry
-
-
-@functools.cache
-def _line(unit: str) -> tuple[str, float, float]:
-    """(dimension, factor, shift): a value v in the unit is v * factor + shift in the base unit."""
-    registry = _registry()
-    zero = registry.Quantity(0.0, unit).to_base_units()
-    one = registry.Quantity(1.0, unit).to_base_units()
-    shift = float(zero.magnitude)
-    return str(one.dimensionality), float(one.magnitude) - shift, shift
-
-
-def in_base(value: float, unit: str) -> tuple[str, float]:
-    """The dimension of the unit, and the value in its base unit.
-
-    >>> in_base(3.0, "km")
-    ('[length]', 3000.0)
-    """
-    dimension, factor, shift = _line(unit)
-    return dimension, value * factor + shift
-
-
-def step_in_base(step: float, unit: str) -> float:
-    """A difference has no shift, unlike a temperature."""
-    return step * _line(unit)[1]
