@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from q2_metric.metrics import judgements
 from q2_metric.text.nearest import WordIndex
-from q2_metric.text.search import UnitRange, search_each, tree_search
+from q2_metric.text.search import UnitRange, tree_search
 from q2_metric.types import Judgement, Verdict
 
 SEARCHED = 5
@@ -63,9 +63,9 @@ class Search:
             best = tree_search(tree.sizes, judge, tree.branches, tree.limit)
         else:
             # Without a choice among several sentences by their verdicts, no model is asked.
-            sizes = [0 if len(places) == 1 or one.verdict == "not found" else len(places)
+            sizes = [[] if len(places) == 1 or one.verdict == "not found" else [1] * len(places)
                      for one, places in zip(self.judged, self.units, strict=True)]
-            best = search_each(sizes, judge)
+            best = tree_search(sizes, judge, branches=SEARCHED)
             best = [self._deciding(n, seen, index or 0) if self.units[n] else None
                     for n, index in enumerate(best)]
         return [None if index is None else self.units[n][index] for n, index in enumerate(best)]
