@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from q2_metric.english.claims.checkable import has_claim
-from q2_metric.english.claims.short_answers import Verdict, is_short, last_question, verdict_of
+from q2_metric.english.claims.short_answers import YesNo, is_short, last_question, verdict_of
 from q2_metric.english.lexicon import FINITE
 from q2_metric.english.parse.inflection import past, third
 from q2_metric.english.parse.parser import Parsed, default_parser
@@ -200,7 +200,7 @@ def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool
 # --- statements -------------------------------------------------------------------------------
 
 
-def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
+def _decided(asked: _QuestionParts, verdict: YesNo) -> str | None:
     """The answer "No." to "Did it open?" → "It did not open"."""
     lower = {word.lower for word in (*asked.subject, *asked.rest)}
     if asked.auxiliary is None or not asked.rest or "or" in lower or (

@@ -298,7 +298,7 @@ class SpacyPersonal:
     def personal(self, questions: Sequence[str]) -> list[bool]:
         suspects = [question for question in questions if _may_be_personal(question)]
         verdicts = {
-            question: any(_is_personal(sentence.doc) for sentence in parsed.sentences)
+            question: any(is_personal(sentence.doc) for sentence in parsed.sentences)
             for question, parsed in zip(suspects, self.parser.parse(suspects), strict=True)
         }
         return [verdicts.get(question, False) for question in questions]
@@ -309,9 +309,9 @@ def _may_be_personal(question: str) -> bool:
     return not (_SUBJECTS | _POSSESSORS).isdisjoint(words)
 
 
-def _is_personal(doc: Doc) -> bool:
+def is_personal(doc: Doc, subjects: Sequence[str] = ("nsubj", "nsubjpass")) -> bool:
     return any(
-        (token.dep_ in ("nsubj", "nsubjpass") and token.lower_ in _SUBJECTS)
+        (token.dep_ in subjects and token.lower_ in _SUBJECTS)
         or (token.dep_ == "poss" and token.lower_ in _POSSESSORS)
         for token in doc
     )
