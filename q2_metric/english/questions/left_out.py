@@ -17,11 +17,8 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
     for child in tree.children[verb.i]:
         below = tree.below[child.i]
         held = bool(below & gap.bits)
-        adverb = child.dep in ("advmod", "npadvmod") and child.lower in DROPPED_ADVERBS
-        if adverb and held:
-            gone |= 1 << child.i
-        elif (
-            adverb
+        if (
+            (child.dep in ("advmod", "npadvmod") and child.lower in DROPPED_ADVERBS)
             or child.dep in UNASKED
             or (child.dep == "punct" and child.text != "-")
             or (not held and is_left_out(clause, child, full))
@@ -64,11 +61,6 @@ def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
             auxiliaries = bits_of(c for c in tree.children[first.i] if c.dep in AUXILIARIES)
             gone |= own_phrase(tree, first) & ~auxiliaries
             gone |= bits_of(c for c in tree.children[first.i] if c.dep == "cc")
-        elif word.dep == "conj" and word.tag == "IN" and tree.words[word.head].tag != "IN":
-            for first in tree.up(tree.words[word.head]):
-                if first.lower == word.lower:  # "as a team of six or as a hero"
-                    gone |= tree.below[first.i] & ~tree.below[word.i]
-                    break
         elif word.dep == "conj":
             first = tree.words[word.head]
             gone |= own_phrase(tree, first) | bits_of(
