@@ -13,7 +13,7 @@ from q2_metric.english.parse.phrases import spell
 from q2_metric.english.parse.tree import Tree, Word
 from q2_metric.english.questions.gap import Gap
 from q2_metric.english.questions.modifiers import modifier_gap
-from q2_metric.english.questions.nouns import besides, kept_modifiers, top_of
+from q2_metric.english.questions.nouns import besides, kept_modifiers, phrase_bits, top_of
 from q2_metric.english.questions.prepositions import prepositional_gaps
 from q2_metric.english.questions.words import about_person, is_age, plain_wh, with_part
 
@@ -65,7 +65,7 @@ def modifier_gaps(
     """As in "three types" → "how many types"."""
     noun = tree.words[top.head]
     if label == "NORP" and noun.dep == "attr" and about_person(tree, clause, noun):
-        yield Gap("what nationality", tree.below[noun.i])
+        yield Gap("what nationality", phrase_bits(tree, noun))
     gap = modifier_gap(tree, top, label, text)
     if gap is None:
         return
@@ -112,7 +112,7 @@ def adverbial_gaps(
 def object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
     """The object of the verb, or a name as in "they call him Bob"."""
     wh = plain_wh(tree, root, label, text)
-    whole = tree.below[top.i]
+    whole = phrase_bits(tree, top)
     called = top.dep == "oprd"
     if wh == "when" or called:
         wh = "what"
@@ -140,7 +140,7 @@ def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
 
 def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -> Iterator[Gap]:
     """As in "it is a band" → "what"."""
-    whole = tree.below[top.i]
+    whole = phrase_bits(tree, top)
     if tree.child(clause.verb, ("expl",)):
         kept = kept_modifiers(tree, top)
         rest = [

@@ -7,6 +7,15 @@ from q2_metric.english.parse.phrases import is_aside, spell
 from q2_metric.english.parse.tree import Tree, Word, is_verb
 
 
+def phrase_bits(tree: Tree, noun: Word) -> int:
+    """The phrase without clauses that are coordinated with it."""
+    bits = tree.below[noun.i]
+    for child in tree.children[noun.i]:
+        if child.dep == "conj" and is_verb(child):
+            bits &= ~tree.below[child.i]
+    return bits
+
+
 def top_of(tree: Tree, root: Word) -> Word:
     """In "red and blue", the result for "blue" is "red"."""
     while root.dep == "conj" and not is_verb(tree.words[root.head]):
