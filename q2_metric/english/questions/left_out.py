@@ -61,6 +61,11 @@ def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
             auxiliaries = bits_of(c for c in tree.children[first.i] if c.dep in AUXILIARIES)
             gone |= own_phrase(tree, first) & ~auxiliaries
             gone |= bits_of(c for c in tree.children[first.i] if c.dep == "cc")
+        elif word.dep == "conj" and word.tag == "IN" and tree.words[word.head].tag != "IN":
+            for first in tree.up(tree.words[word.head]):
+                if first.lower == word.lower:  # "as a team of six or as a hero"
+                    gone |= tree.below[first.i] & ~tree.below[word.i]
+                    break
         elif word.dep == "conj":
             first = tree.words[word.head]
             gone |= own_phrase(tree, first) | bits_of(
