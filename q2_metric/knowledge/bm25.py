@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from q2_metric.errors import optional
 from q2_metric.knowledge.mentions import spoken_words
 from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked
-from q2_metric.text.alignment import FUNCTION_WORDS
+from q2_metric.text.alignment import STOP_WORDS
 
 TURNS = 3
 """Turns at the end that form the query; the last one often does not name the subject."""
@@ -76,7 +76,7 @@ def stems(text: str) -> list[str]:
     ['park', 'lot', 'free']
     """
     return _stemmer().stemWords(  # type: ignore[no-any-return]
-        [word for word in spoken_words(text) if word not in FUNCTION_WORDS]
+        [word for word in spoken_words(text) if word not in STOP_WORDS]
     )
 
 

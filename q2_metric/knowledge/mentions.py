@@ -12,7 +12,7 @@ from typing import Literal
 
 from q2_metric.errors import InputError, optional
 from q2_metric.knowledge.types import Dialogue, Pool, Turn
-from q2_metric.text.alignment import FUNCTION_WORDS
+from q2_metric.text.alignment import STOP_WORDS
 
 Entity = tuple[str, str]
 """(domain, entity id)"""
@@ -224,7 +224,7 @@ def _common_words(pool: Pool) -> frozenset[str]:
         texts[snippet.domain, snippet.entity_id].update(spoken_words(snippet.text))
     entities = Counter(word for words in texts.values() for word in words)
     most = max(1.0, COMMON * len(texts))
-    return FUNCTION_WORDS | {word for word, count in entities.items() if count > most}
+    return STOP_WORDS | {word for word, count in entities.items() if count > most}
 
 
 def _variants(

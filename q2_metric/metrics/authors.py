@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 import string
-from collections import Counter
 
-from q2_metric.metrics.q2 import Q2
-from q2_metric.types import Answer, Comparison, Example, How, Question, Span, Verdict
+from q2_metric.metrics.q2 import Q2, judged_answer
+from q2_metric.text.normalise import f1_of
+from q2_metric.types import Answer, Comparison, Example, Question, Span, Verdict
 
 NO_ANSWER = "[CLS]"
 """What the authors' reader answers if the passage has no answer. It can be part of an answer."""
@@ -23,43 +23,6 @@ def normalise(text: str) -> str:
     return re.sub(" +", " ", plain).strip()
 
 
-def token_f1(span: str, answer: str) -> float:
-    """Token F1 of span and answer after :func:`normalise`, in [0, 1]."""
-    left, right = normalise(span).split(), normalise(answer).split()
-    common = sum((Counter(left) & Counter(right)).values())
-    if common == 0:
-        return 0.0
-    precision, recall = common / len(right), common / len(left)
-    return 2 * precision * recall / (precision + recall)
-
-
-def agrees(answer: Answer, span: Span) -> bool:
-    """The round trip with this normalisation: an empty answer equals a span of articles only."""
-    return normalise(answer.text) == normalise(span.text)
-
-
-def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | None:
-    """The (premise, hypothesis) by which NLI compares the answers; ``None`` if it is not needed."""
-    if answer is None or not answer.text or NO_ANSWER in answer.text:
-        return None
-    if token_f1(question.span.text, answer.text) == 1:
-        return None
-    return f"{question.text} {answer.text}.", f"{question.text} {question.span.text}."
-
-
-def compare(question: Question, answer: Answer | None, verdict: Verdict | None) -> Comparison:
-    """Scores one question by NLI's verdict, or by token F1 if it is neutral or missing."""
-    span = question.span.text
-    if answer is None or not answer.text:
-        return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)
-    f1 = token_f1(span, answer.text)
-    if verdict is None or verdict.label == "neutral":
-        how: How = "equal" if f1 == 1 else "token_f1"
-        return Comparison(question, span, answer.text, f1, verdict, how, f1, answer.start)
-    score = 1.0 if verdict.label == "entailment" else 0.0
-    return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)
-
-
 class AuthorsProgramQ2(Q2):
     """It also scores responses that claim nothing."""
 
@@ -70,15 +33,29 @@ class AuthorsProgramQ2(Q2):
         return True
 
     def agrees(self, answer: Answer, span: Span) -> bool:
-        return agrees(answer, span)
+        """An empty answer equals a span of articles only."""
+        return normalise(answer.text) == normalise(span.text)
 
     def to_judge(self, question: Question, answer: Answer | None) -> tuple[str, str] | None:
-        return to_judge(question, answer)
+        if answer is None or not answer.text or NO_ANSWER in answer.text:
+            return None
+        if _token_f1(question.span.text, answer.text) == 1:
+            return None
+        return f"{question.text} {answer.text}.", f"{question.text} {question.span.text}."
 
     def compare(
         self, question: Question, answer: Answer | None, verdict: Verdict | None,
     ) -> Comparison:
-        return compare(question, answer, verdict)
+        span = question.span.text
+        if answer is None or not answer.text:
+            return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)
+        f1 = _token_f1(span, answer.text)
+        return judged_answer(
+            question, answer, verdict, f1, "equal" if f1 == 1 else "token_f1")
 
     def whole(self, example: Example) -> tuple[str, str]:
         return example.knowledge.lower(), example.response.lower()
+
+
+def _token_f1(span: str, answer: str) -> float:
+    return f1_of(normalise(span).split(), normalise(answer).split())

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from q2_metric.english.values import compare_answers, in_notation_of, stated
-from q2_metric.metrics.answers import same_words
 from q2_metric.metrics.claims import without_marks
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.rules import bounded, ruling
@@ -75,11 +74,16 @@ class BundledQ2(Q2):
 
     def knowledge_for(self, question: Question) -> Excerpt:
         claim = self.claim_of(question.span)
-        return near(question.span.example.knowledge,
-                    f"{question.text} {claim.text if claim else ''}")
+        return excerpt(question.span.example.knowledge,
+                       f"{question.text} {claim.text if claim else ''}", PASSAGES)
 
     def same(self, span: Span, answer: str) -> bool | None:
-        return same_value(span, answer)
+        """By words or values. ``None`` if the values differ but the knowledge states the span's
+        value elsewhere: the reader may have read the wrong sentence."""
+        if super().same(span, answer):
+            return True
+        same = compare_answers(span.text, answer)
+        return None if same is False and stated(span.text, span.example.knowledge) else same
 
     def claim_of(self, span: Span) -> Claim | None:
         """The innermost claim that holds the span."""
@@ -121,25 +125,11 @@ class BundledQ2(Q2):
         return verdict.entailment + 0.5 * verdict.neutral
 
 
-def near(knowledge: str, about: str) -> Excerpt:
-    """The part of the knowledge that models read for a question or a claim."""
-    return excerpt(knowledge, about, PASSAGES, tables=True)
-
-
 def as_judged(knowledge: str, claim: str) -> tuple[str, str]:
     """The (premise, hypothesis) pair with which NLI judges a claim. In the hypothesis, the claim's
     values are written as in the premise."""
-    premise = near(knowledge, claim).text
+    premise = excerpt(knowledge, claim, PASSAGES).text
     return premise, in_notation_of(premise, claim)
-
-
-def same_value(span: Span, answer: str) -> bool | None:
-    """Whether span and answer agree by words or values. ``None`` if the values differ but the
-    knowledge states the span's value elsewhere: the reader may have read the wrong sentence."""
-    if same_words(span, answer):
-        return True
-    same = compare_answers(span.text, answer)
-    return None if same is False and stated(span.text, span.example.knowledge) else same
 
 
 def _reviewed(comparison: Comparison, verdict: Verdict, found: Ruling | None) -> Comparison:

@@ -1,5 +1,5 @@
-"""Word overlap of the response with the knowledge: token F1 (TRUE; SCALE, table 3), and the overlap
-and the BLEU that Q² is compared with (Q², section 5.1)."""
+"""Word overlap of the response with the knowledge: token F1 (TRUE; SCALE, table 3), the overlap and
+the BLEU that Q² is compared with (Q², section 5.1), and the share of content words."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from q2_metric.metrics.claims import gated
 from q2_metric.metrics.signature import signature
 from q2_metric.text.normalise import token_f1
+from q2_metric.text.overlap import overlap
 from q2_metric.types import Example, Score
 
 if TYPE_CHECKING:
@@ -58,6 +59,23 @@ class OverlapF1:
             both, words = (said & known).total(), said.total() + known.total()
             scores.append(Score(item, 2 * both / words if words else 0.0))
         return scores
+
+
+class WordShare:
+    """The share of the response's content words that occur in the knowledge, in [0, 1]. A word
+    occurs if the knowledge has a word with the same stem ("opening" for "opened"). A response
+    without content words has no value and the reason "no_claim"."""
+
+    name = "word_share"
+
+    def __init__(self) -> None:
+        self.signature = signature(self.name, {})
+
+    @gated
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        shares = [overlap(item.response, item.knowledge).words for item in examples]
+        return [Score(item, value, reason="no_claim" if value is None else None)
+                for item, value in zip(examples, shares, strict=True)]
 
 
 class Bleu:

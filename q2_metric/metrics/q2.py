@@ -11,14 +11,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.answers import agrees, compare, same_words, to_judge
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.excerpts import Excerpt
-from q2_metric.text.normalise import normalise
+from q2_metric.text.normalise import normalise, token_f1
 from q2_metric.types import (
     Answer,
     Comparison,
@@ -26,6 +25,7 @@ from q2_metric.types import (
     Dropped,
     Entailment,
     Example,
+    How,
     PersonalFilter,
     Question,
     QuestionGenerator,
@@ -201,23 +201,38 @@ class Q2:
         return bool(normalise(span.text))
 
     def agrees(self, answer: Answer, span: Span) -> bool:
-        return agrees(answer, span)
+        """The round trip (2.2): whether the answer from the response is the question's span."""
+        return normalise(answer.text) == normalise(span.text)
 
     def knowledge_for(self, question: Question) -> Excerpt:
         return Excerpt(question.span.example.knowledge)
 
     def same(self, span: Span, answer: str) -> bool | None:
         """Whether span and answer agree; ``None`` if only NLI can tell."""
-        return same_words(span, answer)
+        return True if normalise(answer) == normalise(span.text) else None
 
     def to_judge(self, question: Question, answer: Answer | None) -> tuple[str, str] | None:
-        """``None`` if the two answers can be compared without NLI."""
-        return to_judge(question, answer, self.same)
+        """The (premise, hypothesis) by which NLI compares the answers; ``None`` without need."""
+        if answer is None or self.same(question.span, answer.text) is not None:
+            return None
+        return (answer_sentence(question.text, answer.text),
+                answer_sentence(question.text, question.span.text))
 
     def compare(
         self, question: Question, answer: Answer | None, verdict: Verdict | None,
     ) -> Comparison:
-        return compare(question, answer, verdict, self.same)
+        """Scores one question (2.3). NLI's entailment scores 1, contradiction 0, and neutral or no
+        verdict the token F1 of the two answers."""
+        span = question.span.text
+        if answer is None:
+            return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)
+        equal = self.same(question.span, answer.text)
+        f1 = token_f1(span, answer.text)
+        if equal is not None:
+            how: How = "equal" if equal else "contradicted"
+            return Comparison(
+                question, span, answer.text, f1, None, how, float(equal), answer.start)
+        return judged_answer(question, answer, verdict, f1)
 
     def review(
         self, examples: Sequence[Example], comparisons: list[Comparison],
@@ -325,6 +340,23 @@ class Q2:
             evidence=tuple(counted),
             no_nli=sum(c.f1 for c in counted) / len(counted),
         )
+
+
+def answer_sentence(question: str, answer: str) -> str:
+    """The text of a question and its answer that the NLI model reads (section 2.3)."""
+    return f"{question} {answer.rstrip(' .')}."
+
+
+def judged_answer(
+    question: Question, answer: Answer, verdict: Verdict | None, f1: float, how: How = "token_f1",
+) -> Comparison:
+    """Scores an answer by NLI's verdict; without one, or if it is neutral, by token F1."""
+    if verdict is None or verdict.label == "neutral":
+        score = f1
+    else:
+        how, score = "nli", 1.0 if verdict.label == "entailment" else 0.0
+    return Comparison(
+        question, question.span.text, answer.text, f1, verdict, how, score, answer.start)
 
 
 def without_nli(signed: str) -> str:

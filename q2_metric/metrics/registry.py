@@ -52,7 +52,7 @@ METRICS: dict[str, Entry] = {
               gloss="words that response and knowledge share; 1 is best"),
         Entry("overlap", "overlap", "q2_metric.metrics.overlap:OverlapF1", any_text=True,
               gloss="content words that response and knowledge share; 1 is best"),
-        Entry("word_share", "content words found", "q2_metric.metrics.word_share:WordShare",
+        Entry("word_share", "content words found", "q2_metric.metrics.overlap:WordShare",
               any_text=True,
               gloss="share of the response's content words that the knowledge has; 1 is best"),
         Entry("knowledge_bleu", "BLEU", "q2_metric.metrics.overlap:Bleu", any_text=True,

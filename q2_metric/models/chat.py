@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from q2_metric.errors import InputError
 from q2_metric.models.endpoints import Endpoint
 from q2_metric.models.hub.prompts import PROMPTS, Prompt
-from q2_metric.models.hub.questions import Reading, clean, place
+from q2_metric.models.hub.questions import QuestionContext, clean, place
 from q2_metric.text.passages import in_passages
 from q2_metric.types import Answer, Span, Verdict
 
@@ -63,7 +63,7 @@ class ChatQuestions:
 
     decoding = "greedy"
 
-    def __init__(self, endpoint: Endpoint, reading: Reading = "neighbours") -> None:
+    def __init__(self, endpoint: Endpoint, reading: QuestionContext = "neighbours") -> None:
         self.name, self._endpoint, self.reading = endpoint.name, endpoint, reading
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:

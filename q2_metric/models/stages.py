@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from q2_metric.models.endpoints import Endpoint
     from q2_metric.models.hub.loading import AutoClass, LoadedModel
     from q2_metric.models.hub.prompts import Prompt
-    from q2_metric.models.hub.questions import Decoding, Reading
+    from q2_metric.models.hub.questions import Decoding, QuestionContext
     from q2_metric.types import (
         Backbone,
         CoreferenceResolver,
@@ -124,7 +124,7 @@ def load_questions(
     template: str | None = None,
     decoding: Decoding = "beam",
     seed: int = 0,
-    reading: Reading = "neighbours",
+    reading: QuestionContext = "neighbours",
     authors: bool = False,
 ) -> QuestionGenerator:
     """Loads the question generator of a preset.

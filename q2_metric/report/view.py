@@ -22,7 +22,7 @@ from q2_metric.report.findings import (
 )
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import PARTS, REASONS, contribution_words
-from q2_metric.text.alignment import FUNCTION_WORDS, stem
+from q2_metric.text.alignment import STOP_WORDS, stem
 from q2_metric.text.overlap import WORD
 from q2_metric.text.sentences import split_sentences
 
@@ -145,7 +145,7 @@ def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[
     return [
         [match.start(), match[0]] for match in WORD.finditer(blank)
         if (len(match[0]) > 1 or match[0].isdigit())
-        and match[0].lower() not in FUNCTION_WORDS | NOT_CLAIMED
+        and match[0].lower() not in STOP_WORDS | NOT_CLAIMED
         and stem(match[0].lower()) not in asked
     ]
 

@@ -14,7 +14,7 @@ N_TYPES = 9
 """EXACT and STEM words occur in the other text, as they are or by their stem. A NUMBER does not,
 and a RUN occurs together with a neighbour."""
 
-FUNCTION_WORDS = frozenset(
+STOP_WORDS = frozenset(
     """a an the this that these those and or but if then so as of in on at by for to from
     with about into over under between during before after is are was were be been being
     am do does did has have had will would can could may might shall should must not no
@@ -22,6 +22,7 @@ FUNCTION_WORDS = frozenset(
     which who whom whose when where why how also too very just well yes yeah oh than s t
     re ve ll d m . , ! ? ; : ' " ( ) - ` “ ” ’ ‘ – —""".split()
 )
+"""The networks were trained with this list, so it must not change."""
 
 _SUFFIXES = ("ations", "ation", "ingly", "ness", "ment", "ings", "ies", "ing", "ers", "ity",
              "ed", "er", "es", "ly", "al", "s", "e", "y")
@@ -45,8 +46,8 @@ def align(query: Sequence[str], text: Sequence[str]) -> tuple[list[int], list[in
     ([6, 5, 4, 6, 7], [0, 2, 1])
     """
     in_text, in_query = set(text), set(query)
-    text_stems = {stem(word) for word in in_text if word not in FUNCTION_WORDS}
-    query_stems = {stem(word) for word in in_query if word not in FUNCTION_WORDS}
+    text_stems = {stem(word) for word in in_text if word not in STOP_WORDS}
+    query_stems = {stem(word) for word in in_query if word not in STOP_WORDS}
     pairs = set(itertools.pairwise(text))
     query_types = []
     for i, word in enumerate(query):
@@ -56,15 +57,15 @@ def align(query: Sequence[str], text: Sequence[str]) -> tuple[list[int], list[in
             if before or after:
                 query_types.append(QUERY_RUN)
             else:
-                query_types.append(QUERY_FUNCTION if word in FUNCTION_WORDS else QUERY_EXACT)
-        elif word in FUNCTION_WORDS:
+                query_types.append(QUERY_FUNCTION if word in STOP_WORDS else QUERY_EXACT)
+        elif word in STOP_WORDS:
             query_types.append(QUERY_FUNCTION)
         elif any(character.isdigit() for character in word):
             query_types.append(QUERY_NUMBER)
         else:
             query_types.append(QUERY_STEM if stem(word) in text_stems else QUERY)
     text_types = [
-        TEXT if word in FUNCTION_WORDS
+        TEXT if word in STOP_WORDS
         else TEXT_EXACT if word in in_query
         else TEXT_STEM if stem(word) in query_stems
         else TEXT

@@ -7,20 +7,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from q2_metric.text.markup import NAME, NAMES, SOURCE
 from q2_metric.text.sentences import split_sentences
 
-_NAME = r"[\^#]?\d{1,3}"
-_NAMES = rf"{_NAME}(?:\s*[,;–-]\s*{_NAME})*"
-_SOURCE = r"(?:doc|document|source|ref|reference|passage|context|citation|chunk|snippet)s?"
 _CITATION = re.compile(
-    rf"\[\s*(?:{_SOURCE}[\s.:#_-]*)?({_NAMES})\s*\](?![(:])"
-    rf"|\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*({_NAMES})\s*\)", re.IGNORECASE)
+    rf"\[\s*(?:{SOURCE}[\s.:#_-]*)?({NAMES})\s*\](?![(:])"
+    rf"|\(\s*(?:see\s+)?{SOURCE}[\s.:#_-]*({NAMES})\s*\)", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)|(\d+)")
 _MOST = 20
 """Maximum number of passages in one citation. A longer range, as in "[1-50]", is none."""
 
-_LABEL = re.compile(rf"^\s*(?:\[\s*(?:{_SOURCE}[\s.:#_-]*)?({_NAME})\s*\]:?"
-                    rf"|{_SOURCE}[\s.:#_-]*({_NAME})\s*[:.)])", re.IGNORECASE)
+_LABEL = re.compile(rf"^\s*(?:\[\s*(?:{SOURCE}[\s.:#_-]*)?({NAME})\s*\]:?"
+                    rf"|{SOURCE}[\s.:#_-]*({NAME})\s*[:.)])", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s.,;:!?)\"'”’*_]*")
 
 

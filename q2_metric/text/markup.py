@@ -8,8 +8,10 @@ import re
 
 from q2_metric.memory import LruCache
 
-_SOURCE = r"(?:doc|document|source|ref|reference|passage|context|citation|cite|chunk|snippet)s?"
-_NUMBERS = r"[\^#]?\d{1,3}(?:\s*[,;–-]\s*[\^#]?\d{1,3})*"
+SOURCE = r"(?:doc|document|source|ref|reference|passage|context|citation|cite|chunk|snippet)s?"
+NAME = r"[\^#]?\d{1,3}"
+NAMES = rf"{NAME}(?:\s*[,;–-]\s*{NAME})*"
+"""Patterns of a citation: the word before the passages' numbers, a number, and several numbers."""
 
 _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
@@ -21,9 +23,9 @@ _WHOLE = (
                r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*\Z", re.DOTALL | re.IGNORECASE),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
     re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE),
-    re.compile(rf"\[\s*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\](?!\()|\[citation needed\]",
+    re.compile(rf"\[\s*(?:{SOURCE}[\s.:#_-]*)?{NAMES}\s*\](?!\()|\[citation needed\]",
                re.IGNORECASE),  # [1], [2, 3], [doc 4]
-    re.compile(rf"\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\)",
+    re.compile(rf"\(\s*(?:see\s+)?{SOURCE}[\s.:#_-]*(?:{SOURCE}[\s.:#_-]*)?{NAMES}\s*\)",
                re.IGNORECASE),  # (source: doc 2)
     re.compile(r"【\d[^\s【】]{0,60}】"),
     re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),
@@ -57,6 +59,8 @@ _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
 
 _ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
 
+_MAY_HAVE = re.compile(r"[<&\[(【#*`_]|^[ \t]*1[.)]", re.MULTILINE)
+"""A text without a match has no markup. Most sentences have none, and each is asked for often."""
 _BARE: LruCache[str, str] = LruCache(4096, 10_000_000)
 """Every metric of a run reads the same texts."""
 
@@ -67,6 +71,8 @@ def unmarked(text: str) -> str:
     >>> unmarked("a [link](http://a.b), **bold**; 2 * 3 * 4, x[10001]")
     'a  link             ,   bold  ; 2 * 3 * 4, x[10001]'
     """
+    if not _MAY_HAVE.search(text):
+        return text
     bare = _BARE.get(text)
     if bare is None:
         bare = _ENTITY.sub(_character, text)

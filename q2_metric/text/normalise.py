@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
+from collections.abc import Sequence
 
 ARTICLES = frozenset({"a", "an", "the"})
 DROPPED = ARTICLES | {"in", "our"}
@@ -33,7 +34,10 @@ def tokens(text: str) -> list[str]:
 
 def token_f1(candidate: str, reference: str) -> float:
     """Harmonic mean of the precision and recall of normalised words, in [0, 1]; 0 without any."""
-    left, right = tokens(candidate), tokens(reference)
+    return f1_of(tokens(candidate), tokens(reference))
+
+
+def f1_of(left: Sequence[str], right: Sequence[str]) -> float:
     common = sum((Counter(left) & Counter(right)).values())
     if common == 0:
         return 0.0

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from q2_metric.text.alignment import FUNCTION_WORDS, stem
+from q2_metric.text.alignment import STOP_WORDS, stem
 from q2_metric.text.markup import unmarked
 
 WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
@@ -44,7 +44,7 @@ def word_tokens(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Numbers, and words that are neither function words nor single letters, in order."""
     return [word for word in word_tokens(text)
-            if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
+            if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())]
 
 
 def stems(text: str) -> set[str]:

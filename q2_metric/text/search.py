@@ -38,19 +38,6 @@ def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tup
     ]
 
 
-def search_each(
-    counts: Sequence[int], judge: Callable[[Sequence[UnitRange]], Sequence[float]]
-) -> list[int | None]:
-    """The index of the best unit of each search; ``None`` for a search without units. Unlike in
-    :func:`tree_search`, each unit is judged alone. ``counts`` has the units of each search."""
-    parts = [UnitRange(i, n, n + 1) for i, count in enumerate(counts) for n in range(count)]
-    best: dict[int, tuple[float, int]] = {}
-    for part, score in zip(parts, judge(parts), strict=True):
-        if part.search not in best or score > best[part.search][0]:
-            best[part.search] = (score, part.first)
-    return [best[i][1] if i in best else None for i in range(len(counts))]
-
-
 def tree_search(
     sizes: Sequence[Sequence[int]],
     judge: Callable[[Sequence[UnitRange]], Sequence[float]],
@@ -60,7 +47,8 @@ def tree_search(
     """The index of the best unit of each search; ``None`` for a search without units.
 
     Each level keeps the best of ``branches`` parts, or the first of equal ones: O(branches * log n)
-    judgements for n units. All searches share one call of ``judge`` per level.
+    judgements for n units. All searches share one call of ``judge`` per level. With as many
+    branches as units, each unit is judged alone.
 
     Args:
         sizes: for each search, the number of tokens of each unit.

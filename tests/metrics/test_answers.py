@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import pytest
-from fakes import VERDICTS
+from fakes import (
+    VERDICTS,
+    FakeEntailment,
+    FakePersonal,
+    FakeQuestions,
+    FakeReader,
+    FakeSpans,
+)
 
-from q2_metric.metrics.answers import answer_sentence, compare
-from q2_metric.metrics.bundled_q2 import same_value
+from q2_metric.metrics.bundled_q2 import BundledQ2
+from q2_metric.metrics.q2 import Q2, answer_sentence
 from q2_metric.types import Answer, Comparison, Example, How, Question, Span, Verdict
 
 SPAN = Span(Example("It is very acidic.", "It is slightly acidic."), "very acidic", 6)
 QUESTION = Question(SPAN, "What is it?")
 ANSWER = Answer("slightly acidic", 6, 5.0)  # half of the words are those of the span
 OPEN = Verdict(0.3, 0.5, 0.2)
+PAPER, BUNDLED = (
+    kind(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal())
+    for kind in (Q2, BundledQ2))
 
 
 @pytest.mark.parametrize("verdict", [None, OPEN])
 def test_no_answer_and_the_same_answer_need_no_verdict(verdict: Verdict | None) -> None:
-    assert compare(QUESTION, None, verdict) == Comparison(
+    assert PAPER.compare(QUESTION, None, verdict) == Comparison(
         QUESTION, "very acidic", None, 0.0, None, "no_answer", 0.0, None)
     same = Answer("Very acidic!", 3, 1.0)
-    assert compare(QUESTION, same, verdict) == Comparison(
+    assert PAPER.compare(QUESTION, same, verdict) == Comparison(
         QUESTION, "very acidic", "Very acidic!", 1.0, None, "equal", 1.0, 3)
 
 
@@ -31,7 +41,7 @@ def test_no_answer_and_the_same_answer_need_no_verdict(verdict: Verdict | None) 
     (VERDICTS["contradiction"], "nli", 0.0),
 ])
 def test_another_answer_is_judged(verdict: Verdict | None, how: How, score: float) -> None:
-    assert compare(QUESTION, ANSWER, verdict) == Comparison(
+    assert PAPER.compare(QUESTION, ANSWER, verdict) == Comparison(
         QUESTION, "very acidic", "slightly acidic", 0.5, verdict, how, pytest.approx(score), 6)
 
 
@@ -52,7 +62,7 @@ def test_values_are_compared_as_values(span: str, known: str, how: How, score: f
     """The texts share no word; NLI is not asked, and would not know."""
     example = Example(f"It was {span}.", f"It was {known}.")
     question = Question(Span(example, span, 7), "What was it?")
-    found = compare(question, Answer(known, 7, 1.0), None, same_value)
+    found = BUNDLED.compare(question, Answer(known, 7, 1.0), None)
     assert (found.how, found.score, found.knowledge_answer) == (how, score, known)
-    as_text = compare(question, Answer(known, 7, 1.0), VERDICTS["neutral"])
+    as_text = PAPER.compare(question, Answer(known, 7, 1.0), VERDICTS["neutral"])
     assert as_text.how == "token_f1"

@@ -16,7 +16,15 @@ pytest.importorskip("transformers")
 pytest.importorskip("sentencepiece")
 
 from authors_models import asks, judges, reads
-from fakes import FakeBackbone, FakeSentences
+from fakes import (
+    FakeBackbone,
+    FakeEntailment,
+    FakePersonal,
+    FakeQuestions,
+    FakeReader,
+    FakeSentences,
+    FakeSpans,
+)
 
 from q2_metric import Q2, Example
 from q2_metric.data.wow import read_annotated
@@ -134,6 +142,8 @@ def test_the_batched_pipeline_equals_the_program_restated(tmp_path: Path) -> Non
 
 SPAN = Span(Example("The red dog.", "A dog."), "The red dog", 0)
 QUESTION = Question(SPAN, "What?")
+RULES = authors.AuthorsProgramQ2(
+    FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal())
 
 
 @pytest.mark.parametrize(("answer", "pair"), [
@@ -143,12 +153,12 @@ QUESTION = Question(SPAN, "What?")
     ("dog.", ("What? dog..", "What? The red dog.")),
 ])
 def test_which_answers_are_judged(answer: str, pair: tuple[str, str] | None) -> None:
-    assert authors.to_judge(QUESTION, Answer(answer, None, 1.0)) == pair
+    assert RULES.to_judge(QUESTION, Answer(answer, None, 1.0)) == pair
 
 
 def test_what_answers_score() -> None:
     def score(answer: str | None, verdict: Verdict | None = None) -> tuple[float, str]:
-        found = authors.compare(
+        found = RULES.compare(
             QUESTION, None if answer is None else Answer(answer, None, 1.0), verdict)
         return round(found.score, 3), found.how
 

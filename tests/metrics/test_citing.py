@@ -19,6 +19,7 @@ KNOWLEDGE = "The inn has 12 rooms.\n\nThe ferry sails at 14:00."
     ("It is old. [1][3] It is red.", ["It is old.", "It is red."], [["1", "3"], []]),
     ("It is old (source: 3) and red [1-3].", ["It is old", "red"], [["3"], ["1", "2", "3"]]),
     ("It is old and red [2].", ["It is old", "red"], [["2"], ["2"]]),
+    ("It is old [cite: 2].", ["It is old"], [["2"]]),
     ("It is [a link](1) and x[10001].", ["It is"], [[]]),
     ("[1]: https://example.org", ["https"], [[]]),
 ])

@@ -204,3 +204,24 @@ def test_bertscore_is_rescaled_if_there_is_a_baseline(
     for score, before in zip(metric.score(examples), plain, strict=True):
         assert score.value == pytest.approx(max(0.0, (before.value - 0.5) / 0.5), abs=1e-5)
     assert plain[1].value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("response", "wanted"),
+    [
+        ("Ross painted a river.", 1.0),
+        ("The river was painted by him.", 1.0),  # function words do not count
+        ("Ross paints rivers.", 1.0),  # by their stems
+        ("Ross painted in 1991.", 2 / 3),
+        ("A cat sleeps.", 0.0),
+        ("Ox x 7, Bob 1994.", 1 / 2),  # of two letters and all digits, and no single letter
+        ("It is not so, you know.", 0.0),
+        ("He was in it.", None),
+        (":::", None),
+    ],
+)
+def test_share_of_content_words(response: str, wanted: float | None) -> None:
+    (metric,) = load_metrics(["word_share"])
+    (score,) = metric.score([Example(response, "Bob Ross painted a river in 1994.")])
+    assert score.value == (wanted if wanted is None else pytest.approx(wanted))
+    assert metric.signature.startswith("word_share|version:")

@@ -14,9 +14,8 @@ from fakes import (
 )
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.answers import answer_sentence, compare
 from q2_metric.metrics.bundled_q2 import BundledQ2
-from q2_metric.metrics.q2 import Q2, without_nli
+from q2_metric.metrics.q2 import Q2, answer_sentence, without_nli
 from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.types import Answer, Comparison, Example, Label, Question, Score, Span, Verdict
 
@@ -117,7 +116,7 @@ def test_what_an_nli_label_is_worth(label: str, expected: float) -> None:
 def test_a_comparison_carries_its_verdict(label: Label) -> None:
     example = Example("Rome has hills.", "Paris has hills.")
     question = Question(Span(example, "Rome", 0), "What has hills?")
-    found = compare(question, Answer("Paris", 0, 5.0), VERDICTS[label])
+    found = q2().compare(question, Answer("Paris", 0, 5.0), VERDICTS[label])
     assert found.verdict == VERDICTS[label]
 
 

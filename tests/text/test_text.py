@@ -25,7 +25,7 @@ from q2_metric.text.alignment import (
     align,
 )
 from q2_metric.text.normalise import DROPPED, normalise, token_f1
-from q2_metric.text.search import UnitRange, divide, fitting, search_each, tree_search
+from q2_metric.text.search import UnitRange, divide, fitting, tree_search
 from q2_metric.text.windows import chunks, window_bounds
 
 
@@ -231,7 +231,7 @@ def test_each_unit_can_be_judged_alone() -> None:
         asked.extend(parts)
         return [[0.2, 0.9, 0.9][part.first] for part in parts]
 
-    assert search_each([3, 0, 1], judge) == [1, None, 0]
+    assert tree_search([[1] * 3, [], [1]], judge, branches=3) == [1, None, 0]
     assert asked == [UnitRange(0, 0, 1), UnitRange(0, 1, 2), UnitRange(0, 2, 3), UnitRange(2, 0, 1)]
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from q2_metric.metrics.answers import answer_sentence
-from q2_metric.metrics.q2 import Q2
+from q2_metric.metrics.q2 import Q2, answer_sentence
 from q2_metric.types import Comparison, Example
 from tools.training.examples import ExampleSource, TrainingExample, held_out
 

@@ -8,7 +8,7 @@ from typing import Literal
 LONGEST = 14
 """In words, of a short answer."""
 
-Verdict = Literal["yes", "no"]
+YesNo = Literal["yes", "no"]
 
 _PRONOUN = r"(?:it|he|she|they|there|that|this)"
 _AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must)"
@@ -33,7 +33,7 @@ def is_short(response: str) -> bool:
     return len(response.split()) <= LONGEST
 
 
-def verdict_of(response: str) -> Verdict | None:
+def verdict_of(response: str) -> YesNo | None:
     """What a response says, if it says only "yes" or "no".
 
     >>> verdict_of("Yes, it does."), verdict_of("No."), verdict_of("Yes, on Sundays.")

@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from q2_metric.english.parse.parser import DROPPED_SPANS, load
+from q2_metric.english.parse.parser import DROPPED_SPANS, is_personal, load
 from q2_metric.types import Example, Span
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
     from spacy.tokens import Span as Tokens
-
-_SUBJECTS, _POSSESSORS = frozenset({"i", "you"}), frozenset({"my", "your"})
 
 
 class AuthorsSpans:
@@ -43,10 +41,6 @@ class AuthorsPersonal:
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
         unique = list(dict.fromkeys(questions))
-        by_question = dict(zip(unique, map(_is_personal, load().pipe(unique)), strict=True))
-        return [by_question[question] for question in questions]
-
-
-def _is_personal(doc: Doc) -> bool:
-    return any((token.dep_ == "nsubj" and token.lower_ in _SUBJECTS)
-               or (token.dep_ == "poss" and token.lower_ in _POSSESSORS) for token in doc)
+        found = {question: is_personal(doc, ("nsubj",))
+                 for question, doc in zip(unique, load().pipe(unique), strict=True)}
+        return [found[question] for question in questions]

@@ -16,7 +16,7 @@ from q2_metric.text.passages import in_passages
 from q2_metric.types import Span
 
 Decoding = Literal["beam", "greedy", "sample"]
-Reading = Literal["neighbours", "response"]
+QuestionContext = Literal["neighbours", "response"]
 
 BEAMS = 5
 """Beams and returned questions, as in the Q² authors' ``get_questions_beam``."""
@@ -69,7 +69,7 @@ class Seq2SeqQuestions:
         template: str | None = None,
         decoding: Decoding = "beam",
         seed: int = 0,
-        reading: Reading = "neighbours",
+        reading: QuestionContext = "neighbours",
         authors: bool = False,
         batch_size: int | None = None,
         max_input: int = MAX_INPUT,
@@ -90,7 +90,7 @@ class Seq2SeqQuestions:
         self.template = template
         self.decoding: Decoding = decoding
         self.seed = seed
-        self.reading: Reading = reading
+        self.reading: QuestionContext = reading
         self._clean = by_authors if authors else clean
         self.batches = Batches(
             model,
