@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rich.text import Text
@@ -38,10 +39,11 @@ def print_explanation(
     for name in signatures:
         screen.print()
         screen.print(_headline(name, shown))
-        details = _DETAILS.get(entry(name).details or "")
-        if details is not None and shown[name] is not None:
+        details, listed = entry(name).details, entry(name).listed
+        if listed and shown[name] is not None:
             table = bare_table(header=False)
-            for cells in details(shown | {"nearest": nearest}, measured):
+            show = _DETAILS.get(details or "", partial(_plain, listed=listed))
+            for cells in show(shown | {"nearest": nearest}, measured):
                 table.add_row(*cells)
             if table.rows:
                 screen.print(table)
@@ -155,6 +157,13 @@ def _parts(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text
     for item in row["parts"]:
         yield (Text("▼" if item["contribution"] < 0 else "▲"), _text(item["title"]),
                _text(item["plain"], "dim"))
+
+
+def _plain(
+    row: Mapping[str, Any], _measured: set[str], *, listed: str
+) -> Iterator[Sequence[Text]]:
+    for item in row[listed]:
+        yield (_text(item["plain"]),)
 
 
 _DETAILS = {"questions": _questions, "sentences": _sentences, "parts": _parts}

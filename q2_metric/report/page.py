@@ -165,6 +165,8 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
     for name in names:
         metric, _ = of_column(name)
         described = metrics.setdefault(metric.name, {"columns": [], "details": metric.details})
+        if metric.evidence_class() is not None:
+            described["listed"] = metric.listed
         described["columns"].append(name)
     return {
         "titles": {name: title(name) for name in names},
