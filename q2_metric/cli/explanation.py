@@ -21,10 +21,9 @@ _STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
 
 
 def print_explanation(
-    row: OutputRow, signatures: Mapping[str, str], *, whole: bool = False, nearest: bool = False
+    row: OutputRow, signatures: Mapping[str, str], *, whole: bool = False
 ) -> None:
-    """Prints scores with their evidence. Signatures are hashes unless ``whole``. With ``nearest``,
-    unsupported claims have their nearest sentence."""
+    """Prints scores with their evidence. Signatures are hashes unless ``whole``."""
     measured = shipped().covers(signatures.values())
     shown, screen = view(row, measured), console()
     head = bare_table(header=False)
@@ -43,7 +42,7 @@ def print_explanation(
         if listed and shown[name] is not None:
             table = bare_table(header=False)
             show = _DETAILS.get(details or "", partial(_plain, listed=listed))
-            for cells in show(shown | {"nearest": nearest}, measured):
+            for cells in show(shown, measured):
                 table.add_row(*cells)
             if table.rows:
                 screen.print(table)
@@ -133,17 +132,13 @@ def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
         if support is not None and support >= NO_SUPPORT and not only:
             yield Text(), _text(f"support: {item['passage']}"), _text(value(support), "dim")
         elif support is not None and support < NO_SUPPORT and item["against"] is None:
-            yield Text(), _text(_unsupported(row, item), "dim"), Text()
+            words = "supported by several sentences together" if supported(item) else (
+                "no support found")
+            nearest = "" if only else f"; nearest ({value(support)}): {item['passage']}"
+            yield Text(), _text(words + nearest, "dim"), Text()
         if item["against"] is not None:
             start, end = item["against"]
             yield Text(), _text(f"contradicted by: {row['knowledge'][start:end]}"), Text()
-
-
-def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    words = "supported by several sentences together" if supported(item) else "no support found"
-    if not row["nearest"]:
-        return words
-    return f"{words}; nearest ({value(item['passage_support'])}): {item['passage']}"
 
 
 def _one_sentence(row: Mapping[str, Any]) -> bool:

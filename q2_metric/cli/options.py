@@ -16,7 +16,7 @@ from q2_metric.cli.assign import SettingsOption, completed, read_preset
 from q2_metric.cli.commands import Written
 from q2_metric.errors import InputError
 from q2_metric.metrics import default_names
-from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, check_names, keywords
+from q2_metric.metrics.registry import DEFAULT, METRICS, check_names, keywords
 from q2_metric.models.presets import STAGES, preset
 from q2_metric.rows.formats import FORMS
 from q2_metric.runtime_config import RuntimeConfig
@@ -51,15 +51,14 @@ def _runtime(name: str, default: str | None = None) -> Option[Any]:
                         help=setting.sentence)
 
 
-def model_options(entries: Sequence[Entry] | None = None, dtype: str | None = None) -> Option[Any]:
-    """The options that choose models and settings for these metrics (default: for all). ``dtype``
-    is the command's own default."""
+def model_options(dtype: str | None = None) -> Option[Any]:
+    """The options that choose models and settings. ``dtype`` is the command's own default."""
     return all_options(
         click.option("--preset", metavar="NAME|FILE", default="bundled", show_default=True,
                      callback=read_preset, is_eager=True,
                      help="Models and settings to use (q2 presets), or a .toml file of them."),
         click.option("-s", "--set", "assigned", metavar="NAME=VALUE", multiple=True,
-                     cls=SettingsOption, entries=entries, shell_complete=completed,
+                     cls=SettingsOption, shell_complete=completed,
                      help="Set a model or setting (q2 presets --settings); may be repeated."),
         _runtime("device"), _runtime("dtype", dtype),
     )

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import click
 
-from q2_metric.cli.commands import Read, Written, check_page, command
+from q2_metric.cli.commands import PAGE, Read, Written, command
 from q2_metric.cli.options import format_option
 from q2_metric.errors import InputError
 
@@ -15,7 +15,7 @@ from q2_metric.errors import InputError
 @click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=Read())
 @format_option("SCORES and --texts")
 @click.option("-o", "--out", metavar="PATH", default="report.html", show_default=True,
-              type=Written(guard=check_page),
+              type=Written(guard=PAGE),
               help="Path of the page, an HTML file.")
 @click.option("--texts", metavar="FILE", multiple=True, type=Read(),
               help="For scores without texts: the file that was scored. May be repeated, in the "

@@ -27,10 +27,6 @@ class Supported:
     consistent: bool
     relevant: frozenset[int]
 
-    @property
-    def utterances(self) -> list[str]:
-        return self.example.knowledge.split("\n")
-
 
 def read_screeneval(path: str | Path) -> list[Supported]:
     """Reads the labelled sentences of a file. Their ids are row numbers, from 0."""

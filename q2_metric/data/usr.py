@@ -34,7 +34,7 @@ class Rated:
 
 
 def read_usr(
-    path: str | Path, *, quality: str = QUALITY, leave_out: Sequence[str] = (REFERENCE,)
+    path: str | Path, *, leave_out: Sequence[str] = (REFERENCE,)
 ) -> list[Rated]:
     """Reads the rated responses to those contexts that have a fact, which is the knowledge.
 
@@ -51,7 +51,7 @@ def read_usr(
         if fact == NO_FACT or not fact:
             continue
         for place, response in enumerate(row["responses"]):
-            text, model, rating = _rated(response, quality, path, number)
+            text, model, rating = _rated(response, path, number)
             if model not in leave_out:
                 example = Example(
                     text, fact, tuple(turn for turn in turns if turn.strip()),
@@ -61,12 +61,12 @@ def read_usr(
     return rated
 
 
-def _rated(response: Any, quality: str, path: Path, number: int) -> tuple[str, str, float]:
+def _rated(response: Any, path: Path, number: int) -> tuple[str, str, float]:
     fields = response if isinstance(response, dict) else {}
-    text, ratings = fields.get("response"), fields.get(quality)
+    text, ratings = fields.get("response"), fields.get(QUALITY)
     if isinstance(ratings, (int, float)):
         ratings = [ratings]
     good = isinstance(text, str) and isinstance(ratings, list) and len(ratings) > 0
     if not good or not all(isinstance(rating, (int, float)) for rating in ratings or ()):
-        raise DataError(f"{path}, row {number}: a response has no text or no {quality!r} ratings")
+        raise DataError(f"{path}, row {number}: a response has no text or no {QUALITY!r} ratings")
     return str(text).strip(), str(fields.get("model", "")), sum(ratings or ()) / len(ratings or ())

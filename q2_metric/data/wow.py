@@ -45,12 +45,10 @@ def read_gold(path: Path | None = None) -> list[Example]:
     return [_example(row, row["gold"]) for row in read_rows(path, "csv", [*_CONTEXT, "gold"])]
 
 
-def read_selected(
-    directory: Path | None = None, *, said: Literal["response", "gold"] = "response"
-) -> list[Labelled]:
+def read_selected(*, said: Literal["response", "gold"] = "response") -> list[Labelled]:
     """Reads the 600 responses that the Q² paper selected: 150 of each system and class. With
     ``said="gold"``, reads the human responses in the same contexts."""
-    directory = directory or folder("wow_q2")
+    directory = folder("wow_q2")
     return [
         Labelled(_example(row, row[said], system), consistent, system)
         for system in SYSTEMS

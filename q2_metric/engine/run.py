@@ -176,7 +176,7 @@ class JobRun:
             for file in self.job.files:
                 results.append(self._score_file(file, earlier, score, unfinished, rows_of_page))
         if self._foreign:
-            self.listener.warn(not_scored(self._foreign, "--any-language scores"))
+            self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
         return results
 
     def _there(self, done: int, stack: ExitStack) -> ScoreBlock:

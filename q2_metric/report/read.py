@@ -59,7 +59,6 @@ def read_scores(
     open_files: ExitStack,
     *,
     texts: Sequence[str | Path] = (),
-    columns: Columns | None = None,
     form: str | None = None,
     systems_by: str | None = None,
 ) -> ScoreFiles:
@@ -68,9 +67,8 @@ def read_scores(
     Args:
         paths: files that ``q2 score --out`` wrote (.jsonl, .csv, .parquet); "-" is standard input.
         open_files: closes the temporary files with the rows.
-        texts: if the files lack texts, the files that were scored, in the same order.
-        columns: the columns of the files in ``texts``; by default, those that ``q2 score`` was
-            told, by the manifest of the first file.
+        texts: if the files lack texts, the files that were scored, in the same order. Their
+            columns are those that ``q2 score`` was told, by the manifest of the first file.
         form: format (:data:`q2_metric.rows.formats.FORMS`) of files whose suffix does not tell it.
         systems_by: an input column. Rows with the same value in it form a system.
 
@@ -80,7 +78,7 @@ def read_scores(
         MissingExtra: a parquet file needs pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
-    sources = _sources(texts, columns or _named_columns(str(paths[0])), form)
+    sources = _sources(texts, _named_columns(str(paths[0])), form)
     for path in map(str, paths):
         several = len(paths) > 1
         for where, row in _rows(path, None if tells(path) else form):
@@ -276,7 +274,7 @@ def _named_columns(path: str) -> Columns:
 
 
 def _sources(
-    paths: Sequence[str | Path], columns: Columns | None, form: str | None
+    paths: Sequence[str | Path], columns: Columns, form: str | None
 ) -> Iterator[tuple[str, Example | BadRow]]:
     return (
         (str(path), row) for path in paths
