@@ -86,6 +86,11 @@ def metric_names(
     return [name for name in METRICS if name in names]
 
 
+def given_names(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str]:
+    """A click callback as :func:`metric_names`, but without a text there are no names."""
+    return [] if text is None else metric_names(ctx, option, text)
+
+
 def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
     return click.option(
         "-m", "--metric", "--metrics", "metrics", default=default,
@@ -172,6 +177,10 @@ def format_option(files: str) -> Option[Any]:
     )
 
 
+SYSTEMS_OPTION = click.option(
+    "--systems", "systems_by", metavar="COL",
+    help="A column of the scored rows, such as model. Rows with the same value form one system.",
+)
 SIGNATURE_OPTION = click.option(
     "--signature", is_flag=True, help="Print signatures in full: all models and settings."
 )

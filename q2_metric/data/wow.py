@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from q2_metric.data.download import folder
-from q2_metric.data.labelled import Labelled, read_label
+from q2_metric.data.labelled import Labelled
 from q2_metric.data.set_rows import read_rows
 from q2_metric.types import Example
 
@@ -28,10 +28,10 @@ def read_annotated(path: Path | None = None) -> list[Labelled]:
     return [
         Labelled(
             _example(row, row[f"{system}_response"], system),
-            consistent=not read_label(row[f"{system}_label"], path, number),
+            consistent=not row.label(f"{system}_label"),
             system=system,
         )
-        for number, row in enumerate(read_rows(path, "csv", needed), start=1)
+        for row in read_rows(path, "csv", needed)
         for system in SYSTEMS
     ]
 

@@ -23,8 +23,9 @@ from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow, with_texts
-from q2_metric.rows.formats import records, shown, tells
+from q2_metric.rows.formats import records, tells
 from q2_metric.rows.read import BadRow, read_rows
+from q2_metric.rows.record import repeated
 from q2_metric.rows.spreadsheet import from_cell
 from q2_metric.scoring import Aggregate, NoClaim, check_no_claim
 from q2_metric.scoring.outcome import of_row
@@ -107,14 +108,18 @@ def read_scores(
     )
 
 
-def files_of(path: str) -> list[str]:
-    """The .jsonl files in a folder by name, or the path itself. InputError: there are none."""
-    if not os.path.isdir(path):
-        return [path]
-    found = sorted(str(file) for file in Path(path).glob("*.jsonl"))
-    if not found:
-        raise InputError(f"{path}: this folder contains no .jsonl file")
-    return found
+def files_of(paths: Sequence[str]) -> list[str]:
+    """The paths, with the .jsonl files of a folder, by name, in its place. InputError: a folder has
+    none, or a file is named twice."""
+    files: list[str] = []
+    for path in paths:
+        inside = sorted(map(str, Path(path).glob("*.jsonl"))) if os.path.isdir(path) else [path]
+        if not inside:
+            raise InputError(f"{path}: this folder contains no .jsonl file")
+        files += inside
+    if twice := repeated(files):
+        raise InputError(f"{twice}: this file is named twice")
+    return files
 
 
 class _System:
@@ -190,7 +195,7 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     written = form or Path(path).suffix.lower().removeprefix(".")
     escaped = written == "csv" and _setting(path, "raw_csv") is not True
     plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
-    for record in records(path, shown(path), form):
+    for record in records(path, form):
         where, fields = record.where, record.fields
         if problem := record.problem or record.note:
             raise InputError(f"{where}: {problem.removesuffix('; the last is read')}")

@@ -33,7 +33,7 @@ def read_fields(
         InputError: the file or one of its rows cannot be read.
         MissingExtra: a parquet file needs pyarrow.
     """
-    return fields_of(records(path, shown(path), form))
+    return fields_of(records(path, form))
 
 
 def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -55,16 +55,15 @@ def tells(path: str | Path) -> bool:
     return Path(path).suffix.lower() in _READERS or os.path.isdir(path)
 
 
-def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
+def records(path: str | Path, form: str | None = None) -> Iterator[Record]:
     """Yields the rows of a file, of a folder that ``datasets`` saved, or of standard input ("-").
-
-    ``name`` is for error messages. ``form`` (:data:`FORMS`) is needed if no suffix tells the
-    format.
+    ``form`` (:data:`FORMS`) is needed if no suffix tells the format.
 
     Raises:
         InputError: the file cannot be read, or its suffix is unknown. Raised while rows are read.
         MissingExtra: a parquet file needs pyarrow.
     """
+    name = shown(path)
     if str(path) == STDIN:
         if sys.stdin is None:
             raise InputError(f"{name}: is closed")
@@ -72,7 +71,7 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
         return
     if os.path.isdir(path):
         for part in arrow_files(Path(path)):
-            yield from records(part, str(part), "arrow")
+            yield from records(part, "arrow")
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
     if suffix not in _READERS and os.path.exists(path):

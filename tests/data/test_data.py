@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -184,7 +185,7 @@ class FakePooch:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, pooch: FakePooch) -> FakePooch:
-    monkeypatch.setattr(download, "_pooch", lambda: pooch)
+    monkeypatch.setitem(sys.modules, "pooch", pooch)
     return pooch
 
 

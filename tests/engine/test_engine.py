@@ -771,16 +771,17 @@ def test_a_lock_on_a_file_that_was_removed_is_no_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who waits for a file that is removed meanwhile takes the new one."""
-    out, real, came = tmp_path / "out.jsonl", module._lock, 0
+    fcntl = pytest.importorskip("fcntl")
+    out, real, came = tmp_path / "out.jsonl", fcntl.flock, 0
 
-    def lock(descriptor: int, path: str | Path) -> None:
+    def lock(descriptor: int, operation: int) -> None:
         nonlocal came
         came += 1
         if came == 1:  # between opening and locking, the other process ends
             unfinished_path(out).unlink()
-        real(descriptor, path)
+        real(descriptor, operation)
 
-    monkeypatch.setattr(module, "_lock", lock)
+    monkeypatch.setattr(fcntl, "flock", lock)
     with open_unfinished(out), pytest.raises(InputError, match="another process is writing it"), \
             open_unfinished(out):
         pass

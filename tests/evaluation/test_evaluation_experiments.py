@@ -205,8 +205,8 @@ def test_read_screeneval(tmp_path: Path) -> None:
 def test_read_screeneval_takes_the_lines_that_are_numbered(tmp_path: Path) -> None:
     content = {**SCREENEVAL, "original_convo": {"0": "a\nb\nc", "1": "a\n\nc", "2": "a"}}
     rows = read_screeneval(write_screeneval(tmp_path, content))
-    assert rows[0].utterances == ["a", "b", "c"]
-    assert rows[1].utterances == ["a", "", "c"], "places stay what they are"
+    assert rows[0].example.knowledge == "a\nb\nc"
+    assert rows[1].example.knowledge == "a\n\nc", "places stay what they are"
 
 
 @pytest.mark.parametrize(
