@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from q2_metric.cli.render import bare_table, console, plain, print_signatures, value
+from q2_metric.cli.render import bare_table, console, plain, print_signatures
 from q2_metric.cli.verdict import SIGNS as VERDICTS
 from q2_metric.cli.verdict import marked
 from q2_metric.metrics.registry import METRICS, entry
@@ -16,6 +16,7 @@ from q2_metric.report.findings import NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.view import DROPPED, WHOLE, supported, view
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
+from q2_metric.rows.plain import number as value
 
 _STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
 

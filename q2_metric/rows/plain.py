@@ -28,6 +28,17 @@ REASONS: Mapping[Reason, str] = {
 }
 
 
+NONE = "–"
+
+
+def number(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3f}"
+
+
+def percent(share: float | None) -> str:
+    return NONE if share is None else f"{share:.1%}"
+
+
 def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
     """One sentence that compares the answers from response (``said``) and knowledge (``known``).
 
