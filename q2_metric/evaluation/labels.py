@@ -12,7 +12,7 @@ from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError
 from q2_metric.evaluation.scores import number_of
 from q2_metric.rows.columns import ALIASES, Columns, as_label
-from q2_metric.rows.formats import fields_of, read_fields, records
+from q2_metric.rows.formats import fields_of, read_fields, records, shown
 from q2_metric.rows.read import BadRow, read_rows
 
 
@@ -24,7 +24,7 @@ def read_labelled(
     Raises:
         InputError: a row cannot be read or has no label; the message says which row.
     """
-    lines = list(records(path, form))
+    lines = list(records(path, shown(path), form))
     labels = _labels(fields_of(lines), label)
     rows = list(read_rows(path, columns, given=lines))
     labelled = []

@@ -23,7 +23,7 @@ from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow, with_texts
-from q2_metric.rows.formats import records, tells
+from q2_metric.rows.formats import records, shown, tells
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.record import repeated
 from q2_metric.rows.spreadsheet import from_cell
@@ -195,7 +195,7 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     written = form or Path(path).suffix.lower().removeprefix(".")
     escaped = written == "csv" and _setting(path, "raw_csv") is not True
     plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
-    for record in records(path, form):
+    for record in records(path, shown(path), form):
         where, fields = record.where, record.fields
         if problem := record.problem or record.note:
             raise InputError(f"{where}: {problem.removesuffix('; the last is read')}")

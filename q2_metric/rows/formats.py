@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -33,7 +33,7 @@ def read_fields(
         InputError: the file or one of its rows cannot be read.
         MissingExtra: a parquet file needs pyarrow.
     """
-    return fields_of(records(path, form))
+    return fields_of(records(path, shown(path), form))
 
 
 def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -55,15 +55,16 @@ def tells(path: str | Path) -> bool:
     return Path(path).suffix.lower() in _READERS or os.path.isdir(path)
 
 
-def records(path: str | Path, form: str | None = None) -> Iterator[Record]:
+def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
     """Yields the rows of a file, of a folder that ``datasets`` saved, or of standard input ("-").
-    ``form`` (:data:`FORMS`) is needed if no suffix tells the format.
+
+    ``name`` is for error messages. ``form`` (:data:`FORMS`) is needed if no suffix tells the
+    format.
 
     Raises:
         InputError: the file cannot be read, or its suffix is unknown. Raised while rows are read.
         MissingExtra: a parquet file needs pyarrow.
     """
-    name = shown(path)
     if str(path) == STDIN:
         if sys.stdin is None:
             raise InputError(f"{name}: is closed")
@@ -71,7 +72,7 @@ def records(path: str | Path, form: str | None = None) -> Iterator[Record]:
         return
     if os.path.isdir(path):
         for part in arrow_files(Path(path)):
-            yield from records(part, "arrow")
+            yield from records(part, str(part), "arrow")
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
     if suffix not in _READERS and os.path.exists(path):
@@ -120,18 +121,26 @@ def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
+def _csv(file: IO[bytes], name: str) -> Iterator[Record]:
+    return read_table(file, name, ",")
+
+
+def _tsv(file: IO[bytes], name: str) -> Iterator[Record]:
+    return read_table(file, name, "\t")
+
+
 def _json(file: IO[bytes], name: str) -> Iterator[Record]:
     # A pipe can be read only once, but read_document may read the file twice.
     whole = file if file.seekable() else io.BytesIO(file.read(LARGEST + 1))
     return read_document(whole, name, _jsonl)
 
 
-_READERS: Mapping[str, Callable[[IO[bytes], str], Iterator[Record]]] = {
+_READERS = {
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
     ".json": _json,
-    ".csv": partial(read_table, delimiter=","),
-    ".tsv": partial(read_table, delimiter="\t"),
+    ".csv": _csv,
+    ".tsv": _tsv,
     ".parquet": read_parquet,
     ".arrow": read_arrow,
 }

@@ -33,9 +33,9 @@ def read_rows(
     aliases: Mapping[str, Sequence[str]] = ALIASES,
     need_response: bool = True,
     blank: bool = False,
-    on_columns: Callable[[Columns], None] = lambda _columns: None,
-    on_note: Callable[[str], None] = lambda _line: None,
-    on_read: Callable[[str], None] = lambda _line: None,
+    on_columns: Callable[[Columns], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
+    on_read: Callable[[str], None] | None = None,
     group_by: Sequence[str] = (),
     form: str | None = None,
     given: Iterable[Record] | None = None,
@@ -63,7 +63,7 @@ def read_rows(
         MissingExtra: a parquet file needs pyarrow.
     """
     name = shown(path)
-    given = iter(records(path, form) if given is None else given)
+    given = iter(records(path, name, form) if given is None else given)
     first = list(islice(given, PEEKED))
     if not first:
         return
@@ -72,18 +72,28 @@ def read_rows(
     resolved = resolve(columns, first, name, aliases, [field for field in needs if needs[field]])
     for column in group_by:
         check_column(column, first, f"{name}: ", " for --group-by")
-    for doubt in _settled(resolved, columns, first, aliases):
-        on_note(f"{name}: {doubt}")
-    if words := described(resolved, first):
-        on_read(f"{name}: {words}")
-    on_columns(Columns(**resolved))
+    _tell(resolved, columns, first, name, aliases, on_note, on_read)
+    if on_columns is not None:
+        on_columns(Columns(**resolved))
     reader = ExampleReader(resolved, needs, blank, columns.label is not None, group_by)
-    noted = False
     for index, record in enumerate(chain(first, given)):
-        if record.note is not None and not noted:
+        if record.note is not None and on_note is not None:
             on_note(f"{record.where}: {record.note}")
-            noted = True
+            on_note = None
         yield reader.row(index, record)
+
+
+def _tell(
+    resolved: dict[str, str | None], columns: Columns, first: Sequence[Record], name: str,
+    aliases: Mapping[str, Sequence[str]], on_note: Callable[[str], None] | None,
+    on_read: Callable[[str], None] | None,
+) -> None:
+    """Removes the label's column from ``resolved`` if it holds no labels."""
+    for doubt in _settled(resolved, columns, first, aliases):
+        if on_note is not None:
+            on_note(f"{name}: {doubt}")
+    if on_read is not None and (words := described(resolved, first)):
+        on_read(f"{name}: {words}")
 
 
 def _settled(
