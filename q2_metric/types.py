@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 Label = Literal["entailment", "neutral", "contradiction"]
 
@@ -118,8 +118,29 @@ class Verdict:
         return "neutral" if self.neutral == best else "contradiction"
 
 
+class Evidence:
+    """What a score was computed from. A kind of evidence is a frozen dataclass of this class, whose
+    attributes are texts, numbers, booleans or tuples of texts.
+
+    The cache and the output rows get their fields from the class. Terminal, page and frameworks
+    show its text (``__str__``). A metric names it in its entry (``Entry.details``).
+    """
+
+    __slots__ = ()
+    kinds: ClassVar[dict[str, type[Evidence]]] = {}
+    """By the name in the cache."""
+
+    def __init_subclass__(cls) -> None:
+        Evidence.kinds[cls.kind_name()] = cls
+
+    @classmethod
+    def kind_name(cls) -> str:
+        own = cls.__module__ == Evidence.__module__
+        return cls.__name__.lower() if own else f"{cls.__module__}:{cls.__name__}"
+
+
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Evidence):
     """A question with its answers from response and knowledge, and its score in [0, 1].
 
     ``knowledge_answer`` is ``None`` if the knowledge has no answer, ``knowledge_start`` its first
@@ -137,8 +158,9 @@ class Comparison:
     knowledge_start: int | None = None
 
     def __str__(self) -> str:
-        return (f"{self.score:.3f} {self.question.text} {self.response_answer}; "
-                f"in the knowledge: {self.knowledge_answer or 'no answer'}")
+        known = "no answer" if self.knowledge_answer is None else f'"{self.knowledge_answer}"'
+        return (f'{self.score:.3f} {self.question.text} response: "{self.response_answer}", '
+                f"knowledge: {known}")
 
 
 ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell", "answer"]
@@ -170,7 +192,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Evidence):
     """How far the knowledge supports a claim (``support`` in [0, 1]).
 
     ``passage`` is the sentence of the knowledge that best explains the verdict (``None`` if not
@@ -196,16 +218,41 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Part(Evidence):
     """An input of a combined score. ``contribution``: what it adds to the logit, over its mean."""
 
     name: str
     value: float
     contribution: float
 
+    def __str__(self) -> str:
+        return f"{contribution_words(self.contribution)}: {PARTS.get(self.name, self.name)}"
 
-Evidence = Comparison | Judgement | Part
-"""The cache, output rows and the page get their fields from these classes."""
+
+PARTS = {
+    "claims": "mean support of all claims",
+    "weakest": "support of the weakest claim",
+    "words": "share of content words found in the knowledge",
+    "numbers": "share of numbers found in the knowledge",
+    "phrases": "share of phrases found in the knowledge",
+    "questions": "agreement of the answers to Q²'s questions",
+    "rules": "limit set by rules on numbers",
+}
+"""By input of the groundedness score."""
+
+_SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
+"""(Least change of the score's logit, words for it)."""
+
+
+def contribution_words(contribution: float | None) -> str:
+    """Says how much an input changed the logit of a groundedness score. ``None`` counts as 0.
+
+    >>> contribution_words(-0.9)
+    'lowers the score a lot'
+    """
+    contribution = contribution or 0.0
+    size = next(words for least, words in _SIZES if abs(contribution) >= least)
+    return f"{'lowers' if contribution < 0 else 'raises'} the score {size}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

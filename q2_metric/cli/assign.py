@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -14,7 +14,7 @@ from q2_metric.checks import Setting, settings_of
 from q2_metric.cli.commands import READ, LateOption
 from q2_metric.errors import InputError
 from q2_metric.files import read_text
-from q2_metric.metrics.registry import METRICS, Entry
+from q2_metric.metrics.registry import METRICS
 from q2_metric.models.presets import preset
 from q2_metric.runtime_config import RuntimeConfig
 
@@ -68,12 +68,11 @@ _CONVERTED: Mapping[type, Callable[[str], Any]] = {
     bool: lambda text: {"true": True, "false": False}[text.lower()], int: int, float: float}
 
 
-def assignables(entries: Sequence[Entry] | None = None) -> dict[str, Assignable]:
-    """All that can be set for these metrics (default: all), by name. ``device`` and ``dtype`` are
-    not among them, because they are options of their own."""
-    entries = list(METRICS.values()) if entries is None else entries
+def assignables() -> dict[str, Assignable]:
+    """All that can be set, by name. ``device`` and ``dtype`` are not among them, because they are
+    options of their own."""
     found: dict[str, Assignable] = {}
-    for entry in sorted(entries, key=lambda entry: bool(entry.bases)):
+    for entry in sorted(METRICS.values(), key=lambda entry: bool(entry.bases)):
         for name in entry.models:
             found.setdefault(name, Assignable(name, [])).titles.append(entry.title)
         for one in entry.setting_fields():
@@ -87,24 +86,18 @@ def assignables(entries: Sequence[Entry] | None = None) -> dict[str, Assignable]
 
 
 class SettingsOption(LateOption):
-    """Adds all models and settings of some metrics (``None``: of all) to the command's parameters,
-    with ``None`` for those that the user did not give."""
-
-    def __init__(
-        self, *arguments: Any, entries: Sequence[Entry] | None = None, **keywords: Any
-    ) -> None:
-        super().__init__(*arguments, **keywords)
-        self.entries = entries
+    """Adds all models and settings of the metrics to the command's parameters, with ``None`` for
+    those that the user did not give."""
 
     def hint(self, option: str) -> str:
         name = option.lstrip("-").replace("-", "_")
-        if name in (known := assignables(self.entries)):
+        if name in (known := assignables()):
             return f"A setting is given as -s {name}=VALUE"
         name = name.removeprefix("no_")
         return f"A setting is given as -s {name}=false" if name in known else ""
 
     def finish(self, ctx: click.Context) -> None:
-        known = assignables(self.entries)
+        known = assignables()
         values: dict[str, Any] = dict.fromkeys(known)
         try:
             given = ctx.meta.get(_PRESET_FILE, {}) | dict(map(_pair, ctx.params.pop("assigned")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -25,9 +25,6 @@ from q2_metric.cli.options import (
 )
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
-
-if TYPE_CHECKING:
-    from q2_metric.evaluation.calibrate import Kind
 
 
 @command("calibrate")
@@ -59,21 +56,7 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
 @CACHE_OPTIONS
 @MODEL_OPTIONS
-def calibrate(
-    file: Path,
-    form: str | None,
-    out: str,
-    metric: list[str],
-    name: str | None,
-    label: str | None,
-    response: str | None,
-    knowledge: str | None,
-    history: str | None,
-    column: str | None,
-    kind: Kind,
-    precision: float | None,
-    **options: Any,
-) -> None:
+def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     """Fit a threshold and a calibration to labelled responses.
 
     FILE (.jsonl, .csv, .tsv, .parquet) contains responses, their knowledge, and human labels
@@ -89,11 +72,14 @@ def calibrate(
     if len(metric) > 1:
         raise InputError("--metric takes one metric; run q2 calibrate for each")
     options["outs"] = ()
-    name = name or Path(out).stem
+    form, label, column, precision = (
+        options[name] for name in ("form", "label", "column", "precision"))
+    out, name = options["out"], options["name"] or Path(options["out"]).stem
     check(options, f"calibration_{name}")
     check_place(out)
     if column is None:
-        rows = labels.read_labelled(file, Columns(response, knowledge, history), label, form)
+        columns_read = Columns(options["response"], options["knowledge"], options["history"])
+        rows = labels.read_labelled(file, columns_read, label, form)
         source = metric_source(metric[0], options, score_cache(options))
         columns = ScoreColumns([source], bar_of(options))
         scored = columns.scores([row.example for row in rows])[metric[0]]
@@ -111,7 +97,7 @@ def calibrate(
         signed = signature(column, {"file": file.name, "version": "unknown"})
     fitted = fitting.fit(
         truth, scores, name=name, metric=metric[0], signature=signed,
-        kind=kind, precision=precision,
+        kind=options["kind"], precision=precision,
     )
     report = fitting.experiment(truth, scores, fitted, precision=precision)
     fitted.save(out)

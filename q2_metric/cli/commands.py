@@ -31,6 +31,7 @@ from q2_metric.errors import (
     machine_fault,
 )
 from q2_metric.files import check_free, check_written
+from q2_metric.metrics.entry import named
 
 ROWS_FAILED, WRONG_USE, COULD_NOT, TOO_LOW, STOPPED = 1, 2, 3, 4, 130
 """See docs/usage.md#exit-codes. 130 is Ctrl-C, as in shells."""
@@ -178,12 +179,17 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
     return files_here()
 
 
-def check_page(path: str | Path) -> None:
-    """Raises an InputError if a file at the path is not a report page of q2."""
-    from q2_metric.report.page import is_page
+def ours(is_ours: str, what: str) -> Callable[[str], None]:
+    """A guard that raises InputError if the file is not ``what`` ("a report page of q2"), by the
+    function "module:name"."""
+    def guard(path: str) -> None:
+        if not named(is_ours)(path):
+            check_free(path, what)
 
-    if not is_page(path):
-        check_free(path, "a report page of q2")
+    return guard
+
+
+PAGE = ours("q2_metric.report.page:is_page", "a report page of q2")
 
 
 def kept(options: Mapping[str, Any]) -> str:

@@ -9,30 +9,23 @@ import click
 
 from q2_metric.cli.commands import Read, command, warn
 from q2_metric.cli.experiments import FORMAT_OPTION, facts, print_as
-from q2_metric.cli.options import metric_names
-from q2_metric.errors import InputError
+from q2_metric.cli.options import SYSTEMS_OPTION, given_names
 
 if TYPE_CHECKING:
     from q2_metric.evaluation.tables import Report
     from q2_metric.report.versus import Versus
 
 
-def _columns(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
-    return None if text is None else metric_names(ctx, option, text)
-
-
 @command("compare")
 @click.argument("scores", metavar="A B [C]...", nargs=-1, required=True, type=Read())
-@click.option("-m", "--metric", "--metrics", "metrics", callback=_columns,
+@click.option("-m", "--metric", "--metrics", "metrics", callback=given_names,
               help="Metrics to compare.  [default: all that every system has]")
-@click.option("--systems", "systems_by", metavar="COL",
-              help="A column of the scored rows, such as model. Rows with the same value form one "
-              "system.")
+@SYSTEMS_OPTION
 @click.option("--reference", metavar="COL",
               help="A column with reference responses, for F1 and BLEU.  [default: by name]")
 @FORMAT_OPTION
 def compare(
-    scores: tuple[str, ...], metrics: list[str] | None, systems_by: str | None,
+    scores: tuple[str, ...], metrics: list[str], systems_by: str | None,
     reference: str | None, shown_as: str,
 ) -> None:
     """Compare systems by their scores of the same rows, and test whether the differences are due to
@@ -50,12 +43,9 @@ def compare(
     from q2_metric.report.read import files_of, read_scores
     from q2_metric.report.versus import versus
 
-    scores = tuple(path for name in scores for path in files_of(name))
-    for name in scores:
-        if scores.count(name) > 1:
-            raise InputError(f"{name}: this file is named twice")
     with ExitStack() as files:
-        found = versus(read_scores(scores, files, systems_by=systems_by), metrics, reference)
+        read = read_scores(files_of(scores), files, systems_by=systems_by)
+        found = versus(read, metrics, reference)
     for note in found.notes:
         warn(note)
     print_as(_report(found), shown_as)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rich.text import Text
 
-from q2_metric.cli.render import bare_table, console, plain, print_signatures, value
+from q2_metric.cli.render import bare_table, console, plain, print_signatures
 from q2_metric.cli.verdict import SIGNS as VERDICTS
 from q2_metric.cli.verdict import marked
 from q2_metric.metrics.registry import METRICS, entry
@@ -15,15 +16,15 @@ from q2_metric.report.findings import NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.view import DROPPED, WHOLE, supported, view
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
+from q2_metric.rows.plain import number as value
 
 _STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
 
 
 def print_explanation(
-    row: OutputRow, signatures: Mapping[str, str], *, whole: bool = False, nearest: bool = False
+    row: OutputRow, signatures: Mapping[str, str], *, whole: bool = False
 ) -> None:
-    """Prints scores with their evidence. Signatures are hashes unless ``whole``. With ``nearest``,
-    unsupported claims have their nearest sentence."""
+    """Prints scores with their evidence. Signatures are hashes unless ``whole``."""
     measured = shipped().covers(signatures.values())
     shown, screen = view(row, measured), console()
     head = bare_table(header=False)
@@ -38,10 +39,11 @@ def print_explanation(
     for name in signatures:
         screen.print()
         screen.print(_headline(name, shown))
-        details = _DETAILS.get(entry(name).details or "")
-        if details is not None and shown[name] is not None:
+        details, listed = entry(name).details, entry(name).listed
+        if listed and shown[name] is not None:
             table = bare_table(header=False)
-            for cells in details(shown | {"nearest": nearest}, measured):
+            show = _DETAILS.get(details or "", partial(_plain, listed=listed))
+            for cells in show(shown, measured):
                 table.add_row(*cells)
             if table.rows:
                 screen.print(table)
@@ -131,17 +133,13 @@ def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
         if support is not None and support >= NO_SUPPORT and not only:
             yield Text(), _text(f"support: {item['passage']}"), _text(value(support), "dim")
         elif support is not None and support < NO_SUPPORT and item["against"] is None:
-            yield Text(), _text(_unsupported(row, item), "dim"), Text()
+            words = "supported by several sentences together" if supported(item) else (
+                "no support found")
+            nearest = "" if only else f"; nearest ({value(support)}): {item['passage']}"
+            yield Text(), _text(words + nearest, "dim"), Text()
         if item["against"] is not None:
             start, end = item["against"]
             yield Text(), _text(f"contradicted by: {row['knowledge'][start:end]}"), Text()
-
-
-def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    words = "supported by several sentences together" if supported(item) else "no support found"
-    if not row["nearest"]:
-        return words
-    return f"{words}; nearest ({value(item['passage_support'])}): {item['passage']}"
 
 
 def _one_sentence(row: Mapping[str, Any]) -> bool:
@@ -155,6 +153,13 @@ def _parts(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text
     for item in row["parts"]:
         yield (Text("▼" if item["contribution"] < 0 else "▲"), _text(item["title"]),
                _text(item["plain"], "dim"))
+
+
+def _plain(
+    row: Mapping[str, Any], _measured: set[str], *, listed: str
+) -> Iterator[Sequence[Text]]:
+    for item in row[listed]:
+        yield (_text(item["plain"]),)
 
 
 _DETAILS = {"questions": _questions, "sentences": _sentences, "parts": _parts}

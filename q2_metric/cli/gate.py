@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from q2_metric.cli.commands import TOO_LOW, Read, Written, command, warn
+from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, warn
 from q2_metric.cli.options import CACHE_OPTIONS, cache_bytes, cache_file, metric_names
 from q2_metric.errors import InputError
 from q2_metric.scoring.verdict import GATED, THRESHOLD
@@ -25,20 +25,8 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-def _check_junit(path: str) -> None:
-    from q2_metric.files import check_free
-    from q2_metric.report.ci import is_junit
-
-    if not is_junit(path):
-        check_free(path, "a JUnit file of q2 gate")
-
-
-def _check_comment(path: str) -> None:
-    from q2_metric.files import check_free
-    from q2_metric.report.ci import is_comment
-
-    if not is_comment(path):
-        check_free(path, "a comment of q2 gate")
+JUNIT = ours("q2_metric.report.ci:is_junit", "a JUnit file of q2 gate")
+COMMENT = ours("q2_metric.report.ci:is_comment", "a comment of q2 gate")
 
 
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
@@ -74,9 +62,9 @@ def _finite(_ctx: click.Context, _option: click.Parameter, value: float) -> floa
 @_allow("missing", "that only the baseline has")
 @_allow("unscored", "that had a score and have none now")
 @_allow("changed", "whose knowledge, question or history changed")
-@click.option("--junit", metavar="PATH", type=Written(guard=_check_junit),
+@click.option("--junit", metavar="PATH", type=Written(guard=JUNIT),
               help="Write JUnit XML with a test for each response.")
-@click.option("--comment", metavar="PATH", type=Written(guard=_check_comment),
+@click.option("--comment", metavar="PATH", type=Written(guard=COMMENT),
               help="Write Markdown for a comment on a pull request. Its first line is the same in "
               "every run, so that a later run can replace the comment.")
 @click.option("--json", "shows_json", is_flag=True, help="Print a JSON object instead of text.")

@@ -18,7 +18,6 @@ COMMANDS = {
     "compare": "q2_metric.cli.compare:compare",
     "gate": "q2_metric.cli.gate:gate",
     "explain": "q2_metric.cli.explain:explain",
-    "evidence": "q2_metric.cli.explain:evidence",
     "serve": "q2_metric.cli.serve:serve",
     "register": "q2_metric.cli.register:register",
     "presets": "q2_metric.cli.presets:presets",

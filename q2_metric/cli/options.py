@@ -16,7 +16,7 @@ from q2_metric.cli.assign import SettingsOption, completed, read_preset
 from q2_metric.cli.commands import Written
 from q2_metric.errors import InputError
 from q2_metric.metrics import default_names
-from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, check_names, keywords
+from q2_metric.metrics.registry import DEFAULT, METRICS, check_names, keywords
 from q2_metric.models.presets import STAGES, is_endpoint, preset
 from q2_metric.rows.formats import FORMS
 from q2_metric.runtime_config import RuntimeConfig
@@ -51,15 +51,14 @@ def _runtime(name: str, default: str | None = None) -> Option[Any]:
                         help=setting.sentence)
 
 
-def model_options(entries: Sequence[Entry] | None = None, dtype: str | None = None) -> Option[Any]:
-    """The options that choose models and settings for these metrics (default: for all). ``dtype``
-    is the command's own default."""
+def model_options(dtype: str | None = None) -> Option[Any]:
+    """The options that choose models and settings. ``dtype`` is the command's own default."""
     return all_options(
         click.option("--preset", metavar="NAME|FILE", default="bundled", show_default=True,
                      callback=read_preset, is_eager=True,
                      help="Models and settings to use (q2 presets), or a .toml file of them."),
         click.option("-s", "--set", "assigned", metavar="NAME=VALUE", multiple=True,
-                     cls=SettingsOption, entries=entries, shell_complete=completed,
+                     cls=SettingsOption, shell_complete=completed,
                      help="Set a model or setting (q2 presets --settings); may be repeated."),
         _runtime("device"), _runtime("dtype", dtype),
     )
@@ -85,6 +84,11 @@ def metric_names(
     if not names:
         raise click.BadParameter(f"no metric is named; the metrics are {', '.join(METRICS)}")
     return [name for name in METRICS if name in names]
+
+
+def given_names(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str]:
+    """A click callback as :func:`metric_names`, but without a text there are no names."""
+    return [] if text is None else metric_names(ctx, option, text)
 
 
 def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
@@ -173,6 +177,10 @@ def format_option(files: str) -> Option[Any]:
     )
 
 
+SYSTEMS_OPTION = click.option(
+    "--systems", "systems_by", metavar="COL",
+    help="A column of the scored rows, such as model. Rows with the same value form one system.",
+)
 SIGNATURE_OPTION = click.option(
     "--signature", is_flag=True, help="Print signatures in full: all models and settings."
 )

@@ -20,6 +20,8 @@ from q2_metric.cli.safe import plain as plain
 from q2_metric.cli.verdict import print_verdict
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
+from q2_metric.rows.plain import NONE, percent
+from q2_metric.rows.plain import number as value
 
 if TYPE_CHECKING:
     from q2_metric.cli.assign import Assignable
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from q2_metric.engine.result import FileResult
     from q2_metric.models.presets import Preset, Stage
     from q2_metric.types import SystemScore
-
-NONE = "–"
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
@@ -81,7 +81,7 @@ _TITLES = ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback", "no\n
 def _numbers(system: SystemScore) -> dict[str, str]:
     low_high = system.interval and f"{system.interval[0]:.3f} … {system.interval[1]:.3f}"
     shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
-    cells = (value(system.value), low_high or NONE, *map(_percent, shares), f"{system.n:,}")
+    cells = (value(system.value), low_high or NONE, *map(percent, shares), f"{system.n:,}")
     return dict(zip(_TITLES, cells, strict=True))
 
 
@@ -221,14 +221,6 @@ def _longest_word(result: FileResult) -> int:
     """Titles are wrapped only between words."""
     return max((len(word) for system in result.systems
                 for word in title(system.name).split()), default=0)
-
-
-def value(number: float | None) -> str:
-    return NONE if number is None else f"{number:.3f}"
-
-
-def _percent(share: float | None) -> str:
-    return NONE if share is None else f"{share:.1%}"
 
 
 def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool = False) -> None:

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 import click
 
-from q2_metric.cli.commands import Read, Written, check_page, command
-from q2_metric.cli.options import format_option
+from q2_metric.cli.commands import PAGE, Read, Written, command
+from q2_metric.cli.options import SYSTEMS_OPTION, format_option
 from q2_metric.errors import InputError
 
 
@@ -15,14 +15,12 @@ from q2_metric.errors import InputError
 @click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=Read())
 @format_option("SCORES and --texts")
 @click.option("-o", "--out", metavar="PATH", default="report.html", show_default=True,
-              type=Written(guard=check_page),
+              type=Written(guard=PAGE),
               help="Path of the page, an HTML file.")
 @click.option("--texts", metavar="FILE", multiple=True, type=Read(),
               help="For scores without texts: the file that was scored. May be repeated, in the "
               "order of SCORES.")
-@click.option("--systems", "systems_by", metavar="COL",
-              help="A column of the scored rows, such as model. Rows with the same value form one "
-              "system.")
+@SYSTEMS_OPTION
 def report(
     scores: tuple[str, ...],
     form: str | None,
@@ -48,17 +46,14 @@ def report(
     from q2_metric.report.read import day, files_of, read_scores
     from q2_metric.report.systems import in_order
 
-    scores = tuple(path for name in scores for path in files_of(name))
-    for name in scores:
-        if scores.count(name) > 1:
-            raise InputError(f"{name}: this file is named twice")
-    if STDIN in scores and STDIN in texts:
+    names = files_of(scores)
+    if STDIN in names and STDIN in texts:
         raise InputError("standard input (-) can be read only once")
     check_place(out)
     with ExitStack() as files:
         # The first file of texts belongs to the first file of scores, and so on. So the files of
         # scores keep their order if there are files of texts.
-        names = list(scores) if texts else in_order(scores, list(map(day, scores)))
+        names = names if texts else in_order(names, list(map(day, names)))
         systems = read_scores(names, files, texts=texts, form=form, systems_by=systems_by)
         write_page(out, systems.runs, systems)
     bare = sum(run.without_texts for run in systems.runs)

@@ -17,14 +17,10 @@ from q2_metric.cli.experiments import (
     metric_source,
     score_cache,
 )
-from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, metric_names
+from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, given_names
 from q2_metric.errors import InputError
 
 FOLDER = Read(exists=True, file_okay=False)
-
-
-def _metrics(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str]:
-    return [] if text is None else metric_names(ctx, option, text)
 
 
 @command("reproduce")
@@ -33,7 +29,7 @@ def _metrics(ctx: click.Context, option: click.Parameter, text: str | None) -> l
 @click.option("--all", "every", is_flag=True, help="Measure all tables whose data are here.")
 @click.option("--limit", type=click.IntRange(min=2), metavar="N",
               help="Read at most N examples of each data set, to try a command.")
-@click.option("-m", "--metrics", callback=_metrics, show_default="those of the table",
+@click.option("-m", "--metrics", callback=given_names, show_default="those of the table",
               help="Metrics to compute in place of a table's own.")
 @click.option("--trained", metavar="FOLDER", multiple=True, type=FOLDER,
               help="A trained ranker, detector or responder, for the tables of rss-egr; may be "

@@ -17,6 +17,7 @@ import click
 from q2_metric._version import __version__
 from q2_metric.cli.commands import (
     COULD_NOT,
+    PAGE,
     ROWS_FAILED,
     STOPPED,
     TOO_LOW,
@@ -24,7 +25,6 @@ from q2_metric.cli.commands import (
     OneLineError,
     Read,
     Written,
-    check_page,
     command,
     overwriting,
     warn,
@@ -104,7 +104,7 @@ OUTPUT_OPTIONS = all_options(
     click.option("--raw-csv", is_flag=True,
                  help="With --out as .csv: write texts unchanged. Otherwise, a ' is put before a "
                  "text that a spreadsheet might run as a formula."),
-    click.option("--report", metavar="PATH", type=Written(guard=check_page),
+    click.option("--report", metavar="PATH", type=Written(guard=PAGE),
                  help="Write a web page with the scores and their evidence."),
     click.option(
         "--calibration",
@@ -152,8 +152,6 @@ RUN_OPTIONS = all_options(
         help="How empty responses and responses without a claim are averaged: as 0 (zero), or "
         "not at all (exclude).",
     ),
-    click.option("--any-language", "all_languages", is_flag=True,
-                 help="Also score texts that are not English."),
     click.option(
         "--fail-under", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
         callback=_threshold,
@@ -187,7 +185,7 @@ GROUPS = {
     "Rows": ("response", "knowledge", "question", "history", "id_", "label", "form", "limit",
              "turns", "knowledge_pool", "rankers"),
     "Scores": ("metrics", "preset", "assigned", "device", "dtype", "calibrations"),
-    "Results": ("out", "report", "group_by", "no_claim", "all_languages", "thresholds", "texts",
+    "Results": ("out", "report", "group_by", "no_claim", "thresholds", "texts",
                 "evidence", "raw_csv", "as_json", "signature", "quiet", "strict", "overwrite"),
     "Running": ("cache", "no_cache", "engine", "address", "actors", "gpus_per_actor"),
 }
@@ -345,8 +343,7 @@ def _job(options: Mapping[str, Any]) -> Job:
                         options["label"], options["question"]),
         metrics=tuple(options["metrics"]),
         preset=options["preset"],
-        keywords=load_keywords({**options, "any_language": options["all_languages"]
-                                or options["any_language"]}),
+        keywords=load_keywords(options),
         calibrations=tuple(Calibration.load(path) for path in options["calibrations"]),
         evidence=options["evidence"]
         and (options["out"] is not None or options["report"] is not None),

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from q2_metric.data.set_rows import read_rows, text_of
-from q2_metric.errors import DataError
+from q2_metric.data.set_rows import read_rows
 from q2_metric.types import Example, Label
 
 LABELS: Mapping[str, Label] = {
@@ -35,19 +34,11 @@ class SentencePair:
 
 
 def read_dnli(path: str | Path) -> list[SentencePair]:
-    path = Path(path)
     pairs = []
-    needed = ("sentence1", "sentence2", "label")
-    for number, row in enumerate(read_rows(path, "json", needed), start=1):
+    for row in read_rows(path, "json", ("sentence1", "sentence2", "label")):
         if row["label"] not in LABELS:
-            raise DataError(
-                f"{path}, row {number}: the label is {row['label']!r}, not one of "
-                f"{', '.join(LABELS)}"
-            )
-        example = Example(
-            response=text_of(row, "sentence2", path, number),
-            knowledge=text_of(row, "sentence1", path, number),
-            id=str(row.get("id") or number),
-        )
+            raise row.wrong(f"the label is {row['label']!r}, not one of {', '.join(LABELS)}")
+        example = Example(row.text("sentence2"), row.text("sentence1"),
+                          id=str(row.get("id") or row.number))
         pairs.append(SentencePair(example, LABELS[row["label"]]))
     return pairs

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from q2_metric.errors import DataError
 from q2_metric.types import Example
 
 
@@ -35,9 +33,3 @@ def contexts(items: Iterable[Labelled]) -> list[Example]:
             by_knowledge[example.knowledge] = replace(context, response=example.response)
     return list(by_knowledge.values())
 
-
-def read_label(value: str, path: Path, number: int) -> bool:
-    """``number``, the row, counts from 1."""
-    if value not in ("0", "1"):
-        raise DataError(f"{path}, row {number}: the label is {value!r}, not 0 or 1")
-    return value == "1"

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from q2_metric.data.set_rows import read_rows, text_of
-from q2_metric.errors import DataError
+from q2_metric.data.set_rows import SetRow, read_rows
 from q2_metric.types import Example
 
 
@@ -27,37 +25,29 @@ class Supported:
     consistent: bool
     relevant: frozenset[int]
 
-    @property
-    def utterances(self) -> list[str]:
-        return self.example.knowledge.split("\n")
-
 
 def read_screeneval(path: str | Path) -> list[Supported]:
     """Reads the labelled sentences of a file. Their ids are row numbers, from 0."""
-    path = Path(path)
     supported = []
-    needed = ("convo", "inferred_summary", "agg_label")
-    for number, row in enumerate(read_rows(path, "json", needed), start=1):
-        lines = _utterances(row, path, number)
+    for row in read_rows(path, "json", ("convo", "inferred_summary", "agg_label")):
+        lines = _utterances(row)
         if row["agg_label"] not in (0, 1):
-            raise DataError(f"{path}, row {number}: 'agg_label' is not true or false")
+            raise row.wrong("'agg_label' is not true or false")
         relevant = row.get("rel_utt") or []
         if not isinstance(relevant, list) or not all(
             isinstance(place, int) and 0 <= place < len(lines) for place in relevant
         ):
-            raise DataError(
-                f"{path}, row {number}: 'rel_utt' is {relevant!r}, not a list of indices of the "
-                f"{len(lines)} utterances"
-            )
-        sentence = " ".join(text_of(row, "inferred_summary", path, number).split())
-        example = Example(sentence, "\n".join(lines), id=str(number - 1))
+            raise row.wrong(f"'rel_utt' is {relevant!r}, not a list of indices of the "
+                            f"{len(lines)} utterances")
+        sentence = " ".join(row.text("inferred_summary").split())
+        example = Example(sentence, "\n".join(lines), id=str(row.number - 1))
         supported.append(Supported(example, bool(row["agg_label"]), frozenset(relevant)))
     return supported
 
 
-def _utterances(row: dict[str, Any], path: Path, number: int) -> list[str]:
+def _utterances(row: SetRow) -> list[str]:
     name = "convo" if row.get("original_convo") is None else "original_convo"
     lines = row[name].split("\n") if isinstance(row[name], str) else row[name]
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        raise DataError(f"{path}, row {number}: {name!r} is not a dialogue")
+        raise row.wrong(f"{name!r} is not a dialogue")
     return [" ".join(line.split()) for line in lines]

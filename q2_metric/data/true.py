@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from q2_metric.data.download import folder
-from q2_metric.data.labelled import Labelled, read_label
+from q2_metric.data.labelled import Labelled
 from q2_metric.data.set_rows import read_rows
 from q2_metric.errors import DataError
 from q2_metric.types import Example
@@ -22,13 +22,11 @@ def read_true(source: str | Path) -> list[Labelled]:
         path = folder(f"true/{name}") / f"{name}.csv"
     labelled = [
         Labelled(
-            Example(row["generated_text"], row["grounding"], id=str(number - 1)),
-            consistent=read_label(row["label"], path, number),
+            Example(row["generated_text"], row["grounding"], id=str(row.number - 1)),
+            consistent=row.label("label"),
             system=row.get("model"),
         )
-        for number, row in enumerate(
-            read_rows(path, "csv", ("grounding", "generated_text", "label")), start=1
-        )
+        for row in read_rows(path, "csv", ("grounding", "generated_text", "label"))
     ]
     if not labelled:
         raise DataError(f"{path}: has no rows")

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from q2_metric.data.set_rows import read_rows, text_of
-from q2_metric.errors import DataError
+from q2_metric.data.set_rows import SetRow, read_rows
 from q2_metric.types import Example
 
 QUALITY = "Uses Knowledge"
@@ -34,39 +33,36 @@ class Rated:
 
 
 def read_usr(
-    path: str | Path, *, quality: str = QUALITY, leave_out: Sequence[str] = (REFERENCE,)
+    path: str | Path, *, leave_out: Sequence[str] = (REFERENCE,)
 ) -> list[Rated]:
     """Reads the rated responses to those contexts that have a fact, which is the knowledge.
 
     The id "3-1" means the second response to the fourth context.
     """
-    path = Path(path)
     rated = []
-    needed = ("context", "fact", "responses")
-    for number, row in enumerate(read_rows(path, "json", needed), start=1):
-        fact = text_of(row, "fact", path, number).strip()
-        turns = text_of(row, "context", path, number).splitlines()
+    for row in read_rows(path, "json", ("context", "fact", "responses")):
+        fact, turns = row.text("fact").strip(), row.text("context").splitlines()
         if not isinstance(row["responses"], list):
-            raise DataError(f"{path}, row {number}: 'responses' is not a list")
+            raise row.wrong("'responses' is not a list")
         if fact == NO_FACT or not fact:
             continue
         for place, response in enumerate(row["responses"]):
-            text, model, rating = _rated(response, quality, path, number)
+            text, model, rating = _rated(row, response)
             if model not in leave_out:
                 example = Example(
                     text, fact, tuple(turn for turn in turns if turn.strip()),
-                    id=f"{number - 1}-{place}",
+                    id=f"{row.number - 1}-{place}",
                 )
                 rated.append(Rated(example, rating, model))
     return rated
 
 
-def _rated(response: Any, quality: str, path: Path, number: int) -> tuple[str, str, float]:
+def _rated(row: SetRow, response: Any) -> tuple[str, str, float]:
     fields = response if isinstance(response, dict) else {}
-    text, ratings = fields.get("response"), fields.get(quality)
+    text, ratings = fields.get("response"), fields.get(QUALITY)
     if isinstance(ratings, (int, float)):
         ratings = [ratings]
     good = isinstance(text, str) and isinstance(ratings, list) and len(ratings) > 0
     if not good or not all(isinstance(rating, (int, float)) for rating in ratings or ()):
-        raise DataError(f"{path}, row {number}: a response has no text or no {quality!r} ratings")
+        raise row.wrong(f"a response has no text or no {QUALITY!r} ratings")
     return str(text).strip(), str(fields.get("model", "")), sum(ratings or ()) / len(ratings or ())

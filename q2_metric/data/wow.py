@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from q2_metric.data.download import folder
-from q2_metric.data.labelled import Labelled, read_label
+from q2_metric.data.labelled import Labelled
 from q2_metric.data.set_rows import read_rows
 from q2_metric.errors import DataError
 from q2_metric.files import read_json
@@ -33,10 +33,10 @@ def read_annotated(path: Path | None = None) -> list[Labelled]:
     return [
         Labelled(
             _example(row, row[f"{system}_response"], system),
-            consistent=not read_label(row[f"{system}_label"], path, number),
+            consistent=not row.label(f"{system}_label"),
             system=system,
         )
-        for number, row in enumerate(read_rows(path, "csv", needed), start=1)
+        for row in read_rows(path, "csv", needed)
         for system in SYSTEMS
     ]
 
@@ -50,12 +50,10 @@ def read_gold(path: Path | None = None) -> list[Example]:
     return [_example(row, row["gold"]) for row in read_rows(path, "csv", [*_CONTEXT, "gold"])]
 
 
-def read_selected(
-    directory: Path | None = None, *, said: Literal["response", "gold"] = "response"
-) -> list[Labelled]:
+def read_selected(*, said: Literal["response", "gold"] = "response") -> list[Labelled]:
     """Reads the 600 responses that the Q² paper selected: 150 of each system and class. With
     ``said="gold"``, reads the human responses in the same contexts."""
-    directory = directory or folder("wow_q2")
+    directory = folder("wow_q2")
     return [
         Labelled(_example(row, row[said], system), consistent, system)
         for system in SYSTEMS

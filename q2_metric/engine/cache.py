@@ -12,7 +12,7 @@ import json
 import sqlite3
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -103,8 +103,8 @@ class Cache:
             for start in range(0, len(wanted), _VARIABLES):
                 some = wanted[start : start + _VARIABLES]
                 rows = self._database.execute(
-                    f"select key, value, used, rowid from scores where key in ({_marks(some)})",
-                    some)
+                    "select key, value, used, rowid from scores where key in "
+                    f"({','.join('?' * len(some))})", some)
                 for key, value, used, row in rows:
                     if (text := _opened(key, value)) is not None:  # the value is unchanged
                         values[key] = json.loads(text)
@@ -190,6 +190,3 @@ def _opened(key: str, value: object) -> str | None:
     text = value[_SEAL:]
     return text if value == _sealed(key, text) else None
 
-
-def _marks(items: Sequence[object]) -> str:
-    return ",".join("?" * len(items))

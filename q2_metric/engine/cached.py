@@ -43,6 +43,7 @@ class CachedMetric:
         self._metric: Metric | None = None
         self.looked_up = 0
         """Number of scores so far that were in the cache before it was opened."""
+        entry(name).evidence_class()  # the cache can then read it
         self._made_by = digest(name, identity(name, request or {}, store))
         match store.get([self._made_by]).get(self._made_by):
             case [str() as signed, bool() as every, bool() as question, bool() as any_language]:

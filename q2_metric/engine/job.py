@@ -200,14 +200,9 @@ class Job:
                          group_by=self.group_by, turns=self.turns, **callbacks)
         return islice(rows, self.limit)
 
-    def blocks(
-        self, file: str, on_columns: Callable[[Columns], None] | None = None,
-        on_note: Callable[[str], None] | None = None,
-        on_read: Callable[[str], None] | None = None,
-    ) -> Iterator[list[Row]]:
+    def blocks(self, file: str, **callbacks: Any) -> Iterator[list[Row]]:
         """Reads one file in blocks. The same file is always cut into the same blocks."""
-        rows = self.rows(file, on_columns=on_columns, on_note=on_note, on_read=on_read)
-        yield from cut(rows, self.block, characters)
+        yield from cut(self.rows(file, **callbacks), self.block, characters)
 
     def score(
         self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row],

@@ -14,8 +14,8 @@ from q2_metric.types import SystemScore
 class FileResult:
     """The result of scoring one file. Rows with blank knowledge do not count as ``failed``.
 
-    ``seconds`` leaves out the ``resumed`` rows, which an interrupted run had finished;
-    ``resumed_failed`` of them could not be scored. ``columns`` has the column read for each field.
+    This run has scored ``timed`` rows in ``seconds``, and an interrupted run the others.
+    ``columns`` has the column read for each field.
     ``looked_up`` counts the scores that an earlier run had put into the cache.
     """
 
@@ -25,8 +25,7 @@ class FileResult:
     seconds: float = 0.0
     systems: tuple[SystemScore, ...] = ()
     columns: Mapping[str, str | None] = field(default_factory=dict)
-    resumed: int = 0
-    resumed_failed: int = 0
+    timed: int = 0
     looked_up: int = 0
     no_knowledge: int = 0
     verdict: VerdictCounts = field(default_factory=VerdictCounts)
@@ -35,8 +34,7 @@ class FileResult:
     @property
     def rows_per_second(self) -> float:
         """Rows that this run scored per second, without the time to load models."""
-        scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
-        return scored / self.seconds if self.seconds > 0 else 0.0
+        return self.timed / self.seconds if self.seconds > 0 else 0.0
 
     def as_json(self) -> dict[str, Any]:
         return {

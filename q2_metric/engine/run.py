@@ -176,7 +176,7 @@ class JobRun:
             for file in self.job.files:
                 results.append(self._score_file(file, earlier, score, unfinished, rows_of_page))
         if self._foreign:
-            self.listener.warn(not_scored(self._foreign, "--any-language scores"))
+            self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
         return results
 
     def _there(self, done: int, stack: ExitStack) -> ScoreBlock:
@@ -212,8 +212,8 @@ class JobRun:
         result = FileResult(file, columns=used)
         with self.listener.progress([file]) as progress:
             for block in self.job.blocks(
-                file, lambda columns: used.update(asdict(columns)), self.listener.warn,
-                self._say_once,
+                file, on_columns=lambda columns: used.update(asdict(columns)),
+                on_note=self.listener.warn, on_read=self._say_once,
             ):
                 self._check_unchanged(file)
                 lines = next(earlier, None)
@@ -224,6 +224,7 @@ class JobRun:
                     started, before = time.perf_counter(), self.looked_up
                     rows = score(file, result.rows, block, progress)
                     result.seconds += time.perf_counter() - started
+                    result.timed += sum(row["error"] is None for row in rows)
                     result.looked_up += self.looked_up - before
                     if unfinished is not None:
                         unfinished.append(_encoded(rows))
@@ -233,9 +234,6 @@ class JobRun:
                 groups.update(rows)
                 result.rows += len(block)
                 result.failed += bad
-                if lines is not None:
-                    result.resumed += len(block)
-                    result.resumed_failed += bad
                 result.no_knowledge += sum(row.get(REASON.name) == "no_knowledge" for row in rows)
                 whole = list(map(with_texts, rows, block))
                 for row in whole:

@@ -11,9 +11,9 @@ from typing import Any
 from q2_metric import forks, scoring
 from q2_metric.metrics.registry import columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
-from q2_metric.rows.plain import PARTS, REASONS, contribution_words
+from q2_metric.rows.plain import REASONS
 from q2_metric.scoring.outcome import NOT_TRIED
-from q2_metric.types import Comparison, Evidence, Example, Judgement, Score
+from q2_metric.types import Comparison, Example, Score
 
 _LOG = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ class Judge:
         claims = [f"{claim['verdict']}: {_claim(row.response, claim)}" for claim in wrong]
         words = [f"{entry(name).title}: {said(score)}" for name, score in scores.items()]
         short = [*claims, *(one.partition("\n")[0] for one in words),
-                 *(_item(item) for score in scores.values() for item in score.evidence
+                 *(str(item) for score in scores.values() for item in score.evidence
                    if isinstance(item, Comparison) and item.score < 0.5)]
         return Judged(
             {name: numbers[name] for name in self.names}, "\n".join([*claims, *words]), wrong,
@@ -151,17 +151,7 @@ def said(score: Score) -> str:
     lines = [f"{score.value:.3f}"]
     if score.fallback:
         lines[0] += " (no question found, judged as a whole)"
-    return "\n  ".join([*lines, *(_item(item) for item in score.evidence)])
-
-
-def _item(item: Evidence) -> str:
-    if isinstance(item, Comparison):
-        answer = "no answer" if item.knowledge_answer is None else f'"{item.knowledge_answer}"'
-        return (f"{item.score:.2f} {item.question.text} response: "
-                f'"{item.response_answer}", knowledge: {answer}')
-    if isinstance(item, Judgement):
-        return f"{item.support:.2f} {item.claim.text} ({item.verdict})"
-    return f"{contribution_words(item.contribution)}: {PARTS.get(item.name, item.name)}"
+    return "\n  ".join([*lines, *map(str, score.evidence)])
 
 
 def split(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

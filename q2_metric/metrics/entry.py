@@ -10,10 +10,7 @@ from typing import Any, Literal
 from q2_metric.checks import Setting, settings_of
 from q2_metric.errors import InputError
 from q2_metric.runtime_config import RUNTIME_FIELDS
-from q2_metric.types import Metric, Score
-
-Details = Literal["questions", "sentences", "parts"]
-"""What ``Score.evidence`` contains: Q²'s questions, judged claims, or a combined score's parts."""
+from q2_metric.types import Evidence, Metric, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,9 @@ class Entry:
             if the entry names models, settings or runtime fields, otherwise by ``Class()``.
         settings: "module:Class" of the metric's settings dataclass; "" for no settings.
         more: further columns, after the first.
-        details: what ``Score.evidence`` contains; ``None`` if it is always empty.
+        details: what ``Score.evidence`` contains: "questions" (of Q²), "sentences" (judged claims),
+            "parts" (of a combined score), or "module:Class", a kind of
+            :class:`~q2_metric.types.Evidence`; ``None`` if it is always empty.
         models: keywords with which a user replaces models of the preset, such as "reader_model".
         runtime: the accepted fields of :class:`~q2_metric.runtime_config.RuntimeConfig`.
         cached: true if computing a score takes longer than reading it from the cache.
@@ -66,7 +65,7 @@ class Entry:
     loader: str
     settings: str = ""
     more: tuple[MetricColumn, ...] = ()
-    details: Details | None = None
+    details: str | None = None
     models: tuple[str, ...] = ()
     runtime: tuple[str, ...] = ()
     cached: bool = False
@@ -79,6 +78,27 @@ class Entry:
     @property
     def columns(self) -> tuple[MetricColumn, ...]:
         return (MetricColumn(self.name, self.title, gloss=self.gloss), *self.more)
+
+    @property
+    def listed(self) -> str:
+        """The field of output rows that lists the evidence, such as "questions"; "" if there is
+        none. For "module:Quote", it is "quotes"."""
+        name = self.details or ""
+        return f"{name.rpartition(':')[2].lower()}s" if ":" in name else _LISTED.get(name, name)
+
+    def evidence_class(self) -> type[Evidence] | None:
+        """The class of "module:Class" in ``details``; ``None`` for the package's own kinds. Raises
+        InputError if it is no kind of evidence."""
+        if self.details in (None, "questions", "sentences", "parts"):
+            return None
+        try:
+            kind = named(self.details or "")
+        except (ImportError, AttributeError, ValueError):
+            kind = None
+        if not (isinstance(kind, type) and issubclass(kind, Evidence)):
+            raise InputError(f"the metric {self.name!r}: its entry's details {self.details!r} are "
+                             "not questions, sentences, parts, or module:Class of an Evidence")
+        return kind
 
     def signatures(self, signed: str) -> dict[str, str]:
         """By column name. ``signed`` is the metric's signature."""
@@ -126,6 +146,9 @@ class Entry:
                 f"{self.loader} has the signature {signed!r}; it must be a text that begins with "
                 f"{self.name!r}, as q2_metric.metrics.signature.signature makes it")
         return metric
+
+
+_LISTED = {"sentences": "claims"}
 
 
 def given_of(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

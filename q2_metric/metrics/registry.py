@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.entry import Details as Details
 from q2_metric.metrics.entry import Entry as Entry
 from q2_metric.metrics.entry import MetricColumn as MetricColumn
 from q2_metric.metrics.others import by_path, check_name, installed
@@ -162,14 +161,13 @@ def listed(names: Iterable[str] | str) -> list[str]:
 
 def _registered(where: str) -> str:
     added = by_path(where)
-    if METRICS.get(added.name, added) != added:
-        known = METRICS[added.name]
-        if known.loader != where:
-            raise InputError(f"{where} has the name {added.name!r}, which belongs to the metric "
-                             f"{known.loader}; give it another name")
-        return known.name
-    check_name(added, METRICS)
-    METRICS[added.name] = added
+    known = METRICS.get(added.name)
+    if known is None:
+        check_name(added, METRICS)
+        METRICS[added.name] = added
+    elif known.loader != added.loader:
+        raise InputError(f"{where} has the name {added.name!r}, which belongs to the metric "
+                         f"{known.loader}; give it another name")
     return added.name
 
 

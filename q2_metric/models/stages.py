@@ -31,7 +31,6 @@ from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text import given
 
 if TYPE_CHECKING:
-    from q2_metric.models.bundled.runtimes import Runtime
     from q2_metric.models.endpoints import Endpoint
     from q2_metric.models.hub.loading import AutoClass, LoadedModel
     from q2_metric.models.hub.prompts import Prompt
@@ -121,7 +120,6 @@ def load_questions(
     model: str | None = None,
     config: RuntimeConfig = DEFAULT_RUNTIME,
     *,
-    template: str | None = None,
     decoding: Decoding = "beam",
     seed: int = 0,
     reading: QuestionContext = "neighbours",
@@ -132,8 +130,6 @@ def load_questions(
     Args:
         model: Hub name or folder of an encoder-decoder model, or endpoint
             (:mod:`q2_metric.models.endpoints`), that replaces the preset's.
-        template: a key of ``hub.templates.TEMPLATES``. The default is the preset's template. If
-            ``model`` is given, the tokenizer decides.
         decoding, seed, reading: see ``Seq2SeqQuestions``; the package's own rules ignore them.
         authors: if true, decode questions as the program of Q²'s authors does.
     """
@@ -150,7 +146,7 @@ def load_questions(
 
     return Seq2SeqQuestions(
         _weights("AutoModelForSeq2SeqLM", stage.model, config),
-        template=template or stage.template or None,
+        template=stage.template or None,
         decoding=decoding,
         seed=seed,
         reading=reading,
@@ -164,17 +160,12 @@ def load_reader(
     model: str | None = None,
     config: RuntimeConfig = DEFAULT_RUNTIME,
     *,
-    threshold: float = 0.0,
-    runtime: Runtime = "auto",
     authors: bool = False,
 ) -> Reader:
     """Loads the reader of a preset.
 
     Args:
         model: Hub name or folder of an extractive question answering model, or endpoint.
-        threshold: for torch models, an answer is returned if its score exceeds the score of "no
-            answer" by more than this, in logits. The bundled reader ignores it.
-        runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
         authors: if true, read as the program of Q²'s authors does (torch models only).
     """
     stage = _replaced(preset(chosen).reader, model, "reader")
@@ -188,13 +179,13 @@ def load_reader(
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledReader
 
-        return BundledReader(runtime, config.device, config.dtype, config.batch_size)
+        return BundledReader("auto", config.device, config.dtype, config.batch_size)
     from q2_metric.models.hub.authors import AuthorsReader
     from q2_metric.models.hub.reader import TorchReader
 
     weights = _weights("AutoModelForQuestionAnswering", stage.model, config)
     kind = AuthorsReader if authors else TorchReader
-    return kind(weights, threshold=threshold, batch_size=config.batch_size)
+    return kind(weights, batch_size=config.batch_size)
 
 
 def load_nli(
@@ -228,8 +219,8 @@ def load_backbone(
         options: ``labels``: class names in the order of a classifier's logits, if its config has
             none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS`` or a ``Prompt``);
             the default is the preset's for the preset's model, "minicheck" for other MiniCheck
-            models, and otherwise "scale". ``runtime``: as for :func:`load_reader`. ``chunk_size``:
-            tokens of a chunk that a Yes/No model must read in one piece.
+            models, and otherwise "scale". ``chunk_size``: tokens of a chunk that a Yes/No model
+            must read in one piece.
     """
     if is_endpoint(model):
         from q2_metric.models.chat import ChatYesNo
@@ -261,7 +252,6 @@ def _entailment(
     *,
     labels: Sequence[str] | None = None,
     prompt: str | Prompt | None = None,
-    runtime: Runtime = "auto",
     chunk_size: int = 0,
 ) -> Backbone:
     name = _name(model)
@@ -279,7 +269,7 @@ def _entailment(
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledEntailment
 
-        return BundledEntailment(runtime, config.device, config.dtype, config.batch_size,
+        return BundledEntailment("auto", config.device, config.dtype, config.batch_size,
                                  networks=stage.networks)
     if stage.kind == "nli":
         from q2_metric.models.hub.names import parted

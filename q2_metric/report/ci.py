@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from q2_metric.files import has_mark
 from q2_metric.report.gate import Case, Gate
+from q2_metric.rows.plain import number
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SHOWN = 20
@@ -83,7 +84,7 @@ def summary(gate: Gate) -> str:
 
 def _line(case: Case) -> str:
     said = "<br>".join([_cell(case.response), *map(_cell, case.findings)])
-    return f"| {_cell(case.id)} | {_number(case.score)} | {_number(case.before)} | {said} |"
+    return f"| {_cell(case.id)} | {number(case.score)} | {number(case.before)} | {said} |"
 
 
 def _cell(text: str) -> str:
@@ -94,10 +95,6 @@ def _cell(text: str) -> str:
     escaped = re.sub(r"([\\`*_{}\[\]()#+!|~-])", r"\\\1", html.escape(short, quote=False))
     # A word joiner, which cannot be seen, keeps GitHub from calling @people and linking #numbers.
     return re.sub(r"([@#])(?=\w)", "\\1\u2060", escaped)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def workflow_commands(gate: Gate) -> list[str]:

@@ -48,6 +48,9 @@ const main = metrics.filter((name) => !further.has(name));
 const asking = facts.metrics.filter((one) => one.details === "questions")
   .map((one) => one.columns).filter(([name]) => metrics.includes(name));
 
+// Metrics whose evidence is of another kind: a list of items that say in words what they are.
+const ofOthers = facts.metrics.filter((one) => one.listed);
+
 const text = (tag, class_, words) => element(tag, {class: `text ${class_}`, dir: "auto"}, words);
 const div = (class_, ...children) => element("div", {class: class_}, ...children);
 const span = (class_, words) => element("span", {class: class_}, words);
@@ -311,6 +314,10 @@ function findings(row) {
   }
   if (row.parts && row.parts.length) {
     found.append(part("What raises and lowers the score", pulls(row)));
+  }
+  for (const {columns: [name], listed} of ofOthers.filter((one) => (row[one.listed] || []).length)) {
+    found.append(part(facts.titles[name], element("ul", {class: "dropped"},
+      ...row[listed].map((item) => text("li", "", item.plain)))));
   }
   found.append(notAsked(row) || "", longOthers(row) || "");
   return found;

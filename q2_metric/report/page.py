@@ -27,7 +27,7 @@ from q2_metric.report.systems import SideBySide, SystemRun, compare_runs, curves
 from q2_metric.report.view import DROPPED
 from q2_metric.report.words import WORDS
 from q2_metric.rows.fields import OutputRow
-from q2_metric.rows.plain import REASONS
+from q2_metric.rows.plain import NONE, REASONS, number, percent
 from q2_metric.scoring.verdict import GATED, VerdictCounts
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ MATCHED_BY: Mapping[How, str] = {
     "knowledge": "knowledge, question and history",
     "order": "row number, because the texts are unknown",
 }
-
-_NONE = "–"
 
 _MOST_VERDICTS = 4
 """The verdicts of more systems are folded away."""
@@ -165,6 +163,8 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
     for name in names:
         metric, _ = of_column(name)
         described = metrics.setdefault(metric.name, {"columns": [], "details": metric.details})
+        if metric.evidence_class() is not None:
+            described["listed"] = metric.listed
         described["columns"].append(name)
     return {
         "titles": {name: title(name) for name in names},
@@ -208,7 +208,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
         "ranked": facts["ranked"],
         "findings": facts["findings"],
         "words": WORDS,
-        "dash": _NONE,
+        "dash": NONE,
         "version": __version__,
     }
 
@@ -224,7 +224,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "signed": _signed, "percent": _percent,
+    environment.filters |= {"number": number, "signed": _signed, "percent": percent,
                             "count": "{:,}".format, "shortened": shortened}
     return environment
 
@@ -243,17 +243,9 @@ def _reach(comparisons: Sequence[SideBySide]) -> float:
     return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1)), 1)
 
 
-def _number(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.3f}"
-
-
 def _signed(value: float | None) -> str:
     """With a true minus sign."""
     if value is None:
-        return _NONE
+        return NONE
     text = f"{value:+.3f}".replace("-", "−")
     return "±0.000" if text[1:] == "0.000" else text
-
-
-def _percent(share: float | None) -> str:
-    return _NONE if share is None else f"{share:.1%}"

@@ -25,6 +25,7 @@ from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow, with_texts
 from q2_metric.rows.formats import records, shown, tells
 from q2_metric.rows.read import BadRow, read_rows
+from q2_metric.rows.record import repeated
 from q2_metric.rows.spreadsheet import from_cell
 from q2_metric.scoring import Aggregate, NoClaim, check_no_claim
 from q2_metric.scoring.outcome import of_row
@@ -59,7 +60,6 @@ def read_scores(
     open_files: ExitStack,
     *,
     texts: Sequence[str | Path] = (),
-    columns: Columns | None = None,
     form: str | None = None,
     systems_by: str | None = None,
 ) -> ScoreFiles:
@@ -68,9 +68,8 @@ def read_scores(
     Args:
         paths: files that ``q2 score --out`` wrote (.jsonl, .csv, .parquet); "-" is standard input.
         open_files: closes the temporary files with the rows.
-        texts: if the files lack texts, the files that were scored, in the same order.
-        columns: the columns of the files in ``texts``; by default, those that ``q2 score`` was
-            told, by the manifest of the first file.
+        texts: if the files lack texts, the files that were scored, in the same order. Their
+            columns are those that ``q2 score`` was told, by the manifest of the first file.
         form: format (:data:`q2_metric.rows.formats.FORMS`) of files whose suffix does not tell it.
         systems_by: an input column. Rows with the same value in it form a system.
 
@@ -80,7 +79,7 @@ def read_scores(
         MissingExtra: a parquet file needs pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
-    sources = _sources(texts, columns or _named_columns(str(paths[0])), form)
+    sources = _sources(texts, _named_columns(str(paths[0])), form)
     for path in map(str, paths):
         several = len(paths) > 1
         for where, row in _rows(path, None if tells(path) else form):
@@ -109,14 +108,18 @@ def read_scores(
     )
 
 
-def files_of(path: str) -> list[str]:
-    """The .jsonl files in a folder by name, or the path itself. InputError: there are none."""
-    if not os.path.isdir(path):
-        return [path]
-    found = sorted(str(file) for file in Path(path).glob("*.jsonl"))
-    if not found:
-        raise InputError(f"{path}: this folder contains no .jsonl file")
-    return found
+def files_of(paths: Sequence[str]) -> list[str]:
+    """The paths, with the .jsonl files of a folder, by name, in its place. InputError: a folder has
+    none, or a file is named twice."""
+    files: list[str] = []
+    for path in paths:
+        inside = sorted(map(str, Path(path).glob("*.jsonl"))) if os.path.isdir(path) else [path]
+        if not inside:
+            raise InputError(f"{path}: this folder contains no .jsonl file")
+        files += inside
+    if twice := repeated(files):
+        raise InputError(f"{twice}: this file is named twice")
+    return files
 
 
 class _System:
@@ -278,7 +281,7 @@ def _named_columns(path: str) -> Columns:
 
 
 def _sources(
-    paths: Sequence[str | Path], columns: Columns | None, form: str | None
+    paths: Sequence[str | Path], columns: Columns, form: str | None
 ) -> Iterator[tuple[str, Example | BadRow]]:
     return (
         (str(path), row) for path in paths

@@ -26,6 +26,7 @@ from q2_metric.report.systems import SystemRun
 from q2_metric.rows.fields import OTHER
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
+from q2_metric.types import SystemScore
 
 if TYPE_CHECKING:
     from q2_metric.report.paired import Floats
@@ -36,15 +37,6 @@ REFERENCES = ("reference", "references", "gold", "gold_answer", "ground_truth", 
 
 
 @dataclass(frozen=True, slots=True)
-class MeanScore:
-    """``n`` is the number of rows that count. ``interval`` is the 95 % bootstrap interval."""
-
-    value: float | None
-    interval: tuple[float, float] | None
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
 class Versus:
     """Systems side by side. ``titles`` are by column. ``scores`` are by column, for each system;
     ``differences`` also, but from the second system on, each minus the first system. Their p-values
@@ -52,14 +44,14 @@ class Versus:
 
     names: tuple[str, ...]
     titles: Mapping[str, str]
-    scores: Mapping[str, Sequence[MeanScore]]
+    scores: Mapping[str, Sequence[SystemScore]]
     differences: Mapping[str, Sequence[PairedDifference]]
     signatures: Mapping[str, str]
     notes: Sequence[str]
 
 
 def versus(
-    files: ScoreFiles, columns: Sequence[str] | None = None, reference: str | None = None
+    files: ScoreFiles, columns: Sequence[str] = (), reference: str | None = None
 ) -> Versus:
     """Compares each system with the first one.
 
@@ -84,8 +76,7 @@ def versus(
                                  if not all(one.signature for one in run.scores)})]
     matched = [_same_rows(runs[0], systems[0], run, system)
                for run, system in zip(runs[1:], systems[1:], strict=True)]
-    scores = {name: [next(MeanScore(one.value, one.interval, one.n)
-                          for one in run.scores if one.name == name) for run in runs]
+    scores = {name: [next(one for one in run.scores if one.name == name) for run in runs]
               for name in shared}
     tested: dict[str, list[PairedDifference]] = {name: [] for name in shared}
     for system, rows in zip(systems[1:], matched, strict=True):
@@ -160,9 +151,9 @@ def _gold(response: str, references: tuple[str, ...]) -> _Gold:
                  bleu_statistics(response, references))
 
 
-def _columns(runs: Sequence[SystemRun], wanted: Sequence[str] | None) -> list[str]:
+def _columns(runs: Sequence[SystemRun], wanted: Sequence[str]) -> list[str]:
     has = [[score.name for score in run.scores] for run in runs]
-    for name in wanted or ():
+    for name in wanted:
         for run, there in zip(runs, has, strict=True):
             if name not in there:
                 raise InputError(f"{run.name}: has no scores of {name}; its scores are "
@@ -229,16 +220,15 @@ def _statistics(name: str, golds: Sequence[_Gold | None]) -> Floats:
                      else [gold.f1, 1.0] if name == "f1" else gold.bleu for gold in golds])
 
 
-def _against_gold(name: str, golds: Sequence[_Gold | None]) -> MeanScore:
+def _against_gold(name: str, golds: Sequence[_Gold | None]) -> SystemScore:
     import numpy as np
 
     rows = _statistics(name, golds)
     rows = rows[~np.isnan(rows[:, 0])]
     measure = mean if name == "f1" else bleu_of
-    if not len(rows):
-        return MeanScore(None, None, 0)
-    return MeanScore(float(measure(rows.sum(0, keepdims=True))[0]),
-                     score_interval(rows, measure), len(rows))
+    value, interval = (float(measure(rows.sum(0, keepdims=True))[0]),
+                       score_interval(rows, measure)) if len(rows) else (None, None)
+    return SystemScore(name, value, len(rows), 0, interval, "")
 
 
 def _gold_difference(

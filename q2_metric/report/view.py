@@ -21,10 +21,11 @@ from q2_metric.report.findings import (
     whole,
 )
 from q2_metric.rows.fields import OutputRow
-from q2_metric.rows.plain import PARTS, REASONS, contribution_words
+from q2_metric.rows.plain import REASONS
 from q2_metric.text.alignment import STOP_WORDS, stem
 from q2_metric.text.overlap import WORD
 from q2_metric.text.sentences import split_sentences
+from q2_metric.types import PARTS, contribution_words
 
 _NEGATED = re.compile(r"\b[^\W\d_]+n?\s?['’]\s?t\b")
 """An auxiliary verb with "not", such as "didn't". It is not a content word."""

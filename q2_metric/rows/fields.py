@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from operator import attrgetter
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from q2_metric.metrics.claims import language
-from q2_metric.metrics.registry import entry
+from q2_metric.metrics.registry import Entry, entry
 from q2_metric.rows.plain import plain
 from q2_metric.rows.read import BadRow
 from q2_metric.types import Comparison, Dropped, Example, Judgement, Part, Passage, Score
@@ -58,11 +59,11 @@ def _verdict_p(item: Comparison) -> float | None:
     return getattr(item.verdict, item.verdict.label) if item.verdict else None
 
 
-def fields_of(kind: type, *paths: str) -> tuple[Field, ...]:
+def fields_of(kind: Any, *paths: str) -> tuple[Field, ...]:
     """Makes fields from the attributes ``paths`` of a dataclass (all by default), with their types.
     "claim.start" is an attribute of an attribute."""
     return tuple(Field(path.rpartition(".")[2], _form(kind, path), attrgetter(path))
-                 for path in paths or get_type_hints(kind))
+                 for path in paths or [field.name for field in dataclass_fields(kind)])
 
 
 def _form(kind: Any, path: str) -> Form:
@@ -118,7 +119,17 @@ PARTS = Field("parts", "objects", lambda score: score.evidence, kind=Part, field
 DETAILS: Mapping[str, tuple[Field, ...]] = {
     "questions": (QUESTIONS, DROPPED), "sentences": (CLAIMS,), "parts": (PARTS, CLAIMS),
 }
-"""By kind of evidence (:data:`q2_metric.metrics.registry.Details`)."""
+"""By kind of evidence (``details`` of the metric's entry)."""
+
+
+def details_of(metric: Entry) -> tuple[Field, ...]:
+    """The fields with a metric's evidence. A kind without a line in :data:`DETAILS` has a list of
+    its attributes, and of its text as ``plain``."""
+    kind = metric.evidence_class()
+    return DETAILS.get(metric.details or "", ()) if kind is None else (
+        Field(metric.listed, "objects", lambda score: score.evidence, kind=kind,
+              fields=(*fields_of(kind), Field("plain", "text", str))),)
+
 
 FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
 """Q² had no valid question, so NLI judged the whole response. Rows without Q² lack the field."""
@@ -207,9 +218,7 @@ class Layout:
         return [*marks, *((name, REASON) for name in judging)]
 
     def _details(self) -> list[tuple[str, Field]]:
-        kinds = ((name, entry(name).details) for name in self.metrics)
-        return [(name, field) for name, details in kinds if details is not None
-                for field in DETAILS[details]]
+        return [(name, field) for name in self.metrics for field in details_of(entry(name))]
 
 
 def output_row(

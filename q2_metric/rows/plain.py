@@ -28,30 +28,15 @@ REASONS: Mapping[Reason, str] = {
 }
 
 
-PARTS = {
-    "claims": "mean support of all claims",
-    "weakest": "support of the weakest claim",
-    "words": "share of content words found in the knowledge",
-    "numbers": "share of numbers found in the knowledge",
-    "phrases": "share of phrases found in the knowledge",
-    "questions": "agreement of the answers to Q²'s questions",
-    "rules": "limit set by rules on numbers",
-}
-"""By input of the groundedness score."""
-
-_SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
-"""(Least change of the score's logit, words for it)."""
+NONE = "–"
 
 
-def contribution_words(contribution: float | None) -> str:
-    """Says how much an input changed the logit of a groundedness score. ``None`` counts as 0.
+def number(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3f}"
 
-    >>> contribution_words(-0.9)
-    'lowers the score a lot'
-    """
-    contribution = contribution or 0.0
-    size = next(words for least, words in _SIZES if abs(contribution) >= least)
-    return f"{'lowers' if contribution < 0 else 'raises'} the score {size}"
+
+def percent(share: float | None) -> str:
+    return NONE if share is None else f"{share:.1%}"
 
 
 def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED, bootstrap_interval
+from q2_metric.metrics.bootstrap import bootstrap_interval
 from q2_metric.metrics.registry import columns, of_column
 from q2_metric.scoring.outcome import (
     NO_CLAIM,
@@ -107,28 +107,21 @@ class Aggregate:
             values["no_answer_rate"] = Mean(self._unanswered, self._questions).value
         return values
 
-    def systems(
-        self, signatures: Mapping[str, str], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
-    ) -> dict[str, SystemScore]:
+    def systems(self, signatures: Mapping[str, str]) -> dict[str, SystemScore]:
         """The system's score in each column, with shares of responses and confidence interval.
-        ``signatures`` are by column; a missing one is "". With ``n_bootstrap=0``, no interval."""
-        return {
-            name: self._system(name, signatures.get(name, ""), n_bootstrap, seed)
-            for name in self._values
-        }
+        ``signatures`` are by column; a missing one is ""."""
+        return {name: self._system(name, signatures.get(name, "")) for name in self._values}
 
-    def _system(self, name: str, signed: str, n_bootstrap: int, seed: int) -> SystemScore:
+    def _system(self, name: str, signed: str) -> SystemScore:
         values, (metric, _) = self._values[name], of_column(name)
         asks = metric.details == "questions"
         mean, nothing = Mean.of(values), Mean()
         fallback = self._shares.get("fallback", nothing) if asks else nothing
         coverage = self._shares.get("coverage", nothing) if asks else nothing
         claimless = nothing if metric.any_text else self._shares.get("no_claim", nothing)
-        interval = bootstrap_interval(values, n_bootstrap=n_bootstrap, seed=seed)
-        drawn = {} if interval is None else {"bootstrap": n_bootstrap, "bootstrap_seed": seed}
         return SystemScore(
             name=name, value=mean.value, n=mean.n, n_fallback=round(fallback.total),
-            interval=interval, signature=sign(signed, self.no_claim, **drawn),
+            interval=bootstrap_interval(values), signature=sign(signed, self.no_claim),
             coverage=coverage.value,
             no_answer_rate=Mean(self._unanswered, self._questions).value if asks else None,
             n_questions=self._questions if asks else None,
@@ -142,41 +135,30 @@ def system_score(
     signature: str,
     *,
     no_claim: NoClaim = NO_CLAIM,
-    n_bootstrap: int = N_BOOTSTRAP,
-    seed: int = SEED,
 ) -> SystemScore:
     """The mean of the responses' scores, with shares of responses and confidence interval.
 
     ``column`` is a metric's, such as "q2_no_nli", and ``signature`` is the metric's; the result's
-    also says how the mean was computed (:func:`sign`). With ``n_bootstrap=0`` there is no interval.
+    also says how the mean was computed (:func:`sign`).
     InputError: ``no_claim`` is neither "zero" nor "exclude".
     """
     metric, _ = of_column(column)
     aggregate = Aggregate([metric.name], no_claim)
     aggregate.update({metric.name: score} for score in scores)
-    return aggregate.systems({column: signature}, n_bootstrap=n_bootstrap, seed=seed)[column]
+    return aggregate.systems({column: signature})[column]
 
 
 # --- signatures -------------------------------------------------------------------------
 
 
-def sign(
-    signature: str, no_claim: NoClaim, *, bootstrap: int = N_BOOTSTRAP, bootstrap_seed: int = SEED
-) -> str:
+def sign(signature: str, no_claim: NoClaim) -> str:
     """Turns the signature of a metric into that of its mean score; "" stays "". It adds
-    ``no_claim`` (checked), and the number of resamples and their seed if not the defaults.
+    ``no_claim``, which is checked.
 
     >>> sign("q2|version:1", "zero")
     'q2|version:1|no_claim:zero'
     """
-    if not signature:
-        return ""
-    parts: dict[str, str] = {"no_claim": check_no_claim(no_claim)}
-    if bootstrap != N_BOOTSTRAP:
-        parts["bootstrap"] = str(bootstrap)
-    if bootstrap_seed != SEED:
-        parts["bootstrap_seed"] = str(bootstrap_seed)
-    return "|".join([signature, *(f"{key}:{value}" for key, value in parts.items())])
+    return f"{signature}|no_claim:{check_no_claim(no_claim)}" if signature else ""
 
 
 def signatures(metrics: Iterable[Metric], no_claim: NoClaim) -> dict[str, str]:

@@ -15,8 +15,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from q2_metric.types import Evidence, Example, Score, Span
 
-_KINDS: Mapping[str, type] = {kind.__name__.lower(): kind for kind in get_args(Evidence)}
-
 
 def to_json(score: Score) -> dict[str, Any]:
     """A score as a JSON object, without its example."""
@@ -30,8 +28,7 @@ def _written(value: Any) -> Any:
         return [_written(item) for item in value]
     kind: Any = type(value)
     whole = {name: _written(getattr(value, name)) for name in _names(kind)}
-    name = kind.__name__.lower()
-    return {"kind": name, **whole} if name in _KINDS else list(whole.values())
+    return {"kind": kind.kind_name(), **whole} if issubclass(kind, Evidence) else [*whole.values()]
 
 
 def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
@@ -71,7 +68,7 @@ def _read(shape: Any, value: Any, example: Example) -> Any:
         return tuple([_read(shape[0], item, example) for item in value])
     if isinstance(value, dict):
         named = dict(value)
-        return _made(_KINDS[named.pop("kind")], named, example)
+        return _made(Evidence.kinds[named.pop("kind")], named, example)
     return _made(shape, dict(zip(_names(shape), value, strict=True)), example)
 
 
@@ -91,4 +88,5 @@ def _nested(kind: Any) -> list[tuple[str, Any]]:
 def _shape(hint: Any) -> Any:
     if get_origin(hint) is tuple:
         return (_shape(get_args(hint)[0]),)
-    return next(filter(is_dataclass, (hint, *get_args(hint))), None)
+    kinds = (hint, *get_args(hint))
+    return next((kind for kind in kinds if is_dataclass(kind) or kind is Evidence), None)

@@ -397,8 +397,6 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
         (["score", "x.jsonl", "-s", "chunk_siz=9"], "did you mean chunk_size? q2 presets --set"),
         (["score", "x.jsonl", "--chunk-size", "9"], "A setting is given as -s chunk_size=VALUE"),
         (["score", "x.jsonl", "--no-nli"], "A setting is given as -s nli=false"),
-        (["evidence", "--response", "r", "--knowledge", "k", "-s", "reader_model=m"],
-         "there is no model or setting 'reader_model'"),
         (["score", "x.jsonl"], "q2: error: x.jsonl: there is no such file"),
         (["score", "answers"], "q2: error: answers: there is no such file"),
         (["report", "answers"], "q2: error: answers: there is no such file"),
@@ -445,7 +443,7 @@ def test_our_errors_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert out.read_text() == "earlier results\n"  # not lost to a run that never began
 
 
-# --- q2 explain, q2 evidence -----------------------------------------------------------
+# --- q2 explain ------------------------------------------------------------------------
 
 
 def test_explain(loader: Loader) -> None:
@@ -469,11 +467,8 @@ def test_explain_fits_the_terminal(loader: Loader) -> None:
 
 
 def test_evidence_that_is_none(loader: Loader) -> None:
-    args = ("--response", "Bonn has 9 rivers in May.", "--knowledge", KNOWLEDGE)
-    assert "no support found" in (shown := run("explain", *args).stdout)
-    assert "nearest" not in shown
-    assert "no support found; nearest (0.167): Rome is in Italy." in " ".join(
-        run("evidence", *args).stdout.split())
+    shown = run("explain", "--response", "Bonn has 9 rivers in May.", "--knowledge", KNOWLEDGE)
+    assert "no support found; nearest (0.167): Rome is in Italy." in " ".join(shown.stdout.split())
 
 
 def test_explain_json(loader: Loader) -> None:
@@ -519,7 +514,8 @@ def test_what_claims_nothing_has_no_score(tmp_path: Path, loader: Loader) -> Non
 
 
 def test_evidence(loader: Loader) -> None:
-    result = run("evidence", "--response", "Rome has 7 hills.", "--knowledge", KNOWLEDGE)
+    result = run("explain", "-m", "scale", "--response", "Rome has 7 hills.",
+                 "--knowledge", KNOWLEDGE)
     assert loader.names == ["scale"]
     assert "It has 7 hills." in result.stdout
     assert "0.750" in result.stdout

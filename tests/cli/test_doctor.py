@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from q2_metric import __version__, registration
+from q2_metric import __version__, metrics, registration
 from q2_metric.cli import doctor, register
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError, ModelError
+from q2_metric.types import Metric
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,10 +51,10 @@ def test_it_names_versions_models_folders_and_what_is_missing(
 
 
 def test_models_that_do_not_load_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> list[doctor.Line]:
+    def broken(_names: object) -> list[Metric]:
         raise ModelError("the bundled weights are missing: reinstall q2-metric")
 
-    monkeypatch.setattr(doctor, "_trial", broken)
+    monkeypatch.setattr(metrics, "load_metrics", broken)
     found = run()
     assert found.exit_code == 3
     assert "missing        the bundled weights are missing" in found.output
@@ -61,7 +62,7 @@ def test_models_that_do_not_load_are_an_error(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_framework_without_its_shell_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SHELLS", {"mine": f"{__name__}:_not_found"})
-    monkeypatch.setattr(doctor, "_trial", list)
+    monkeypatch.setattr(metrics, "load_metrics", lambda _names: [])
     assert "mine           not usable: install it" in run().output
 
 

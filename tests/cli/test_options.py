@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from q2_metric.checks import settings_of
+from q2_metric.cli import assign
 from q2_metric.cli.assign import assignables
 from q2_metric.cli.commands import Command
 from q2_metric.cli.options import model_options
@@ -48,11 +49,13 @@ def options(*arguments: str) -> tuple[dict[str, Any], str]:
     got: dict[str, Any] = {}
 
     @click.command(cls=Command)
-    @model_options([ADDED])
+    @model_options()
     def command(**given: Any) -> None:
         got.update(given)
 
-    result = CliRunner().invoke(command, list(arguments))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assign, "METRICS", {"added": ADDED})
+        result = CliRunner().invoke(command, list(arguments))
     return got, result.output
 
 
@@ -78,8 +81,9 @@ def test_types_are_those_of_the_fields() -> None:
     assert type(given["other"]) is float
 
 
-def test_values_and_defaults_are_listed() -> None:
-    listed = assignables([ADDED])
+def test_values_and_defaults_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METRICS, "added", ADDED)
+    listed = assignables()
     assert listed["far"].values == "N  [3]"
     assert listed["kind"].values == "a|b  [a]"
     assert listed["deep"].values == "true|false  [true]"

@@ -135,7 +135,6 @@ def test_a_short_answer_is_explained_with_its_question() -> None:
     assert found["verdict"] == "supported"
     shown = q2(*ask[:-1], "--question", "When did the tower open?").stdout
     assert shown.startswith("question   When did the tower open?")
-    assert "--question" in q2("evidence", "--help").stdout
 
 
 def test_a_threshold_is_one_of_single_scores_everywhere() -> None:

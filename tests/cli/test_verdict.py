@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from q2_metric.cli.main import main
 from q2_metric.cli.verdict import marked
-from q2_metric.rows.plain import contribution_words
 from q2_metric.scoring.verdict import VerdictCounts
+from q2_metric.types import contribution_words
 
 KNOWLEDGE = "Refunds are paid within five days. A cabin costs 95 euros."
 RESPONSES = ["Refunds take 5 days, and a cabin costs 120 euros.", "A cabin costs 95 euros."]

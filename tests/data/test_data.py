@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from q2_metric.data import catalogue, download
+from q2_metric.data import catalogue, download, wow
 from q2_metric.data.catalogue import CATALOGUE, DataFile, DataSet
 from q2_metric.data.labelled import Labelled, contexts
 from q2_metric.data.true import read_true
@@ -84,13 +85,14 @@ def test_contexts_have_their_first_consistent_response() -> None:
     assert [item.id for item in found] == ["0", "1"]
 
 
-def test_wow_selected(tmp_path: Path) -> None:
+def test_wow_selected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wow, "folder", lambda _name: tmp_path)
     for system in ("dodeca", "memnet"):
         for kind in ("consistent", "inconsistent"):
             (tmp_path / f"{system}_{kind}.csv").write_text(
                 f"episode_idx,round,message,response,knowledge\n1,2,m,{system} {kind},k\n"
             )
-    items = read_selected(tmp_path)
+    items = read_selected()
     assert [(item.example.response, item.consistent) for item in items] == [
         ("dodeca consistent", True),
         ("dodeca inconsistent", False),
@@ -201,7 +203,7 @@ class FakePooch:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, pooch: FakePooch) -> FakePooch:
-    monkeypatch.setattr(download, "_pooch", lambda: pooch)
+    monkeypatch.setitem(sys.modules, "pooch", pooch)
     return pooch
 
 

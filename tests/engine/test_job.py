@@ -175,13 +175,13 @@ def test_blocks_are_of_the_form_and_size_that_were_asked_for(tmp_path: Path) -> 
               block=3)
     job.check(strict=True)
     told: list[Columns] = []
-    blocks = list(job.blocks(str(path), told.append))
+    blocks = list(job.blocks(str(path), on_columns=told.append))
     assert [[row.response for row in block if isinstance(row, Example)] for block in blocks] == [
         ["r0", "r1", "r2"], ["r3", "r4", "r5"], ["r6"]]
     assert told == [Columns("said", "known")]
     path.write_text('{"known": "k", "said": "r", "said": "s"}\n')
     notes: list[str] = []
-    [[row]] = replace(job, form="jsonl").blocks(str(path), None, notes.append)
+    [[row]] = replace(job, form="jsonl").blocks(str(path), on_note=notes.append)
     assert isinstance(row, Example)
     assert notes == [f"{path}, line 1: has the key 'said' twice; the last is read"]
 

@@ -66,7 +66,7 @@ def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
     listener, told = heard()
     [found] = JobRun(job, listener=listener).run()
     assert found == FileResult(
-        file=job.files[0], rows=10, failed=2, seconds=found.seconds,
+        file=job.files[0], rows=10, failed=2, seconds=found.seconds, timed=8,
         systems=(system_score("scale", [Score(Example("", ""), v) for v in SCORED],
                               "scale|version:test"),),
         columns={**dict.fromkeys(asdict(Columns())), "response": "response",
@@ -99,7 +99,7 @@ def test_a_run_that_goes_on_says_what_was_there(
     monkeypatch.setattr(fake, "score", real)
     listener, told = heard()
     [found] = JobRun(job, listener=listener).run(str(out))
-    assert (found.rows, found.failed, found.resumed, found.resumed_failed) == (10, 2, 6, 1)
+    assert (found.rows, found.failed) == (10, 2)
     assert found.rows_per_second == pytest.approx((10 - 2 - (6 - 1)) / found.seconds)
     assert told["note"] == [f"resuming: {out}.unfinished has 2 finished blocks"]
     assert told["rows"] == [3, 3, 2, 1, 1]
@@ -110,15 +110,15 @@ def test_a_run_that_goes_on_says_what_was_there(
         "columns": found.columns}]
     again, told = heard()
     [complete] = JobRun(job, listener=again).run(str(out))
-    assert complete == replace(found, seconds=0.0, resumed=0, resumed_failed=0)
+    assert complete == replace(found, seconds=0.0, timed=0)
     assert told["note"] == [f"{out} is complete already (10 rows); --overwrite scores them again"]
     assert complete.rows_per_second == 0
 
 
 def test_results_as_json() -> None:
     system = system_score("f1", [Score(Example("", ""), 0.5), Score(Example("", ""), 0.75)], "s")
-    result = FileResult("a", 4, 1, 2.0, (system,), {"id": "i", "label": None}, resumed=2,
-                        resumed_failed=1, looked_up=3, no_knowledge=1)
+    result = FileResult("a", 4, 1, 2.0, (system,), {"id": "i", "label": None}, timed=2,
+                        looked_up=3, no_knowledge=1)
     shown = result.as_json()
     assert shown == {
         "file": "a", "rows": 4, "failed": 1, "no_knowledge": 1, "rows_per_second": 1.0,

@@ -65,11 +65,11 @@ def test_the_command_line(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     assert done.stderr.count("2 responses, or their knowledge, are not in English (de)") == 1
-    assert "--any-language scores them" in done.stderr
+    assert "-s any_language=true scores them" in done.stderr
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [(row["reason"], row["language"]) for row in rows] == [
         ("language", "de"), ("knowledge_language", "de"), (None, None)]
-    again = CliRunner().invoke(main, [*command, "--any-language", "--overwrite"])
+    again = CliRunner().invoke(main, [*command, "-s", "any_language=true", "--overwrite"])
     assert again.exit_code == 0
     assert "not in English" not in again.stderr
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]

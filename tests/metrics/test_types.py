@@ -15,6 +15,6 @@ def test_a_printed_score_is_short() -> None:
     assert repr(score) == "Score(0.100, 2 pieces of evidence)"
     assert str(score).splitlines() == [
         "0.100", "0.048 contradicted: It opened in 1962.",
-        "0.000 When did it open? 1962; in the knowledge: 1926"]
+        '0.000 When did it open? response: "1962", knowledge: "1926"']
     assert repr(Score(EXAMPLE, None, reason="no_claim")) == (
         "Score(no score: no_claim, 0 pieces of evidence)")

@@ -166,12 +166,12 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     stages.load_reader("bundled")
     stages.load_nli(config=RuntimeConfig(device="cpu", batch_size=4))
     on_gpu = RuntimeConfig(device="cuda", dtype="bfloat16")
-    stages.load_backbone("bundled", config=on_gpu, runtime="torch")
+    stages.load_backbone("bundled", config=on_gpu)
     stages.load_backbone("bundled-small")
     assert made == [
         ("auto", "auto", "float32", None),
         ("auto", "cpu", "float32", 4, "entailment"),
-        ("torch", "cuda", "bfloat16", None, "entailment", "wide"),
+        ("auto", "cuda", "bfloat16", None, "entailment", "wide"),
         ("auto", "auto", "float32", None, "entailment"),
     ]
 

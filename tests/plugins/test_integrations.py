@@ -163,7 +163,7 @@ def test_parts_of_a_score_are_said_in_words() -> None:
 def test_what_a_score_rests_on_is_said() -> None:
     judge = Judge("scale,q2")
     first, _, silent, empty, _ = judge(ROWS)
-    assert first.why == "SCALE: 0.900\n  0.90 Rome has 7 hills. (supported)\nQ²: 0.900"
+    assert first.why == "SCALE: 0.900\n  0.900 supported: Rome has 7 hills.\nQ²: 0.900"
     assert silent.why.startswith("SCALE: the response claims nothing")
     assert "the response is empty" in empty.why
     (unknown,) = judge([Example("Rome has 7 hills.", " ")])

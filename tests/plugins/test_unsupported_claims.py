@@ -101,7 +101,7 @@ def test_deepeval_has_them(scored: list[dict[str, Any]]) -> None:
     asking.measure(LLMTestCase(input="?", actual_output="it aired until 1991 .",
                                retrieval_context=["It aired from 1983 to 1994."]))
     assert asking.reason == (
-        'Q²: 0.000; 0.00 Until when did it air? response: "1991", knowledge: "1983 to 1994"')
+        'Q²: 0.000; 0.000 Until when did it air? response: "1991", knowledge: "1983 to 1994"')
 
 
 def test_llama_index() -> None:

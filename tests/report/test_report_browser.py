@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browsers import Tab
 
+from q2_metric.metrics.registry import METRICS, Entry
 from q2_metric.report.findings import shipped
 from q2_metric.report.page import explanation, write_page
 from q2_metric.report.systems import SystemRun
-from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.plain import plain
-from q2_metric.types import SystemScore
+from q2_metric.types import Evidence, Example, Score, SystemScore
 
 HOSTILE = (
     "</script><script>document.title = 'broken'</script><!-- <script> "
@@ -417,6 +419,29 @@ def test_what_a_combined_score_rests_on(tab: Tab, tmp_path: Path) -> None:
     assert [re.sub(r"\s+", " ", item.inner_text()) for item in items.all()] == [
         "▲ mean support of all claims: raises the score a lot",
         "▼ share of numbers found in the knowledge: lowers the score somewhat"]
+
+
+@dataclass(frozen=True)
+class Quote(Evidence):
+    text: str
+
+    def __str__(self) -> str:
+        return f"quotes {self.text}"
+
+
+def test_evidence_of_another_kind_is_listed_in_its_words(
+    tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METRICS, "quoted", Entry(
+        "quoted", "quoted words", "", details=f"{__name__}:Quote"))
+    example = Example(TEXT, KNOWLEDGE)
+    score = Score(example, 0.75, (Quote("<b>Rome</b>"),))
+    path = tmp_path / "alone.html"
+    path.write_text(explanation(output_row(0, example, {"quoted": score}, Layout(
+        ["quoted"], texts=True))), encoding="utf-8")
+    tab.page.goto(path.as_uri())
+    listed = tab.page.locator(".part", has_text="quoted words").locator("li")
+    assert listed.all_inner_texts() == ["quotes <b>Rome</b>"]
 
 
 def test_why_there_is_no_score(tab: Tab, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from q2_metric.metrics.q2 import Q2
 from q2_metric.report.compare import SystemValues, differences, match
 from q2_metric.report.read import read_scores
 from q2_metric.report.systems import SystemRun, in_order, series
-from q2_metric.rows.columns import Columns
 
 KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 ROWS = (
@@ -156,10 +155,6 @@ def test_texts_that_do_not_fit(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             read(out, texts=[texts])
-    other = write(tmp_path / "other.jsonl", *({"n": r["id"], "said": r["response"] or "x",
-                                               "source": r["knowledge"]} for r in ROWS))
-    _, rows = read(out, texts=[other], columns=Columns("said", "source", id="n"))
-    assert rows[1]["response"] == "Rome has 9 hills."
 
 
 def test_a_row_where_one_metric_failed(tmp_path: Path) -> None:

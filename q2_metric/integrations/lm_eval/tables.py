@@ -11,7 +11,6 @@ from typing import Any
 
 from q2_metric.integrations.lm_eval.ranks import present
 from q2_metric.metrics.registry import METRICS, columns, entry
-from q2_metric.rows.fields import DETAILS
 from q2_metric.scoring import LOWER_IS_BETTER, Mean, share_names
 
 
@@ -31,8 +30,7 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
 
 def details(names: Iterable[str]) -> list[str]:
     """The fields with the evidence of these metrics, such as "questions"."""
-    kinds = (entry(name).details for name in names)
-    return list(dict.fromkeys(DETAILS[one][0].name for one in kinds if one is not None))
+    return list(filter(None, dict.fromkeys(entry(name).listed for name in names)))
 
 
 def _mean(name: str) -> dict[str, Any]:

@@ -21,8 +21,6 @@ class TorchNli:
     Args:
         labels, known: see :func:`~q2_metric.models.hub.labels.label_order`, also for errors.
         batch_size: windows in one batch; ``None`` takes as many as fit.
-        max_length: maximum tokens of premise and hypothesis together; ``None`` means the model's
-            limit.
     """
 
     prompt = ""
@@ -34,13 +32,11 @@ class TorchNli:
         labels: Sequence[str] | None = None,
         known: Sequence[str] = (),
         batch_size: int | None = None,
-        max_length: int | None = None,
     ) -> None:
-        window = window_size(model)
         # The order of the classes changes scores, so it is part of signatures.
         self.name = model.name + (f"[{','.join(labels)}]" if labels else "")
         self.batches = Batches(model, batch_size)
-        self.max_length = window if max_length is None else min(max_length, window)
+        self.max_length = window_size(model)
         self._loaded = model
         self._order = label_order(model.name, model.model.config, labels, known)
 

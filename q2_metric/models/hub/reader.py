@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.errors import InputError
 from q2_metric.models.hub.batches import Batches
 from q2_metric.models.hub.loading import LoadedModel, check_finite
 from q2_metric.models.hub.tokens import EncodedPair, cut, encode_pairs, window_size
@@ -25,8 +24,6 @@ OVERLAP = 128
 """Tokens that neighbouring windows share."""
 MAX_QUESTION = 64
 MAX_ANSWER = 30
-MIN_WINDOW = 16
-"""Leaves room for a question, a context and special tokens."""
 
 
 class TorchReader:
@@ -36,12 +33,6 @@ class TorchReader:
         threshold: an answer is returned if its score exceeds the score of "no answer" by more than
             this, in logits.
         batch_size: windows in one batch; ``None`` takes as many as fit.
-        max_length: maximum tokens of a window. The model's own limit may be lower.
-        overlap: number of tokens that neighbouring windows of a long context share.
-        max_answer: maximum tokens of an answer.
-
-    Raises:
-        InputError: ``max_length``, ``overlap`` or ``max_answer`` is too low.
     """
 
     def __init__(
@@ -50,20 +41,11 @@ class TorchReader:
         *,
         threshold: float = 0.0,
         batch_size: int | None = None,
-        max_length: int = MAX_WINDOW,
-        overlap: int = OVERLAP,
-        max_answer: int = MAX_ANSWER,
     ) -> None:
-        if max_length < MIN_WINDOW or max_answer < 1 or overlap < 0:
-            raise InputError(
-                f"max_length must be at least {MIN_WINDOW}, max_answer 1 and overlap 0"
-            )
         self.name = model.name
         self.threshold = threshold
         self.batches = Batches(model, batch_size)
-        self.max_length = min(max_length, window_size(model))
-        self.overlap = overlap
-        self.max_answer = max_answer
+        self.max_length = min(MAX_WINDOW, window_size(model))
         self._loaded = model
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
@@ -74,7 +56,7 @@ class TorchReader:
         questions = cut(self._loaded.tokenizer, [question for question, _ in asked], limit)
         cut_pairs = list(zip(questions, (context for _, context in asked), strict=True))
         windows = encode_pairs(
-            self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=self.overlap
+            self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=OVERLAP
         )
         logits = self.batches.run([window.inputs for window in windows], self._run)
         by_pair: list[list[tuple[EncodedPair, Best, float]]] = [[] for _ in asked]
@@ -101,7 +83,7 @@ class TorchReader:
         left = self._loaded.tokenizer.padding_side == "left"
         own = slice(len(start) - len(allowed), None) if left else slice(len(allowed))
         start, end = start[own], end[own]
-        best = best_span(start, end, self.max_answer, allowed)
+        best = best_span(start, end, MAX_ANSWER, allowed)
         return best, float(start[null]) + float(end[null])
 
     def _best(

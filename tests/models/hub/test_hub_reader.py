@@ -197,8 +197,9 @@ def test_question_longer_than_the_window(loaded: Load, kind: str) -> None:
     assert answer.text in LONG
 
 
-def test_answers_have_a_length_limit(loaded: Load) -> None:
+def test_answers_have_a_length_limit(loaded: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("q2_metric.models.hub.reader.MAX_ANSWER", 2)
     model = loaded("bert/qa")
-    for answer in TorchReader(model, threshold=-1e9, max_answer=2).read(PAIRS):
+    for answer in TorchReader(model, threshold=-1e9).read(PAIRS):
         assert answer is not None
         assert len(tokens.token_offsets(model.tokenizer, answer.text)) <= 2

@@ -74,9 +74,9 @@ def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
         "sample",
         3,
     )
-    reader = stages.load_reader(mine, threshold=1.5, config=CPU)
+    reader = stages.load_reader(mine, config=CPU)
     assert isinstance(reader, TorchReader)
-    assert (reader.threshold, reader.batches.budget.rows) == (1.5, None)
+    assert reader.batches.budget.rows is None
     nli, backbone = stages.load_nli(mine, config=CPU), stages.load_backbone(mine, config=CPU)
     assert isinstance(nli, TorchNli)
     assert isinstance(backbone, YesNoEntailment)
