@@ -11,6 +11,7 @@ import re
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -37,6 +38,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # Networks of a few hundred weights: threads only get into each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+SLOWEST = 25
 TESTS = Path(__file__).parent
 MARKED = {
     "slow": (
@@ -101,6 +103,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         opens_pages = {"browser"} & {*getattr(item, "fixturenames", ())}
         for mark in marks(item.path) | opens_pages:
             item.add_marker(mark)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The files that take longest: each is the work of one process of ``make test``."""
+    took: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                took[report.nodeid.partition("::")[0]] += report.duration
+    if len(took) > SLOWEST:
+        terminalreporter.section(f"slowest {SLOWEST} files, of {sum(took.values()):.0f} s in all")
+        for file, seconds in took.most_common(SLOWEST):
+            terminalreporter.write_line(f"{seconds:7.1f} s  {file}")
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
-"""Pools of processes around scoring: ``python forking.py fork|spawn|forkserver``.
+"""A function in a forked child; and pools of processes around scoring, as a program.
 
-A process of its own, so that a test can end it where it hangs; the last line that it printed says
-where that was.
+The program, ``python forking.py fork|spawn|forkserver``, is a process of its own, so that a test
+can end it where it hangs; the last line that it printed says where that was.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ import multiprocessing
 import os
 import sys
 import threading
+import warnings
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from q2_metric import Q2, Example, Scale
 from q2_metric.models.bundled import on_onnx
@@ -20,6 +24,19 @@ ROWS = [Example("It opened in 1901.", "The tower opened in 1889."),
         Example("Rome has seven hills.", "Rome was built on 7 hills.")]
 kept: list[Any] = []
 """The parent's metrics, which a forked child inherits."""
+
+
+def in_fork(function: Callable[[], object]) -> None:
+    """Runs it in a forked child, which must end well and in time."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("processes are not forked here")
+    child = multiprocessing.get_context("fork").Process(target=function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads
+        child.start()
+    child.join(120)
+    child.kill()
+    assert child.exitcode == 0
 
 
 def plain(number: int) -> int:

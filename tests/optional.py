@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,3 +21,21 @@ def needs(package: str) -> Any:
     """The package; the test is skipped where it is not."""
     return pytest.importorskip(
         package, reason=f"{package} is not installed: docs/frameworks.md says how")
+
+
+_MISSING = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == {package!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def without(package: str, folder: Path) -> str:
+    """A PYTHONPATH with which Python does not find the package. ``folder`` is its first entry."""
+    (folder / "sitecustomize.py").write_text(_MISSING.format(package=package))
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))

@@ -28,6 +28,7 @@ from q2_metric.cli.main import main
 from q2_metric.engine import job, run
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.unfinished import open_unfinished
+from q2_metric.english.parse import parser
 from q2_metric.models.bundled import on_onnx
 
 pytestmark = pytest.mark.skipif(
@@ -130,7 +131,7 @@ def score(folder: Path, out: Path, how: list[str], point: str = "", number: int 
 
 def killed(folder: Path, how: list[str], point: str, number: int) -> bool:
     """Kills a run and gives the command again; whether there was such a point."""
-    whole, out = folder / "whole.jsonl", folder / f"out-{number}.jsonl"
+    whole, out = folder / "whole.jsonl", folder / f"{point.replace(' ', '-')}-{number}.jsonl"
     again = [*how, *(["--cache", f"{out}.cache"] if how is NEURAL else [])]
     if not whole.exists():
         assert score(folder, whole, how) == 1  # a row that cannot be scored
@@ -169,14 +170,15 @@ def test_killed_wherever_a_file_changes(folder: Path, point: str) -> None:
     assert all_killed(folder, point) >= LEAST.get(point, 2)
 
 
-@pytest.mark.parametrize(("point", "number"), [
-    ("in the midst of a block", 2),
-    ("while a file is written", 3),
-    ("before scores are in the cache", 2),
-    ("after scores are in the cache", 3),
-])
-def test_killed_with_a_neural_metric(folder: Path, point: str, number: int) -> None:
-    assert killed(folder, NEURAL, point, number)
+def test_killed_with_a_neural_metric(folder: Path) -> None:
+    parser.load()  # once for all runs, which are forked
+    for point, number in (
+        ("in the midst of a block", 2),
+        ("while a file is written", 3),
+        ("before scores are in the cache", 2),
+        ("after scores are in the cache", 3),
+    ):
+        assert killed(folder, NEURAL, point, number), point
 
 
 def test_an_output_that_is_written_in_place_is_found_out(

@@ -7,11 +7,10 @@ import os
 import subprocess
 import sys
 import threading
-import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forking import in_fork
 
 from q2_metric import forks
 from q2_metric.engine.cache import Cache
@@ -22,18 +21,6 @@ SECONDS = 240
 """After which a process counts as hanging; each takes a twentieth of it where nothing else runs."""
 
 METHODS = multiprocessing.get_all_start_methods()
-forking = pytest.mark.skipif("fork" not in METHODS, reason="processes are not forked here")
-
-
-def in_fork(function: Callable[[], object]) -> None:
-    """Runs it in a forked child, which must end well and in time."""
-    child = multiprocessing.get_context("fork").Process(target=function)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads
-        child.start()
-    child.join(30)
-    child.kill()
-    assert child.exitcode == 0
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -67,7 +54,6 @@ def held(lock: object) -> tuple[threading.Thread, threading.Event]:
     return thread, over
 
 
-@forking
 def test_a_child_does_not_wait_for_a_lock_that_a_thread_of_its_parent_held() -> None:
     memory: LruCache[str, int] = LruCache(4, 100)
     memory.put("a", 1, 1)
@@ -91,7 +77,6 @@ def test_a_child_does_not_wait_for_a_lock_that_a_thread_of_its_parent_held() -> 
     in_fork(inherit)
 
 
-@forking
 def test_a_fork_waits_for_what_another_thread_is_loading() -> None:
     """An import that it began could never be finished in the child."""
     begun, asked, ended = threading.Event(), threading.Event(), threading.Event()
@@ -116,7 +101,6 @@ def test_a_fork_waits_for_what_another_thread_is_loading() -> None:
     thread.join()
 
 
-@forking
 def test_a_child_leaves_its_parents_cache_alone(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     cache.put({"a": 1})
@@ -133,7 +117,6 @@ def test_a_child_leaves_its_parents_cache_alone(tmp_path: Path) -> None:
     assert Cache(tmp_path / "cache").get(["a", "c"]) == {"a": 1, "c": 3}
 
 
-@forking
 def test_a_child_judges_while_a_thread_of_its_parent_did(monkeypatch: pytest.MonkeyPatch) -> None:
     from fakes import FakeClaims
 
@@ -150,7 +133,6 @@ def test_a_child_judges_while_a_thread_of_its_parent_did(monkeypatch: pytest.Mon
         thread.join()
 
 
-@forking
 def test_a_child_computes_with_torch_after_its_parent_did() -> None:
     """OpenMP's other threads are in the parent; a process of its own, as tests have one thread."""
     pytest.importorskip("torch")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from optional import without
 
 import q2_metric
 from q2_metric import Q2, Example, InputError, Scale, scoring
@@ -33,7 +34,10 @@ def q2() -> Any:
 
 
 def _python(code: str, tmp_path: Path, **env: str) -> subprocess.Popen[str]:
-    settings = {**os.environ, "HF_HOME": str(tmp_path), "HF_EVALUATE_OFFLINE": "1", **env}
+    """A fresh process. Evaluate would import transformers and torch, which no module needs."""
+    (folder := tmp_path / "path").mkdir(exist_ok=True)
+    settings = {**os.environ, "PYTHONPATH": without("transformers", folder),
+                "HF_HOME": str(tmp_path), "HF_EVALUATE_OFFLINE": "1", **env}
     for name in ("HF_MODULES_CACHE", "HF_METRICS_CACHE"):
         settings.pop(name, None)
     return subprocess.Popen(
@@ -404,7 +408,7 @@ def test_calibration(q2: Any, tmp_path: Path) -> None:
 def test_real_responses_score_as_in_the_package(q2: Any) -> None:
     from q2_metric.data.wow import read_annotated
 
-    examples = [row.example for row in read_annotated()[:40]]
+    examples = [row.example for row in read_annotated()[::90]]
     found = q2.compute(predictions=[e.response for e in examples],
                        references=[e.knowledge for e in examples],
                        metrics=["q2", "scale"], return_scores=True)

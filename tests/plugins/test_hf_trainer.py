@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import re
+import runpy
 import socket
 import subprocess
 import sys
@@ -592,7 +593,9 @@ def test_compute_metrics_returns_and_warns_of_fallbacks(
         compute(SimpleNamespace(predictions=ids, label_ids=ids))
 
 
-def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None:
+def test_two_processes_log_what_one_logs(
+    tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seq2seq(tokenizer).save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
     (tmp_path / "rows.json").write_text(json.dumps(ROWS[:5]))
@@ -630,14 +633,15 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
     shared = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
               "MASTER_PORT": str(port)}
 
-    def start(name: str, **variables: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, script, name], cwd=tmp_path, text=True, stderr=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1", **variables})
-
-    runs = [start("one")]
     # As torchrun starts them, without its short deadlines, which a busy machine misses.
-    runs += [start("two", RANK=rank, LOCAL_RANK=rank, **shared) for rank in ("0", "1")]
+    runs = [
+        subprocess.Popen(
+            [sys.executable, script, "two"], cwd=tmp_path, text=True, stderr=subprocess.PIPE,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "RANK": rank, "LOCAL_RANK": rank, **shared})
+        for rank in ("0", "1")]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(script), "one"])
+    runpy.run_path(str(script))
     for run in runs:
         _, said = run.communicate(timeout=300)
         assert run.returncode == 0, said

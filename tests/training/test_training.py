@@ -156,7 +156,7 @@ def train_reader(folder: Path, settings: TrainingSchedule | None = None,
     torch.manual_seed(0)
     network = ReaderNetwork()
     train(network, sources or SOURCES, bundled.tokenizer(), reader.loss, lambda _: {},
-          settings or TrainingSchedule(examples=64, tokens=256, save_minutes=0.0), folder,
+          settings or TrainingSchedule(examples=32, tokens=256, save_minutes=0.0), folder,
           torch.device("cpu"))
     return network
 

@@ -74,6 +74,7 @@ def excerpt(premise: str, claim: str, words: int = WORDS) -> str:
         return premise
     starts = [0, *(match.end() for match in _SENTENCE_END.finditer(premise))]
     sentences = [premise[a:b] for a, b in zip(starts, [*starts[1:], len(premise)], strict=True)]
+    sizes = [len(sentence.split()) for sentence in sentences]
     wanted = set(content_words(claim))
     held = [wanted & set(content_words(sentence)) for sentence in sentences]
     weight = {word: 1 / sum(word in there for there in held) for there in held for word in there}
@@ -83,9 +84,8 @@ def excerpt(premise: str, claim: str, words: int = WORDS) -> str:
     taken: set[int] = set()
     for place in near:
         for i in (place, place - 1, place + 1):
-            size = sum(len(sentences[j].split()) for j in taken)
-            if 0 <= i < len(sentences) and (
-                    not taken or size + len(sentences[i].split()) <= words):
+            size = sum(sizes[j] for j in taken)
+            if 0 <= i < len(sentences) and (not taken or size + sizes[i] <= words):
                 taken.add(i)
     return "".join(sentences[i] for i in sorted(taken))
 

@@ -33,17 +33,19 @@ FILLER = " ".join(
     f"Room {i} of the town hall holds {i * 3} wooden chairs and a portrait of a former mayor."
     for i in range(1, 90)
 )
+LONG = FILLER[: FILLER.index("Room 28 ")]
+"""Two windows."""
 PAIRS = [
     (KNOWLEDGE, "it was first lit in 1882 ."),
     (KNOWLEDGE, "it was first lit in 1759 ."),
     ("Risotto is a northern Italian rice dish.", "i love it ! risotto is a rice dish ."),
     ("Ann has 3 cats.", "Ann is a dentist."),
-    (FILLER, "Room 7 holds 21 chairs."),
+    (LONG, "Room 7 holds 21 chairs."),
 ]
 QUESTIONS = [
     ("Who designed the present tower?", KNOWLEDGE),
     ("When was it first lit?", KNOWLEDGE),
-    ("How many chairs does room 80 hold?", FILLER),
+    ("How many chairs does room 20 hold?", LONG),
     ("Who painted the Mona Lisa?", KNOWLEDGE),
 ]
 

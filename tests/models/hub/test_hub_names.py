@@ -19,6 +19,10 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from click.testing import CliRunner
+from forking import in_fork
+
+from q2_metric.cli.main import main
 from q2_metric.models.hub import names
 
 FIRST, SECOND = "1" * 40, "2" * 40
@@ -26,8 +30,14 @@ ROW = {"response": "Rome has seven hills.", "knowledge": "Rome has many hills."}
 
 
 @pytest.fixture
-def hub(tmp_path: Path, folders: Callable[[str], Path]) -> Path:
-    """A local cache of the Hub with two commits of a model, the first as its main branch."""
+def hub(
+    tmp_path: Path, folders: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The local cache of the Hub, with two commits of a model, the first as its main branch."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     model = tmp_path / "hub" / "models--owner--tiny"
     for commit, kind in ((FIRST, "bert/nli"), (SECOND, "roberta/nli")):
         shutil.copytree(folders(kind), model / "snapshots" / commit)
@@ -38,16 +48,20 @@ def hub(tmp_path: Path, folders: Callable[[str], Path]) -> Path:
 
 
 def score(hub: Path, model: str) -> Any:
+    """In a process of its own, which need not import torch again."""
     rows = hub / "rows.jsonl"
     rows.write_text(json.dumps(ROW) + "\n", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "q2_metric", "score", str(rows), "--metrics", "nli", "--json",
-         "--device", "cpu", "-s", f"nli_model={model}", "--cache", str(hub / "cache")],
-        env={**os.environ, "HF_HUB_CACHE": str(hub), "HF_HUB_OFFLINE": "1"},
-        capture_output=True, text=True, check=False)
-    if done.returncode:
-        return done.stderr
-    return json.loads(done.stdout)["files"][0]
+    said = hub / "said.json"
+
+    def child() -> None:
+        done = CliRunner().invoke(main, [
+            "score", str(rows), "--metrics", "nli", "--json", "--device", "cpu",
+            "-s", f"nli_model={model}", "--cache", str(hub / "cache")])
+        said.write_text(done.stderr if done.exit_code else done.stdout, encoding="utf-8")
+
+    in_fork(child)
+    told = said.read_text(encoding="utf-8")
+    return told if told.startswith("q2: ") else json.loads(told)["files"][0]
 
 
 def test_a_model_of_the_hub_is_known_by_its_commit(hub: Path) -> None:

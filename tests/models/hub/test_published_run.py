@@ -48,7 +48,9 @@ def test_one_command_gives_numbers(
         build(model, stand_ins)
     with LocalHub(stand_ins).serving() as hub:
         environment = hub.environment(tmp_path / "home")
+        started = time.monotonic()
         first, told = score(rows, environment, "--preset", preset)
+        took = time.monotonic() - started
         assert [line for line in told if not line.startswith(tuple(said))] == []
         assert len(told) == len(said)
         for metric in ("q2", "scale"):
@@ -64,4 +66,5 @@ def test_one_command_gives_numbers(
     started = time.monotonic()
     again, _ = score(rows, environment, "--preset", preset, "--no-cache")
     assert again["scores"] == first["scores"]
-    assert time.monotonic() - started < 120  # huggingface_hub tries for half a minute each time
+    # huggingface_hub would try for half a minute each time.
+    assert time.monotonic() - started < took + 20
