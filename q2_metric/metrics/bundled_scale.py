@@ -71,7 +71,7 @@ class BundledScale(Scale):
         pairs = [chunk.pair for some in asked if len(some) > 1 for chunk in some]
         judged = dict(zip(pairs, self.judge(pairs, {}, self.chooser), strict=True))
         return [
-            [max(some, key=lambda chunk: self.support(judged[chunk.pair]))]
+            [max(some, key=lambda chunk: judged[chunk.pair].entailment)]
             if len(some) > 1 else some
             for some in asked
         ]
@@ -89,8 +89,7 @@ class BundledScale(Scale):
         self, search: Search, known: Known, examples: Sequence[Example],
     ) -> list[Place | None]:
         return search.deciding(
-            lambda pairs: self.judge(pairs, known if self.chooser is None else {}, self.chooser),
-            self.support)
+            lambda pairs: self.judge(pairs, known if self.chooser is None else {}, self.chooser))
 
     def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
         """A claim is contradicted only if the passage that is shown contradicts it by itself."""

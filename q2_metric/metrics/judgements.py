@@ -13,9 +13,9 @@ from q2_metric.types import Claim, Decision, Example, Judgement, Ruling, Score, 
 SUPPORTED = 0.5
 
 
-def decision(verdict: Verdict, support: float) -> Decision:
+def decision(verdict: Verdict) -> Decision:
     """``verdict`` is that of the chunk of the knowledge that supports the claim best."""
-    if support > SUPPORTED:
+    if verdict.entailment > SUPPORTED:
         return "supported"
     return "contradicted" if contradicts(verdict) else "not found"
 

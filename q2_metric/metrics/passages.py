@@ -15,6 +15,8 @@ SEARCHED = 5
 
 Pair = tuple[str, str]
 Place = tuple[int, int]
+Ask = Callable[[Sequence[Pair]], Sequence[Verdict]]
+"""Judges (text, claim) pairs."""
 
 
 def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
@@ -34,33 +36,32 @@ class Search:
     units: Sequence[Sequence[Place]]
 
     def best(
-        self, supports: Callable[[Sequence[Pair]], list[float]], sizes: Sequence[Sequence[int]],
-        branches: int, limit: int,
+        self, ask: Ask, sizes: Sequence[Sequence[int]], branches: int, limit: int,
     ) -> list[int | None]:
         """The index of the sentence that supports each claim best, as by
-        :func:`~q2_metric.text.search.tree_search`. ``supports`` judges (text, claim) pairs."""
+        :func:`~q2_metric.text.search.tree_search`."""
+
         def judge(parts: Sequence[UnitRange]) -> list[float]:
-            return supports([self._pair(part.search, self.units[part.search][part.first][0],
-                                        self.units[part.search][part.last - 1][1])
-                             for part in parts])
+            return [verdict.entailment for verdict in ask([
+                self._pair(part.search, self.units[part.search][part.first][0],
+                           self.units[part.search][part.last - 1][1]) for part in parts])]
 
         return tree_search(sizes, judge, branches, limit)
 
-    def deciding(
-        self, ask: Callable[[Sequence[Pair]], Sequence[Verdict]], read: Callable[[Verdict], float],
-    ) -> list[Place | None]:
+    def deciding(self, ask: Ask) -> list[Place | None]:
         """The place of the sentence that decided each claim; ``None`` without sentences. ``ask``
-        judges each sentence alone, and ``read`` turns a verdict into support. A claim with one
-        sentence, or with the verdict "not found", needs no judgements."""
+        judges each sentence alone. A claim with one sentence, or with the verdict "not found",
+        needs no judgements."""
         seen: dict[Pair, Verdict] = {}
 
-        def supports(pairs: Sequence[Pair]) -> list[float]:
-            seen.update(zip(pairs, ask(pairs), strict=True))
-            return [read(seen[pair]) for pair in pairs]
+        def asked(pairs: Sequence[Pair]) -> Sequence[Verdict]:
+            verdicts = ask(pairs)
+            seen.update(zip(pairs, verdicts, strict=True))
+            return verdicts
 
         sizes = [[] if len(places) == 1 or one.verdict == "not found" else [1] * len(places)
                  for one, places in zip(self.judged, self.units, strict=True)]
-        best = self.best(supports, sizes, SEARCHED, 1)
+        best = self.best(asked, sizes, SEARCHED, 1)
         return [places[self._deciding(n, seen, best[n] or 0)] if places else None
                 for n, places in enumerate(self.units)]
 

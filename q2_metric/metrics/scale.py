@@ -37,9 +37,6 @@ from q2_metric.types import (
 )
 
 BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"
-NEUTRAL_WEIGHT = 0.1
-"""The weight w in the support e / (e + c + w * n) with ``support="consistent"``. With w = 0, two
-tiny probabilities would decide on an unrelated claim. With w = 1, the support would be e."""
 
 NO_ENDPOINT = "escalate needs an endpoint: scale_model=openai:MODEL@URL"
 
@@ -193,7 +190,7 @@ class Scale:
              for start, end in bounds]
             for text, bounds in zip(search.knowledge, search.units, strict=True)
         ]
-        best = search.best(lambda pairs: list(map(self.support, self.judge(pairs, known))), sizes,
+        best = search.best(lambda pairs: self.judge(pairs, known), sizes,
                            self.settings.branches, self.settings.chunk_size)
         return [None if at is None else places[at]
                 for at, places in zip(best, search.units, strict=True)]
@@ -206,20 +203,13 @@ class Scale:
         """For each (passage, claim) pair, the support of the claim by the passage's best chunk."""
         cut = [[(text[a:b], claim) for a, b in self.cut(text)] for text, claim in pairs]
         verdicts = iter(self.judge([pair for some in cut for pair in some], {}))
-        return [max((self.support(next(verdicts)) for _ in some), default=0.0) for some in cut]
+        return [max((next(verdicts).entailment for _ in some), default=0.0) for some in cut]
 
     def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
         supports = [judgement.support for judgement in judged]
         return Score(example, judgements.mean(supports), tuple(judged))
 
     # The paper's computation.
-
-    def support(self, verdict: Verdict) -> float:
-        """In [0, 1]."""
-        e, n, c = verdict.entailment, verdict.neutral, verdict.contradiction
-        if self.settings.support == "attributable" or c == 0:  # c is 0 for Yes/No models
-            return e
-        return e / (e + c + NEUTRAL_WEIGHT * n)
 
     def cut(self, text: str) -> list[Place]:
         if self.settings.chunking == "sentences":
@@ -255,8 +245,8 @@ class Scale:
         for (i, claim), best in zip(claims, found, strict=True):
             if best is not None:
                 verdict, place = best
-                support = self.support(verdict)
-                judged[i].append(Judgement(claim, support, judgements.decision(verdict, support)))
+                judged[i].append(
+                    Judgement(claim, verdict.entailment, judgements.decision(verdict)))
                 places.append(place)
         return judged, places
 
@@ -279,7 +269,7 @@ class Scale:
         verdicts = iter(self.judge([chunk.pair for some in judged for chunk in some], known))
         return [
             max(((next(verdicts), chunk.place) for chunk in some),
-                key=lambda best: self.support(best[0]), default=None)
+                key=lambda best: best[0].entailment, default=None)
             for some in judged
         ]
 
@@ -322,7 +312,7 @@ class Scale:
                 verdict = next(verdicts)
                 judgement = judgements.decided(
                     self.confirmed(judgement, verdict), examples[i].knowledge, place,
-                    self.support(verdict))
+                    verdict.entailment)
             with_passages[i].append(judgement)
         return with_passages
 

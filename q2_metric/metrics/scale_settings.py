@@ -38,11 +38,9 @@ class ScaleSettings:
             above 0, evidence is sought only in the chunk that supports the unit most.
         branches: number of parts at each level of the evidence search, at least 2.
         support: when a response counts as supported: only if the knowledge states every sentence
-            ("attributable"), or if no claim is contradicted or invented ("consistent"). The support
-            of a unit is e with "attributable", as in the paper, and e / (e + c + 0.1 n) with
-            "consistent", where e, n and c are the probabilities of entailment, neutral and
-            contradiction. With a Yes/No backbone it is always e. With "attributable", the recipe
-            "bundled" judges sentences, and a response that claims nothing scores 0.
+            ("attributable"), or if no claim is contradicted or invented ("consistent"). Only the
+            recipe "bundled" differs between the two: with "attributable", it judges sentences
+            instead of claims, and a response that claims nothing scores 0.
         nli_labels: the classes of a classifier as ``scale_model`` in the order of its outputs, such
             as "entailment,neutral,contradiction", if its config does not name them.
         recipe: how responses are read: as in the "paper", as in the "authors" package scale-score,

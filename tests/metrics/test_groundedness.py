@@ -16,6 +16,7 @@ from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.groundedness import PRIOR, Groundedness, Head, evidence
 from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale_settings import Reading
 from q2_metric.scoring import score_rows
 from q2_metric.types import (
     Claim,
@@ -218,22 +219,12 @@ CLAIM = "rome is old."
 KNOWN = "rome has hills"
 
 
-@pytest.mark.parametrize(
-    ("verdict", "attributable", "consistent"),
-    [
-        (Verdict(0.6, 0.2, 0.2), 0.6, 0.6 / 0.82),
-        (Verdict(0.1, 0.88, 0.02), 0.1, 0.1 / 0.208),
-        (Verdict(0.7, 0.3, 0.0), 0.7, 0.7),  # two-way: "No" is no neutral
-    ],
-)
-def test_support_reads_the_verdict(
-    verdict: Verdict, attributable: float, consistent: float
-) -> None:
-    backbone = FakeBackbone({(KNOWN, CLAIM): verdict})
-    for support, expected in (("attributable", attributable), ("consistent", consistent)):
-        settings = ScaleSettings(support=support)
-        [score] = Scale(backbone, FakeSentences(), settings).score([Example(CLAIM, KNOWN)])
-        assert score.value == pytest.approx(expected)
+@pytest.mark.parametrize("support", ["attributable", "consistent"])
+def test_support_is_the_probability_of_entailment(support: Reading) -> None:
+    backbone = FakeBackbone({(KNOWN, CLAIM): Verdict(0.1, 0.88, 0.02)})
+    [score] = Scale(backbone, FakeSentences(), ScaleSettings(support=support)).score(
+        [Example(CLAIM, KNOWN)])
+    assert score.value == pytest.approx(0.1)  # an invention is not supported, either way
 
 
 class Halves:

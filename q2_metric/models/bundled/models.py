@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -43,6 +43,10 @@ BATCH_TOKENS = 512
 DEVICE_TOKENS = 65_536
 """Padded tokens of a batch on a GPU (not measured)."""
 
+SHARES = {"entailment": 0.4, "wide": 0.6}
+"""The weight of each network in the mean of two. With more of "wide", which has learned to read
+(docs/results/training.md), the older development sets lose more than the answers gain."""
+
 SLAB = 4096
 """Pairs of texts that are tokenised and sorted by length together, to limit memory."""
 
@@ -65,7 +69,7 @@ class _Bundled:
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``, also for errors.
         batch_size: rows of a batch; ``None`` takes as many rows as fit in :data:`BATCH_TOKENS`.
-        networks: names from ``stored.VERSIONS``, whose probabilities are averaged.
+        networks: names from ``stored.VERSIONS``, whose probabilities are averaged (:data:`SHARES`).
     """
 
     networks: tuple[str, ...]
@@ -93,8 +97,8 @@ class _Bundled:
             self.budget.step = MULTIPLE
 
         def opened(dtype: str) -> Forward:
-            return _mean([forward_of(network, runtime, device, dtype, threads)
-                          for network in self.networks])
+            return _mean({network: forward_of(network, runtime, device, dtype, threads)
+                          for network in self.networks})
 
         self._forward = opened(dtype)
         self._exact = opened("float32") if dtype == "int8" and self.settles_ties else None
@@ -134,13 +138,15 @@ class _Bundled:
         return list(logits)
 
 
-def _mean(forwards: Sequence[Forward]) -> Forward:
-    """The logarithm of the networks' mean probability."""
+def _mean(forwards: Mapping[str, Forward]) -> Forward:
+    """The logarithm of the networks' mean probability, weighted by :data:`SHARES`."""
     if len(forwards) == 1:
-        return forwards[0]
+        return next(iter(forwards.values()))
+    weights = [SHARES[network] for network in forwards]
 
     def forward(batch: Batch) -> NDArray[np.float32]:
-        chances = np.mean([_softmax(each(batch)) for each in forwards], axis=0)
+        chances = np.average([_softmax(each(batch)) for each in forwards.values()], axis=0,
+                             weights=weights)
         logits: NDArray[np.float32] = np.log(chances.clip(np.finfo(np.float32).tiny))
         return logits
 
