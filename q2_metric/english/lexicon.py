@@ -9,6 +9,10 @@ from q2_metric.text.normalise import words
 SUBJECTS = words("nsubj nsubjpass csubj csubjpass")
 AUXILIARIES = words("aux auxpass")
 FINITE = words("VBD VBZ VBP MD")
+QUESTION_WORDS = words("who whom whose what which when where why how")
+AUXILIARY_VERBS = words("do does did is are was were am has have had can could will would shall "
+                        "should may might must")
+MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 NOT_ASKED = words("""
     it they them he she him her we us you i me this that these those there who what which one
     something anything nothing everything someone anyone everyone somebody anybody everybody
@@ -30,13 +34,6 @@ NOT_DENYING = words("only until just merely simply necessarily")
 """After "not", they make it deny nothing: "not only"."""
 ENDINGS = words("until till")
 """In a clause with one of them, "not" denies nothing: "not ... until 1990" dates something."""
-FALSE = words("false untrue incorrect wrong inaccurate lie myth falsehood hoax rumor rumour")
-TRUE = words("true correct accurate right case")
-SAYINGS = words("""
-    it this that which claim statement idea belief rumor rumour notion assertion story
-    report news allegation theory
-""")
-"""What a sentence calls true or false: "that" or "the claim" in "that is false"."""
 UNASKED = words("intj mark cc preconj parataxis dep meta conj")
 """Dependencies on a verb that questions about its clause leave out."""
 LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")

@@ -74,8 +74,8 @@ class BundledQ2(Q2):
 
     def knowledge_for(self, question: Question) -> Excerpt:
         claim = self.claim_of(question.span)
-        return near(question.span.example.knowledge,
-                    f"{question.text} {claim.text if claim else ''}")
+        return excerpt(question.span.example.knowledge,
+                       f"{question.text} {claim.text if claim else ''}", PASSAGES)
 
     def same(self, span: Span, answer: str) -> bool | None:
         """By words or values. ``None`` if the values differ but the knowledge states the span's
@@ -125,15 +125,10 @@ class BundledQ2(Q2):
         return verdict.entailment + 0.5 * verdict.neutral
 
 
-def near(knowledge: str, about: str) -> Excerpt:
-    """The part of the knowledge that models read for a question or a claim."""
-    return excerpt(knowledge, about, PASSAGES, tables=True)
-
-
 def as_judged(knowledge: str, claim: str) -> tuple[str, str]:
     """The (premise, hypothesis) pair with which NLI judges a claim. In the hypothesis, the claim's
     values are written as in the premise."""
-    premise = near(knowledge, claim).text
+    premise = excerpt(knowledge, claim, PASSAGES).text
     return premise, in_notation_of(premise, claim)
 
 

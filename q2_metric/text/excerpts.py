@@ -31,12 +31,11 @@ class Excerpt:
         return self.of.place(there) if self.of else there
 
 
-def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
+def excerpt(text: str, about: str, most: int) -> Excerpt:
     """The passages that share the most words with ``about``, in text order: at most ``most``, or
-    the whole text if that is 0 or enough for it. With ``tables``, each table cell first becomes a
-    sentence."""
-    whole = with_tables(text) if tables else Excerpt(text)
-    if not most or len(whole.text) <= most * PASSAGE:
+    the whole text if they are enough for it. Each table cell first becomes a sentence."""
+    whole = with_tables(text)
+    if len(whole.text) <= most * PASSAGE:
         return whole
     places, parts = _passages(whole.text)
     chosen = [places[at] for at in parts.nearest(about, most)]

@@ -14,22 +14,15 @@ SENTENCES = 3
 """The span's own, one before and one after; at an end of the response, the nearest two others."""
 
 
-class Passages:
-    def __init__(self, text: str) -> None:
-        sentences = split_sentences(text)
-        self._size = len(text)
-        self._starts = [start for start, _ in sentences]
-        self._ends = [end for _, end in sentences]
-
-    def around(self, start: int, end: int) -> tuple[int, int]:
-        first = bisect_right(self._starts, start) - 2
-        last = bisect_left(self._ends, end) + 2
-        first = max(0, min(first, len(self._starts) - SENTENCES))
-        last = max(last, SENTENCES)
-        return (
-            self._starts[first] if first else 0,
-            self._ends[last - 1] if last < len(self._ends) else self._size,
-        )
+def around(
+    sentences: Sequence[tuple[int, int]], size: int, start: int, end: int
+) -> tuple[int, int]:
+    """The range of the passage around a span of a text with this size and these sentences."""
+    first = bisect_right(sentences, start, key=lambda place: place[0]) - 2
+    last = max(bisect_left(sentences, end, key=lambda place: place[1]) + 2, SENTENCES)
+    first = max(0, min(first, len(sentences) - SENTENCES))
+    return (sentences[first][0] if first else 0,
+            sentences[last - 1][1] if last < len(sentences) else size)
 
 
 def in_passages(spans: Sequence[Span]) -> list[Span]:
@@ -40,15 +33,15 @@ def in_passages(spans: Sequence[Span]) -> list[Span]:
     >>> in_passages([Span(Example(text, ""), "Eve", 43)])[0].example.response
     'Cid swims. Dan runs. Eve rows.'
     """
-    passages: dict[str, Passages] = {}
+    sentences: dict[str, list[tuple[int, int]]] = {}
     cut: dict[tuple[Example, int, int], Example] = {}
     in_passage = []
     for span in spans:
         example, end = span.example, span.start + len(span.text)
         text = example.response
-        if text not in passages:
-            passages[text] = Passages(text)
-        left, right = passages[text].around(span.start, end)
+        if text not in sentences:
+            sentences[text] = split_sentences(text)
+        left, right = around(sentences[text], len(text), span.start, end)
         if (left, right) == (0, len(text)) or text[span.start : end] != span.text:
             in_passage.append(span)
             continue

@@ -100,8 +100,6 @@ def test_questions_are_well_formed(parser: Parser, spans: dict[tuple[str, str], 
         ("he wasn't able to win the cup in 1999.", "1999"),
         ("It is not true that the tower opened in 1889.", "1889"),
         ("i don't think that the tower opened in 1889 .", "1889"),
-        ("Some say that the tower opened in 1889, but it is false.", "1889"),
-        ("The claim that the tower opened in 1889 is wrong.", "the tower"),
         ("He denied that the tower opened in 1889.", "1889"),
         ("yes , an american painter .", "an american painter"),  # no verb
         ("it ' s one of the best of all time .", "all time"),  # a set phrase

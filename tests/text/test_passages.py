@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from q2_metric.text.passages import Passages, in_passages
+from q2_metric.text.passages import around, in_passages
+from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Example, Span
 
 FIVE = "Ann sings. Bob reads. Cid swims. Dan runs. Eve rows."
@@ -23,14 +24,14 @@ def test_a_passage_has_three_sentences_and_more_for_a_span_across_two(
     word: str, expected: str
 ) -> None:
     start = FIVE.index(word)
-    left, right = Passages(FIVE).around(start, start + len(word))
+    left, right = around(split_sentences(FIVE), len(FIVE), start, start + len(word))
     assert FIVE[left:right] == expected
 
 
 @pytest.mark.parametrize("text", ["", " ", "Ann", " Ann sings. Bob reads.\n", FIVE[:32] + "  "])
 def test_up_to_three_sentences_are_whole_with_their_blanks(text: str) -> None:
     for at in range(len(text)):
-        assert Passages(text).around(at, at + 1) == (0, len(text))
+        assert around(split_sentences(text), len(text), at, at + 1) == (0, len(text))
 
 
 def test_spans_keep_their_text_label_knowledge_and_history() -> None:

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from q2_metric.english.claims.check_worthiness import says_nothing
 from q2_metric.english.claims.language import is_language
 from q2_metric.english.claims.word_order import CONTRACTED, in_order
+from q2_metric.english.lexicon import AUXILIARY_VERBS, QUESTION_WORDS
+from q2_metric.text.normalise import words as word_set
 
-FUNCTION_WORDS = frozenset("""
+FUNCTION_WORDS = word_set("""
 a an the this that these those i me my mine myself you your yours yourself we us our ours he him
 his she her hers it its they them their theirs one ones someone somebody something anyone anybody
 anything everyone everybody everything no nobody nothing none who whom whose which what whatever
@@ -25,9 +27,9 @@ once soon later today tonight tomorrow yesterday anyway either else instead thou
 be am is are was were been being do does did done doing have has had having can could will would
 shall should may might must ought ca wo sha ai gon wan na ta got get gets getting go goes going
 gone went come comes coming came let lets
-""".split())
+""")
 
-_SMALL_TALK = """
+_SMALL_TALK = word_set("""
 yes yeah yea yep yup nope nah ok okay alright sure right true correct well oh ah wow hey hi hello
 bye goodbye welcome please thanks thank thx ty cheers sorry excuse pardon congrats congratulations
 greetings morning afternoon evening night hmm lol omg oops gosh gee goodness god heck damn dang
@@ -49,9 +51,9 @@ thing things stuff way kind sort lot lots bit ton tons bunch time times day days
 idea clue point sense fan person guy guys man dude buddy friend people luck pleasure shame pity
 loss joke info information conversation story take make makes sure deal problem worries
 worry while opinion experience
-"""
+""")
 
-NOT_CLAIMED = FUNCTION_WORDS | frozenset(_SMALL_TALK.split())
+NOT_CLAIMED = FUNCTION_WORDS | _SMALL_TALK
 """A sentence of such words only makes no claim."""
 
 _SOUND = re.compile(
@@ -67,21 +69,15 @@ _APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
 _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
 _HEART = re.compile(r"(?<!<)<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")
 
-_ASKING = frozenset("who whom whose what which when where why how any ever anyone anything".split())
-_AUXILIARIES = frozenset(
-    "do does did is are was were am have has had can could will would shall should may might must "
-    "is n't".split()
-)
-_OPENERS = frozenset("and but so well then oh ah wow hey ok okay yes no yeah sure really".split())
-_SUBJECTS = frozenset("it he she they this that there i we".split())
+_ASKING = QUESTION_WORDS | word_set("any ever anyone anything")
+_AUXILIARIES = AUXILIARY_VERBS | {"n't"}
+_OPENERS = word_set("and but so well then oh ah wow hey ok okay yes no yeah sure really")
+_SUBJECTS = word_set("it he she they this that there i we")
 _TOLD = re.compile(
     r"did (?:you|u|ya) (?:know|hear|realise|realize)\b|have you heard\b"
     r"|(?:did|do) you (?:ever )?(?:know|hear|notice|realise|realize|remember) (?=that\b)"
 )
-_ABOUT_WHAT = frozenset(
-    "what who whom whose which when where why how if whether about any anything much many of"
-    .split()
-)
+_ABOUT_WHAT = QUESTION_WORDS | word_set("if whether about any anything much many of")
 """After "did you know", these make a real question, which states nothing."""
 
 

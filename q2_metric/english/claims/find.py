@@ -21,6 +21,7 @@ from q2_metric.english.lexicon import (
     KNOWING,
     PASTS,
     PRESUPPOSING,
+    QUESTION_WORDS,
     SPEAKING,
     STATING,
     SUBJECTS,
@@ -30,7 +31,7 @@ from q2_metric.english.lexicon import (
 from q2_metric.english.parse.clauses import clause_of, finite_clause, is_negated
 from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
 from q2_metric.english.parse.phrases import core, is_aside, spell
-from q2_metric.english.parse.tree import Tree, Word, is_verb
+from q2_metric.english.parse.tree import Tree, Word, first, is_verb
 from q2_metric.english.parse.verbs import is_finite_clause
 from q2_metric.memory import LruCache
 from q2_metric.types import Claim, ClaimKind, Example
@@ -38,7 +39,7 @@ from q2_metric.types import Claim, ClaimKind, Example
 _EDGES = frozenset(",;:.-–—")
 _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
 """Marks that may follow words which were cut out of a sentence."""
-_HOW = frozenset("if whether why how what who where when".split())
+_HOW = QUESTION_WORDS - {"whom", "whose", "which"} | {"if", "whether"}
 """They begin an indirect question or a free relative clause, which states nothing."""
 _OBJECTS = ("dobj", "agent")
 """Dependencies without which a verb's meaning changes."""
@@ -259,8 +260,8 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
                 and bool(tree.children[word.i]))
     if word.dep not in ("relcl", "acl") or noun.tag[:2] not in ("NN", "CD"):
         return False
-    first = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
-    if first == 0 or tree.words[first - 1].text not in (",", "(", "-", "–", "—"):
+    start = first(tree.below[word.i])
+    if start == 0 or tree.words[start - 1].text not in (",", "(", "-", "–", "—"):
         return False
     if any(child.tag == "WRB" for child in tree.children[word.i]):
         return False

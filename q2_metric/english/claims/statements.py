@@ -10,17 +10,15 @@ from dataclasses import dataclass
 
 from q2_metric.english.claims.checkable import has_claim
 from q2_metric.english.claims.short_answers import YesNo, is_short, last_question, verdict_of
-from q2_metric.english.lexicon import FINITE
+from q2_metric.english.lexicon import AUXILIARY_VERBS, FINITE, MONTHS, QUESTION_WORDS
 from q2_metric.english.parse.inflection import past, third
 from q2_metric.english.parse.parser import Parsed, default_parser
 from q2_metric.english.parse.phrases import expand, spell
-from q2_metric.english.parse.tree import Tree, Word, bits_of
+from q2_metric.english.parse.tree import Tree, Word, bits_of, first
 from q2_metric.text.normalise import words
 from q2_metric.types import Example
 
-_FRONTED = words("do does did is are was were has have had can could will would shall should may "
-                 "might must")
-_ASKING = words("who whom what which when where how")
+_ASKING = QUESTION_WORDS - {"whose", "why"}
 _DO = words("do does did")
 _THIS = words("this that these those")
 _ADVERBS = words("also ever really actually currently originally usually often still first "
@@ -34,8 +32,7 @@ _MOTION = words("go return travel move fly sail run drive emigrate lead migrate 
 _LASTING = words("last take")
 _TIMES = words("year month date day time century decade season")
 _IN = re.compile(r"(?:the |early |late |mid-?)*(?:\d{3,4}(?:s|'s)?(?: (?:bc|ad|bce|ce))?"
-                 r"|(?:january|february|march|april|may|june|july|august|september|october|november"
-                 r"|december)(?:,? \d{4})?|(?:\d+(?:st|nd|rd|th)|\w+) century(?: \w+)?"
+                 rf"|(?:{MONTHS})(?:,? \d{{4}})?|(?:\d+(?:st|nd|rd|th)|\w+) century(?: \w+)?"
                  r"|(?:spring|summer|autumn|fall|winter)(?: (?:of )?\d{4})?)", re.IGNORECASE)
 _ON = re.compile(r"(?:the )?(?:\d{1,2}(?:st|nd|rd|th)? (?:of )?[a-z]+"
                  r"|[a-z]+ \d{1,2}(?:st|nd|rd|th)?)(?:,? \d{4})?|\d{4}-\d\d-\d\d"
@@ -110,7 +107,7 @@ def _parts(tree: Tree) -> _QuestionParts | None:
         for word in said
     ):
         return None
-    at = next((n for n, word in enumerate(said) if word.lower in _FRONTED or word.lower == "'s"),
+    at = next((n for n, word in enumerate(said) if word.lower in AUXILIARY_VERBS | {"'s"}),
               len(said))
     asking = said[:at]
     if asking and not any(word.lower in _ASKING for word in asking[:2]):
@@ -138,7 +135,7 @@ def _parts(tree: Tree) -> _QuestionParts | None:
 def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
     """As in "Who wrote the book"."""
     head = next((word for word in said if word.dep in ("nsubj", "nsubjpass")
-                 and _first(tree, word) == said[0].i), None)
+                 and first(tree.below[word.i]) == said[0].i), None)
     if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
         return None
     if said[0].lower in ("when", "where"):
@@ -149,7 +146,7 @@ def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
             range(said[0].i, said[0].i + size)):
         return None
     after = said[size + 1] if size + 1 < len(said) else None
-    turned = after is not None and verb.lower in _FRONTED and (
+    turned = after is not None and verb.lower in AUXILIARY_VERBS and (
         after.tag in ("PRP", "PRP$", "DT") or (verb.lemma == "be" and verb.dep == "ROOT"
                                                and after.tag[:2] == "NN"))
     if turned or verb.tag not in FINITE or verb.lower in _DO:
@@ -157,16 +154,11 @@ def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
     return _QuestionParts(tree, said[:size], None, (), said[size:])
 
 
-def _first(tree: Tree, word: Word) -> int:
-    bits = tree.below[word.i]
-    return (bits & -bits).bit_length() - 1
-
-
 def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
     """The subject after the auxiliary ``said[at]``; empty if none is found."""
     start = said[at].i + 1
     with_do = said[at].lower in _DO
-    head = next((word for word in said[at + 1 :] if _first(tree, word) == start
+    head = next((word for word in said[at + 1 :] if first(tree.below[word.i]) == start
                  and word.dep in ("nsubj", "nsubjpass", "attr", "expl")), None)
     if head is None:
         verb = next((n for n, word in enumerate(said) if n > at + 1 and word.tag == "VB"

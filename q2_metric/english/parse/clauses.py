@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from q2_metric.english.lexicon import (
     AUXILIARIES,
     DENYING,
     ENDINGS,
-    FALSE,
     FINITE,
     NOT_DENYING,
     PAST_MAKERS,
     PRESUPPOSING,
-    SAYINGS,
     SPEAKERS,
     SUBJECTS,
-    TRUE,
 )
 from q2_metric.english.parse.phrases import core, expand, named, spell
 from q2_metric.english.parse.tree import Tree, Word, is_plural
@@ -175,8 +171,8 @@ def is_askable(tree: Tree, clause: Clause) -> bool:
 
 
 def is_denied(tree: Tree, verb: Word) -> bool:
-    """As in "it did not open", "i do not think that it opened" and "they say that it opened, but
-    that is false". A question would be answered as if the clause were affirmed."""
+    """As in "it did not open" and "i do not think that it opened". A question would be answered as
+    if the clause were affirmed."""
     for word in tree.up(verb):
         if is_negated(tree, word):
             return word.i == verb.i or word.lemma not in PRESUPPOSING
@@ -184,12 +180,7 @@ def is_denied(tree: Tree, verb: Word) -> bool:
             return True
         if word.dep not in ("ccomp", "xcomp"):
             break
-    return says_false(tree)
-
-
-def says_false(tree: Tree) -> bool:
-    """As in "that is not true"."""
-    return any(map(partial(_calls_false, tree), tree.words))
+    return False
 
 
 def is_negated(tree: Tree, verb: Word) -> bool:
@@ -198,14 +189,3 @@ def is_negated(tree: Tree, verb: Word) -> bool:
     if negation is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
         return False
     return negation.i + 1 == len(tree.words) or tree.words[negation.i + 1].lower not in NOT_DENYING
-
-
-def _calls_false(tree: Tree, word: Word) -> bool:
-    """As in "that is false", "it is not true"."""
-    if word.dep not in ("acomp", "attr") or word.lemma not in (FALSE | TRUE):
-        return False
-    verb = tree.words[word.head]
-    subject = tree.child(verb, SUBJECTS | {"expl"})
-    if subject is None or subject.lemma not in SAYINGS:
-        return False
-    return is_negated(tree, verb) == (word.lemma in TRUE)

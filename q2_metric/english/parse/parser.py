@@ -47,6 +47,8 @@ LIGHT = False
 """Whether spaCy is imported without torch and its own command line, to start faster. Only the
 command ``q2`` sets this, because it has a process of its own."""
 
+AT_ONCE = 128
+"""Sentences that spaCy parses at a time."""
 CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
 """Limits of a parser's cache, which takes about 100 bytes a character."""
 
@@ -165,11 +167,9 @@ def _short(knowledge: str) -> bytes:
 
 
 class Parser:
-    """Repairs and parses texts, and caches the ``cache_size`` most recently used parses.
-    ``batch_size`` is the number of sentences that spaCy parses at a time."""
+    """Repairs and parses texts, and caches the ``cache_size`` most recently used parses."""
 
-    def __init__(self, cache_size: int = CACHED_TEXTS, batch_size: int = 128) -> None:
-        self.batch_size = batch_size
+    def __init__(self, cache_size: int = CACHED_TEXTS) -> None:
         self._memory: LruCache[_Key, Parsed] = LruCache(cache_size, CACHED_CHARACTERS)
 
     def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
@@ -195,7 +195,7 @@ class Parser:
         ]
         language = load()
         docs = language.pipe(
-            [join_titles(language.make_doc(text)) for text in sentences], batch_size=self.batch_size
+            [join_titles(language.make_doc(text)) for text in sentences], batch_size=AT_ONCE
         )
         parsed = {}
         for key, item, bounds in zip(lent, repaired, places, strict=True):
@@ -256,8 +256,6 @@ def _with_sign(entity: Tokens) -> tuple[Tokens, str]:
         return entity, entity.label_
     if start and doc[start - 1].text in SIGNS:
         start -= 1
-    elif end < len(doc) and doc[end].text in SIGNS:
-        end += 1
     signed = doc[start].text in SIGNS or doc[end - 1].text in SIGNS
     return doc[start:end], "MONEY" if signed else entity.label_
 

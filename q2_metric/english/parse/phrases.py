@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from q2_metric.english.lexicon import CONTRACTED, NAMES, QUOTES
-from q2_metric.english.parse.tree import Tree, Word
+from q2_metric.english.parse.tree import Tree, Word, first
 
 
 def expand(tree: Tree, word: Word) -> str:
@@ -63,7 +63,7 @@ def spell(tree: Tree, members: Sequence[Word]) -> str:
 
 def is_aside(tree: Tree, word: Word) -> bool:
     """As in "Paris, the capital, …", but not in 'the word "pizza"'."""
-    edge = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
+    edge = first(tree.below[word.i])
     return word.dep == "appos" and edge > 0 and tree.words[edge - 1].text in (",", "(", "-", "–")
 
 

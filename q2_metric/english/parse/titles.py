@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from q2_metric.english.lexicon import SPEAKERS
 from q2_metric.text.normalise import words
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ MOST_WORDS = 10
 """Longer quoted text is speech, not a name."""
 
 _CLOSING = {'"': '"', "“": "”", "«": "»"}
-_SPEAKERS = words("i i'm i'll you me my your we us our")
+_SPEAKERS = SPEAKERS | words("i'm i'll you your")
 _SPEECH = words(", : say says said ask asks asked tell told tells reply replied think thought "
                 "answered shouted wrote")
 _ENDS = words(", . ! ? ; : …")

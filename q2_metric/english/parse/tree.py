@@ -107,6 +107,11 @@ def bits_of(members: Iterable[Word]) -> int:
     return bits
 
 
+def first(bits: int) -> int:
+    """The position of the first word; -1 without words."""
+    return (bits & -bits).bit_length() - 1
+
+
 def is_verb(word: Word) -> bool:
     return word.tag[:2] in ("VB", "MD")
 

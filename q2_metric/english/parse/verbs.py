@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from q2_metric.english.lexicon import AUXILIARIES, FINITE, SUBJECTS
-from q2_metric.english.parse.tree import Tree, Word, is_verb
+from q2_metric.english.parse.tree import Tree, Word, first, is_verb
 
 
 def finite_word(tree: Tree, verb: Word) -> Word | None:
@@ -25,7 +25,7 @@ def subject_of(tree: Tree, verb: Word) -> Word | None:
     subject = tree.child(verb, ("nsubj", "nsubjpass", "expl", "csubj"))
     if subject is not None or verb.dep != "ccomp" or not tree.child(verb, AUXILIARIES):
         return subject
-    before = tree.words[(tree.below[verb.i] & -tree.below[verb.i]).bit_length() - 2]
+    before = tree.words[first(tree.below[verb.i]) - 1]
     return before if before.dep == "dobj" and before.head == verb.head else None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from q2_metric.english.parse.clauses import Clause
 from q2_metric.english.parse.inflection import third
 from q2_metric.english.parse.phrases import spell
-from q2_metric.english.parse.tree import Tree, Word, is_plural
+from q2_metric.english.parse.tree import Tree, Word, first, is_plural
 from q2_metric.english.parse.verbs import finite_word
 from q2_metric.english.questions.gap import Gap
 from q2_metric.english.questions.left_out import dropped
@@ -37,10 +37,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     inside = tree.below[verb.i] & ~gap.bits & ~clause.subject_bits & ~clause.auxiliary_bits
     inside &= ~dropped(tree, clause, gap, full)
     rest = tree.members(inside)
-    edge = (clause.subject_bits.bit_length() - 1) if clause.subject_bits else -1
-    if clause.subject_bits:
-        start = (clause.subject_bits & -clause.subject_bits).bit_length() - 1
-        edge = start
+    edge = first(clause.subject_bits)
     before = [word for word in rest if word.i < edge]
     rest = [word for word in rest if word.i > edge]
     moved = (
@@ -111,7 +108,7 @@ def subject_question(
 def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str | None:
     """As in "The symptoms of what are recurring?"."""
     subject = tree.members(clause.subject_bits & ~gap.bits)
-    place = (gap.bits & -gap.bits).bit_length() - 1
+    place = first(gap.bits)
     before = [word for word in subject if word.i < place]
     after = [word for word in subject if word.i > place]
     attribute = tree.child(clause.verb, ("attr",))

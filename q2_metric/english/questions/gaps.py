@@ -23,8 +23,6 @@ def gaps(
 ) -> Iterator[Gap]:
     """The ways in which a question can ask for the span ``members``, best first."""
     text = spell(tree, members).lower()
-    if tree.words[root.head].text in ("'s", "s") and root.dep in ("nummod", "compound", "amod"):
-        root = tree.words[root.head]  # "the 1980" in "the 1980's"
     top = top_of(tree, root)
     in_subject = bool(clause.subject_bits >> root.i & 1)
     if top.head == clause.verb.i and top.dep in ("nsubj", "nsubjpass"):
@@ -46,7 +44,7 @@ def gaps(
     elif top.dep == "attr":
         yield from attribute_gaps(tree, clause, root, top, plain_wh(tree, root, label, text))
     elif top.dep in ("dobj", "dative", "oprd", "acomp"):
-        yield from object_gaps(tree, members, root, top, label, text)
+        yield from object_gaps(tree, root, top, label, text)
 
 
 def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) -> Iterator[Gap]:
@@ -111,9 +109,7 @@ def adverbial_gaps(
         yield Gap("how long" if wh == "how long" else "when", tree.below[top.i])
 
 
-def object_gaps(
-    tree: Tree, members: Sequence[Word], root: Word, top: Word, label: str, text: str
-) -> Iterator[Gap]:
+def object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
     """The object of the verb, or a name as in "they call him Bob"."""
     wh = plain_wh(tree, root, label, text)
     whole = phrase_bits(tree, top)
@@ -123,10 +119,6 @@ def object_gaps(
     after = "" if called else besides(tree, root)
     if after:
         yield Gap(wh, whole, after=after)
-    count = tree.child(root, ("nummod",))
-    if count is not None and count.i < members[0].i and root.tag == "NNS":
-        # Only a part of "122 Pulitzer prizes" would be asked for: "What has it won 122 of?"
-        yield Gap(wh, whole & ~tree.below[count.i], after="of")
     yield Gap(with_part(tree, root, wh), whole)
     kept = kept_modifiers(tree, top)
     if kept and not after:
@@ -164,9 +156,7 @@ def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -
     elif wh == "who" and clause.subject in ("it", "that", "this"):
         wh = "what" if root.label != "PERSON" else "who"
     subject = tree.child(clause.verb, ("nsubj",))
-    if wh == "who" and subject is not None and subject.lemma in WORKS:
-        wh = "what"
-    if wh == "how many":
+    if wh == "how many" or (wh == "who" and subject is not None and subject.lemma in WORKS):
         wh = "what"
     after = besides(tree, root)
     if after:

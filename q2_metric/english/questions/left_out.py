@@ -17,11 +17,8 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
     for child in tree.children[verb.i]:
         below = tree.below[child.i]
         held = bool(below & gap.bits)
-        adverb = child.dep in ("advmod", "npadvmod") and child.lower in DROPPED_ADVERBS
-        if adverb and held:
-            gone |= 1 << child.i
-        elif (
-            adverb
+        if (
+            (child.dep in ("advmod", "npadvmod") and child.lower in DROPPED_ADVERBS)
             or child.dep in UNASKED
             or (child.dep == "punct" and child.text != "-")
             or (not held and is_left_out(clause, child, full))

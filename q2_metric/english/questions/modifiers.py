@@ -30,8 +30,6 @@ def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
         return Gap(f"what number {spell(tree, bare)}", gone)
     if label == "DATE":
         return Gap(f"what year's {phrase}", gone) if YEAR.match(text) and phrase else None
-    if any(child.lower == "top" for child in tree.children[noun.i]):
-        return None  # "the top 5 places"
     asked = _asked(noun, top, label)
     return Gap(f"{asked} {phrase}", gone) if asked else None
 

@@ -43,8 +43,6 @@ def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
         return "how much"
     if label == "MONEY" and CURRENCY.search(text):
         return "how much"
-    if label == "LANGUAGE":
-        return "what language"
     if label == "PERCENT":
         return "what percentage"
     if label in ("CARDINAL", "MONEY"):

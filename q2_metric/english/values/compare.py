@@ -12,16 +12,18 @@ from q2_metric.english.values.find import values_in
 from q2_metric.english.values.times import NOON, plain_year, yearless
 from q2_metric.english.values.value import Value
 from q2_metric.text.alignment import stem
+from q2_metric.text.normalise import words
 from q2_metric.text.overlap import content_words, stems
 
 _SLACK = 0.006
 """The share by which quantities in different units may differ: people round conversions."""
 _PAPER = 1e-9
-_HEDGES = frozenset(
-    "about around approximately approx roughly circa some nearly almost just over under more less "
-    "than fewer least most up to exactly only estimated between from and per every each total "
-    "times old long tall high wide deep away early late mid on at in by degrees degree minus plus "
-    "us american people".split())
+ASIDE = words("about around approximately roughly circa nearly almost just over under exactly "
+              "total each every per degrees")
+"""Words beside a value that a claim may leave out."""
+_HEDGES = ASIDE | words(
+    "approx some more less than fewer least most up to only estimated between from and times old "
+    "long tall high wide deep away early late mid on at in by degree minus plus us american people")
 """Words beside a value that do not say what it measures or counts."""
 _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
 _COMPUTED = re.compile(

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from q2_metric.english.values.compare import compare_values
+from q2_metric.english.lexicon import MONTHS
+from q2_metric.english.values.compare import ASIDE, compare_values
 from q2_metric.english.values.find import values_in, without_values
 from q2_metric.english.values.value import Kind, Value
 from q2_metric.text.alignment import stem
@@ -23,13 +24,11 @@ _OPEN = re.compile(
 _FUTURE = re.compile(r"\b(?:will|shall|going to)\b|['’]ll\b", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:was|were|had|did|\w+ed)\b", re.IGNORECASE)
 _DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|after|to|and|year|early"
-                     r"|late|mid|summer|winter|spring|autumn|fall|[a-z]*ember|october|january"
-                     r"|february|march|april|may|june|july|august)|[-–(,/])[ ]?$", re.IGNORECASE)
+                     rf"|late|mid|summer|winter|spring|autumn|fall|{MONTHS})|[-–(,/])[ ]?$",
+                     re.IGNORECASE)
 """Words and signs that can stand directly before a year."""
 _NEAR = 24
 """Characters before a year in which such a word is looked for."""
-_ASIDE = frozenset("about around approximately roughly circa nearly almost just over under exactly "
-                   "total each every per degrees".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +114,4 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _words(text: str) -> list[_Token]:
-    return [_Token(stem(word)) for word in content_words(text) if word not in _ASIDE]
+    return [_Token(stem(word)) for word in content_words(text) if word not in ASIDE]
