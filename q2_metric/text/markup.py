@@ -59,6 +59,8 @@ _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
 
 _ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
 
+_MAY_HAVE = re.compile(r"[<&\[(【#*`_]|^[ \t]*1[.)]", re.MULTILINE)
+"""A text without a match has no markup. Most sentences have none, and each is asked for often."""
 _BARE: LruCache[str, str] = LruCache(4096, 10_000_000)
 """Every metric of a run reads the same texts."""
 
@@ -69,6 +71,8 @@ def unmarked(text: str) -> str:
     >>> unmarked("a [link](http://a.b), **bold**; 2 * 3 * 4, x[10001]")
     'a  link             ,   bold  ; 2 * 3 * 4, x[10001]'
     """
+    if not _MAY_HAVE.search(text):
+        return text
     bare = _BARE.get(text)
     if bare is None:
         bare = _ENTITY.sub(_character, text)
