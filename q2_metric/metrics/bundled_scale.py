@@ -88,7 +88,7 @@ class BundledScale(Scale):
     ) -> list[Place | None]:
         return search.deciding(
             lambda pairs: self.judge(pairs, known if self.chooser is None else {}, self.chooser),
-            self.support, None)
+            self.support)
 
     def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
         """A claim is contradicted only if the passage that is shown contradicts it by itself."""

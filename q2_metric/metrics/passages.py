@@ -24,15 +24,6 @@ def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
 
 
 @dataclass(frozen=True, slots=True)
-class TreeDivision:
-    """The arguments of :func:`~q2_metric.text.search.tree_search`."""
-
-    sizes: Sequence[Sequence[int]]
-    branches: int
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
 class Search:
     """One search for each claim, so each attribute has one item for each claim. ``said`` is the
     claim as the model reads it, and ``units`` are the places of the sentences that are searched."""
@@ -42,33 +33,36 @@ class Search:
     said: Sequence[str]
     units: Sequence[Sequence[Place]]
 
+    def best(
+        self, supports: Callable[[Sequence[Pair]], list[float]], sizes: Sequence[Sequence[int]],
+        branches: int, limit: int,
+    ) -> list[int | None]:
+        """The index of the sentence that supports each claim best, as by
+        :func:`~q2_metric.text.search.tree_search`. ``supports`` judges (text, claim) pairs."""
+        def judge(parts: Sequence[UnitRange]) -> list[float]:
+            return supports([self._pair(part.search, self.units[part.search][part.first][0],
+                                        self.units[part.search][part.last - 1][1])
+                             for part in parts])
+
+        return tree_search(sizes, judge, branches, limit)
+
     def deciding(
         self, ask: Callable[[Sequence[Pair]], Sequence[Verdict]], read: Callable[[Verdict], float],
-        tree: TreeDivision | None,
     ) -> list[Place | None]:
         """The place of the sentence that decided each claim; ``None`` without sentences. ``ask``
-        judges (text, claim) pairs, and ``read`` turns a verdict into support. Without ``tree``,
-        each sentence is judged alone; a claim with one sentence, or with the verdict "not found",
-        then needs no judgements."""
+        judges each sentence alone, and ``read`` turns a verdict into support. A claim with one
+        sentence, or with the verdict "not found", needs no judgements."""
         seen: dict[Pair, Verdict] = {}
 
-        def judge(parts: Sequence[UnitRange]) -> list[float]:
-            pairs = [self._pair(part.search, self.units[part.search][part.first][0],
-                                self.units[part.search][part.last - 1][1]) for part in parts]
-            verdicts = ask(pairs)
-            seen.update(zip(pairs, verdicts, strict=True))
-            return list(map(read, verdicts))
+        def supports(pairs: Sequence[Pair]) -> list[float]:
+            seen.update(zip(pairs, ask(pairs), strict=True))
+            return [read(seen[pair]) for pair in pairs]
 
-        if tree:
-            best = tree_search(tree.sizes, judge, tree.branches, tree.limit)
-        else:
-            # Without a choice among several sentences by their verdicts, no model is asked.
-            sizes = [[] if len(places) == 1 or one.verdict == "not found" else [1] * len(places)
-                     for one, places in zip(self.judged, self.units, strict=True)]
-            best = tree_search(sizes, judge, branches=SEARCHED)
-            best = [self._deciding(n, seen, index or 0) if self.units[n] else None
-                    for n, index in enumerate(best)]
-        return [None if index is None else self.units[n][index] for n, index in enumerate(best)]
+        sizes = [[] if len(places) == 1 or one.verdict == "not found" else [1] * len(places)
+                 for one, places in zip(self.judged, self.units, strict=True)]
+        best = self.best(supports, sizes, SEARCHED, 1)
+        return [places[self._deciding(n, seen, best[n] or 0)] if places else None
+                for n, places in enumerate(self.units)]
 
     def pairs(self, places: Sequence[Place | None]) -> list[Pair | None]:
         """The (sentence, claim) pair of each search; ``None`` without a sentence."""

@@ -15,7 +15,7 @@ from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
-from q2_metric.metrics.passages import Search, TreeDivision
+from q2_metric.metrics.passages import Search
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
@@ -175,8 +175,10 @@ class Scale:
              for start, end in bounds]
             for text, bounds in zip(search.knowledge, search.units, strict=True)
         ]
-        tree = TreeDivision(sizes, self.settings.branches, self.settings.chunk_size)
-        return search.deciding(lambda pairs: self.judge(pairs, known), self.support, tree)
+        best = search.best(lambda pairs: list(map(self.support, self.judge(pairs, known))), sizes,
+                           self.settings.branches, self.settings.chunk_size)
+        return [None if at is None else places[at]
+                for at, places in zip(best, search.units, strict=True)]
 
     def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
         """A judgement after the verdict on its passage."""
