@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from q2_metric.english.lexicon import MONTHS
 from q2_metric.english.values.times import century, clocks_in, dates_in, weekdays_in, year
 from q2_metric.english.values.units import UNITS, currency_around, unit_after
 from q2_metric.english.values.value import Value
@@ -28,8 +29,7 @@ _FRACTION = re.compile(
     r"\b(one|a|two|three|four|five|six|seven|eight|nine)[ -]"
     r"(half|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|hundredth)(s?)\b"
     r"(?! (?:past|to|after|place|time|century|day|year|floor|man|party"
-    r"|of (?:january|february|march|april|may|june|july|august|september|october|november"
-    r"|december))\b)(?:( of)\b)?",
+    rf"|of (?:{MONTHS}))\b)(?:( of)\b)?",
     re.IGNORECASE)
 _NOUN = re.compile(r"[ -]\w")
 _HALF = re.compile(r"(?<!first )(?<!second )(?<!other )(?<!-)\bhalf\b"
