@@ -21,7 +21,7 @@ JUDGED = [
     ("1889.", "When did it open?", True), ("1890.", "When did it open?", False),
     ("12", "How many rooms does the museum have?", True),
     ("14", "How many rooms does the museum have?", False),
-    ("€14", "How much does a ticket cost?", True), ("€12", "How much does a ticket cost?", False),
+    ("€14", "How much does a ticket cost?", True), ("€13", "How much does a ticket cost?", False),
     ("Yes.", "Is the museum open on Sundays?", True),
     ("No.", "Is the museum open on Sundays?", False),
     ("Yes", "Are dogs allowed?", False), ("No, they aren't.", "Are dogs allowed?", True),

@@ -27,9 +27,10 @@ import click
 
 SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-general",
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
-           "export-wide-again", "wide-on", "export-wide-on", "ranges")
+           "export-wide-again", "wide-on", "export-wide-on", "reading-wide", "export-reading-wide",
+           "ranges")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow",
-         "deep", "reading", "export-reading", "reading-wide", "export-reading-wide")
+         "deep", "reading", "export-reading")
 
 
 @click.command(help=__doc__)

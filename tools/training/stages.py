@@ -80,7 +80,7 @@ READING = {
     "entailment": TrainingStage(32_000, rate=6e-5, head_rate=1e-4, warmup=0.05, length=320,
                                 tokens=4096, average=0.999),
     "wide": TrainingStage(26_000, rate=5e-5, head_rate=1e-4, warmup=0.05, length=320, tokens=4096,
-                          average=0.999),
+                          average=0.999, stop=24_317),
 }
 """By name of the network, its stage on the claims that were written for this project: one epoch."""
 

@@ -70,7 +70,7 @@ class _Part:
 class EnglishClaims:
     """Finds the claims of responses by rules over the parse."""
 
-    name = "english-3"
+    name = "english-4"
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response, in order; an empty list if a response claims nothing."""
