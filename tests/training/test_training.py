@@ -27,6 +27,7 @@ from tools.training import (  # noqa: E402
     rates,
     reader,
     reader_data,
+    reading,
     recipe,
     stages,
 )
@@ -256,7 +257,8 @@ def test_every_part_can_be_asked_for() -> None:
 def test_what_is_kept_back_is_trained_on_by_no_stage() -> None:
     trained = {*rates.RATES, *rates.LAST_RATES, *rates.GENERAL_RATES, *rates.REPLAYED_RATES,
                *rates.CONTRASTED_RATES, *rates.REORDERED_RATES, *rates.SUMMARISED_RATES,
-               *rates.WIDE_RATES, *rates.WIDE_REPLAYED_RATES, *rates.WIDE_SUMMARISED_RATES}
+               *rates.WIDE_RATES, *rates.WIDE_REPLAYED_RATES, *rates.WIDE_SUMMARISED_RATES,
+               *reading.by_file(), *(name for names in reading.OPEN.values() for name in names)}
     assert trained.isdisjoint(rates.KEPT_BACK)
     assert {source for of in groundedness.SOURCES.values() for source in of} <= set(rates.KEPT_BACK)
 

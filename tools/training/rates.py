@@ -85,7 +85,7 @@ WIDE_SUMMARISED_RATES = {name: 0.4 * rate for name, rate in LAST_RATES.items()}
 
 KEPT_BACK = (
     "rome1776_wow", "shroom2024", "expertqa_attribution", "propsegment_wiki_dev",
-    "dstc9_human_accuracy", "glue_diagnostic", "advglue_dev",
+    "dstc9_human_accuracy", "glue_diagnostic", "advglue_dev", "written_fit",
 )
 """Sources on which no network is trained, because the heads of ``groundedness`` are fitted on them.
 """

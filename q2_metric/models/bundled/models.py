@@ -142,7 +142,7 @@ def _mean(forwards: Mapping[str, Forward]) -> Forward:
     """The logarithm of the networks' mean probability, weighted by :data:`SHARES`."""
     if len(forwards) == 1:
         return next(iter(forwards.values()))
-    weights = [SHARES[network] for network in forwards]
+    weights = np.array([SHARES[network] for network in forwards], np.float32)
 
     def forward(batch: Batch) -> NDArray[np.float32]:
         chances = np.average([_softmax(each(batch)) for each in forwards.values()], axis=0,

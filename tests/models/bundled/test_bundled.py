@@ -98,13 +98,14 @@ def test_both_runtimes_give_the_same_scores() -> None:
         assert a is None or b is None or a.score == pytest.approx(b.score, abs=1e-3)
 
 
-def test_two_networks_count_by_the_mean_of_their_probabilities() -> None:
+def test_two_networks_count_by_the_weighted_mean_of_their_probabilities() -> None:
     short = PAIRS[:4]  # of one window each
     alone = [BundledEntailment("onnx", networks=[name]).judge(short)
              for name in ("entailment", "wide")]
     for both, one, other in zip(BundledEntailment("onnx").judge(short), *alone, strict=True):
-        assert both.entailment == pytest.approx((one.entailment + other.entailment) / 2, abs=1e-5)
-        assert both.neutral == pytest.approx((one.neutral + other.neutral) / 2, abs=1e-5)
+        assert both.entailment == pytest.approx(
+            0.25 * one.entailment + 0.75 * other.entailment, abs=1e-5)
+        assert both.neutral == pytest.approx(0.25 * one.neutral + 0.75 * other.neutral, abs=1e-5)
     assert BundledEntailment.networks == ("entailment", "wide")
 
 
