@@ -189,4 +189,3 @@ def _opened(key: str, value: object) -> str | None:
         return None
     text = value[_SEAL:]
     return text if value == _sealed(key, text) else None
-

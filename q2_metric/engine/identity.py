@@ -55,6 +55,7 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
     commits: Identity = {}
     chosen = preset(request["preset"]) if "preset" in request else None
     for name in names:
+        # With escalate, the endpoint replaces no model of the preset.
         replacing = None if request.get("escalate") else request.get(name)
         model = replacing or (chosen.model(name) if chosen else "")
         # A coreference model is a spaCy pipeline, which is installed as a package.

@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from statistics import fmean
+from typing import Any
 
 from q2_metric.errors import InputError, optional
 
@@ -38,7 +39,9 @@ def response_scores(
              for said, gold in zip(responses, references, strict=True)]
     words = [(said.split(), gold.split()) for said, gold in texts]
     overlaps = [scorer.score(gold, said) for said, gold in texts]
-    scores = {f"BLEU-{order}": fmean(_bleu(*pair, order) for pair in words) for order in ORDERS}
+    bleu = optional("nltk.translate.bleu_score", "BLEU", "nltk", "knowledge")
+    scores = {f"BLEU-{order}": fmean(_bleu(bleu, *pair, order) for pair in words)
+              for order in ORDERS}
     scores |= {f"ROUGE-{n}": fmean(item[f"rouge{n}"].fmeasure for item in overlaps) for n in (1, 2)}
     scores["ROUGE-L"] = fmean(_rouge_l(*pair) for pair in words)
     meteor = optional("nltk.translate.meteor_score", "METEOR", "nltk", "knowledge")
@@ -53,8 +56,7 @@ def _normalised(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", _PUNCTUATION.sub(" ", text.lower())).split())
 
 
-def _bleu(said: Sequence[str], gold: Sequence[str], order: int) -> float:
-    bleu = optional("nltk.translate.bleu_score", "BLEU", "nltk", "knowledge")
+def _bleu(bleu: Any, said: Sequence[str], gold: Sequence[str], order: int) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a response without a common n-gram
         return float(bleu.sentence_bleu([gold], said, [1 / order] * order))

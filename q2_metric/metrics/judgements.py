@@ -24,7 +24,7 @@ def decision(verdict: Verdict) -> Decision:
 
 
 def contradicts(verdict: Verdict) -> bool:
-    """Whether contradiction is so probable that silence is not taken for it."""
+    """Whether the text contradicts the claim. A text that only says nothing about it does not."""
     return verdict.contradiction > CONTRADICTED
 
 

@@ -212,7 +212,7 @@ class Q2:
         return True if normalise(answer) == normalise(span.text) else None
 
     def to_judge(self, question: Question, answer: Answer | None) -> tuple[str, str] | None:
-        """The (premise, hypothesis) by which NLI compares the answers; ``None`` without need."""
+        """The (premise, hypothesis) for NLI; ``None`` if the answers can be compared without it."""
         if answer is None or self.same(question.span, answer.text) is not None:
             return None
         return (answer_sentence(question.text, answer.text),

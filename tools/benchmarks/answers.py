@@ -28,8 +28,7 @@ from q2_metric.evaluation.scores import NEUTRAL
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.types import Example, Judgement, Score
 from tools.benchmarks.harness import machine
-from tools.training.examples import read_jsonl
-from tools.training.reading import joined
+from tools.training.reading import responses
 
 OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "answers.json"
 METRICS = ("q2", "scale", "groundedness", "knowledge_f1", "word_share")
@@ -69,22 +68,19 @@ LabelledExamples = list[tuple[Example, Mapping[str, Any]]]
 def read(path: Path) -> tuple[LabelledExamples, LabelledExamples, LabelledExamples]:
     """The responses of a file that have a label, its claims, and its refusals. Each comes with the
     fields supported, genre, kind and label."""
-    responses: LabelledExamples = []
+    labelled: LabelledExamples = []
     claims: LabelledExamples = []
     refusals: LabelledExamples = []
-    for item in read_jsonl(path):
-        knowledge = joined(item["knowledge"])
-        for said in item["responses"]:
-            about = {"genre": item["genre"], "kind": item["task"], "label": str(said["label"])}
-            example = Example(said["text"], knowledge, question=item["question"])
-            if said["label"] is None:
-                refusals.append((example, about | {"supported": True}))
-                continue
-            responses.append((example, about | {"supported": said["label"] == 1}))
-            claims += [(Example(claim["text"].replace("**", ""), knowledge), about | {
-                "kind": claim["kind"], "label": claim["label"],
-                "supported": claim["label"] == "supported"}) for claim in said["claims"]]
-    return responses, claims, refusals
+    for example, item, said in responses(path):
+        about = {"genre": item["genre"], "kind": item["task"], "label": str(said["label"])}
+        if said["label"] is None:
+            refusals.append((example, about | {"supported": True}))
+            continue
+        labelled.append((example, about | {"supported": said["label"] == 1}))
+        claims += [(Example(claim["text"].replace("**", ""), example.knowledge), about | {
+            "kind": claim["kind"], "label": claim["label"],
+            "supported": claim["label"] == "supported"}) for claim in said["claims"]]
+    return labelled, claims, refusals
 
 
 def judged(
@@ -137,8 +133,8 @@ def by(cases: Sequence[LabelledText], key: Callable[[LabelledText], str]) -> lis
 
 
 def report(path: Path, **settings: Any) -> Report:
-    responses, claims, refusals = read(path)
-    of_responses = judged(responses, METRICS, **settings)
+    answered, claims, refusals = read(path)
+    of_responses = judged(answered, METRICS, **settings)
     of_claims = judged(claims, OF_CLAIMS, **settings)
     silent = scoring.score(scoring.load(["groundedness"], settings),
                            [example for example, _ in refusals])
@@ -147,14 +143,13 @@ def report(path: Path, **settings: Any) -> Report:
                Column("ECE"))
     groups = (Column("cases", "count"), Column("supported", "count"),
               *(Column(SHOWN[name], "hundred") for name in OF_CLAIMS))
-    right = sum(case.verdict == "contradicted" and case.label == "contradicted"
-                for case in of_claims)
-    accused = sum(case.verdict == "contradicted" for case in of_claims)
+    accused = [case for case in of_claims if case.verdict == "contradicted"]
+    right = sum(case.label == "contradicted" for case in accused)
     scored = sum(one["groundedness"].value is not None for one in silent)
     return Report(
         "answers", "Answers in their own words",
         (
-            Table("responses", f"{len(responses)} responses", columns,
+            Table("responses", f"{len(answered)} responses", columns,
                   tuple(agreement(of_responses, (*METRICS, ATTRIBUTABLE))),
                   f"Of {len(refusals)} refusals, {scored} have a score."),
             Table("claims", f"{len(claims)} claims, each scored alone", columns,
@@ -162,7 +157,7 @@ def report(path: Path, **settings: Any) -> Report:
             Table("verdicts", "Verdicts on the claims, by label",
                   (Column("verdict", "text"), *(Column(name, "count") for name in (
                       "supported", "contradicted", "not found"))), tuple(verdicts(of_claims)),
-                  f"Of {accused} claims called contradicted, {right} are."),
+                  f"Of {len(accused)} claims called contradicted, {right} are."),
             Table("genres", "Claims by genre (ROC-AUC)", (Column("genre", "text"), *groups),
                   tuple(by(of_claims, lambda case: case.genre))),
             Table("kinds", "Claims by kind (share on the right side of 0.5)",

@@ -34,7 +34,7 @@ from q2_metric.metrics.scale_settings import Reading
 from q2_metric.types import Example
 from tools.training import hashes
 from tools.training.examples import read_jsonl
-from tools.training.reading import WRITTEN, joined
+from tools.training.reading import WRITTEN, responses
 
 SOURCES: dict[Reading, tuple[str, ...]] = {
     "consistent": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy", "written_fit"),
@@ -141,12 +141,9 @@ def collect(
 def labelled(data: Path, source: str, reading: Reading) -> Iterator[tuple[Example, bool]]:
     """The responses of a source, each with whether it counts as supported."""
     if source == "written_fit":
-        for item in read_jsonl(WRITTEN / "fit.jsonl"):
-            knowledge = joined(item["knowledge"])
-            for said in item["responses"]:
-                if said["label"] is not None:  # A refusal has no label.
-                    yield (Example(said["text"], knowledge, question=item["question"]),
-                           said["label"] == 1)
+        for example, _, said in responses(WRITTEN / "fit.jsonl"):
+            if said["label"] is not None:  # A refusal has no label.
+                yield example, said["label"] == 1
     else:
         for row in read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"):
             yield Example(row["hypothesis"], row["premise"][:LONGEST]), is_supported(row, reading)

@@ -25,6 +25,7 @@ from torch import nn
 from q2_metric.data.dev import dev_files, read_dev
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.text.overlap import content_words, overlap
+from q2_metric.types import Example
 from tools.training.batches import window
 from tools.training.entailment import forward
 from tools.training.examples import ExampleSource, TrainingExample, read_jsonl
@@ -93,6 +94,15 @@ def excerpt(premise: str, claim: str, words: int = WORDS) -> str:
 def joined(knowledge: str | list[str]) -> str:
     """Listed passages as one text."""
     return knowledge if isinstance(knowledge, str) else "\n".join(knowledge)
+
+
+def responses(path: Path) -> Iterator[tuple[Example, dict[str, Any], dict[str, Any]]]:
+    """Yields the responses of a file of whole answers, such as ``fit.jsonl``: each as an example,
+    with the fields of its item and its own (``label`` is ``None`` for a refusal)."""
+    for item in read_jsonl(path):
+        knowledge = joined(item["knowledge"])
+        for said in item["responses"]:
+            yield Example(said["text"], knowledge, question=item["question"]), item, said
 
 
 WRITTEN = Path(__file__).with_name("written")
@@ -172,9 +182,8 @@ def evaluator(tokenizer: Tokenizer, device: torch.device, rows: int = 150) -> Ev
     files = dev_files()
     answers = next(iter(files.values())).with_name("answers.jsonl")
     sets = {"answers": [
-        (claim["text"].replace("**", ""), joined(item["knowledge"]), claim["label"] == "supported")
-        for item in map(json.loads, answers.read_text(encoding="utf-8").splitlines())
-        for response in item["responses"] for claim in response["claims"]]}
+        (claim["text"].replace("**", ""), example.knowledge, claim["label"] == "supported")
+        for example, _, said in responses(answers) for claim in said["claims"]]}
     for name, path in files.items():
         sets[name] = [(row.example.response, row.example.knowledge, row.consistent)
                       for row in read_dev(path, rows)]
