@@ -28,7 +28,7 @@ import click
 SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-general",
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
            "export-wide-again", "wide-on", "export-wide-on", "reading-wide", "export-reading-wide",
-           "ranges")
+           "reading-wide-again", "export-reading-wide-again", "ranges")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow",
          "deep", "reading", "export-reading")
 

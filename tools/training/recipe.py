@@ -37,6 +37,7 @@ from tools.training.stages import (
     NARROW,
     READER,
     READING,
+    READING_AGAIN_SEED,
     READING_SEED,
     READING_WIDE_FROZEN,
     REORDERED_SEED,
@@ -193,14 +194,15 @@ class Recipe:
         """Trains the wide network in its stage 4, on four times as many rows as in stage 3."""
         self._train_wide_on(4, 11, WIDTH_SEED + 3, UNLABELLED_LAST, UNLABELLED_LAST_RATE)
 
-    def train_reading(self, name: str) -> None:
-        """Trains a shipped network, "entailment" or "wide", on written claims and on human sources
-        that word overlap does not decide."""
+    def train_reading(self, stage: str, seed: int = READING_SEED) -> None:
+        """Trains a shipped network on written claims and on human sources that word overlap does
+        not decide. ``stage`` is a key of ``READING``; it begins with the name of the network."""
+        name = stage.split("-")[0]
         network = shipped_entailment(GENERAL_DROPOUT, name)
         if name == "wide":
             freeze_below(network, READING_WIDE_FROZEN)
-        self._run(network, READING[name], f"{name}-reading", split(reading.sources(self.data))[0],
-                  entailment.loss, READING_SEED, reading.evaluator(self._tokenizer(), self.device))
+        self._run(network, READING[stage], f"{stage}-reading", split(reading.sources(self.data))[0],
+                  entailment.loss, seed, reading.evaluator(self._tokenizer(), self.device))
 
     def train_unanswered(self) -> None:
         """Trains the reader in its stage 4, to leave questions unanswered.
@@ -347,6 +349,8 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-reading": lambda recipe: recipe.write_shipped("entailment-reading"),
     "reading-wide": lambda recipe: recipe.train_reading("wide"),
     "export-reading-wide": lambda recipe: recipe.write_shipped("wide-reading"),
+    "reading-wide-again": lambda recipe: recipe.train_reading("wide-again", READING_AGAIN_SEED),
+    "export-reading-wide-again": lambda recipe: recipe.write_shipped("wide-again-reading"),
     "ranges": Recipe.write_ranges,
 }
 """By name, all parts in order, including those that were only tried
@@ -355,7 +359,7 @@ OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "re
              "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
              "export-wide-on", "reading", "export-reading", "reading-wide",
-             "export-reading-wide", "ranges")
+             "export-reading-wide", "reading-wide-again", "export-reading-wide-again", "ranges")
 """Parts that load their own initial weights. Before the others, :meth:`Recipe.start_from_base` is
 called."""
 

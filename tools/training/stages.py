@@ -81,8 +81,11 @@ READING = {
                                 tokens=4096, average=0.999),
     "wide": TrainingStage(26_000, rate=5e-5, head_rate=1e-4, warmup=0.05, length=320, tokens=4096,
                           average=0.999, stop=24_317),
+    "wide-again": TrainingStage(22_000, rate=4e-5, head_rate=1e-4, warmup=0.03, length=320,
+                                tokens=4096, average=0.999),
 }
-"""By name of the network, its stage on the claims that were written for this project: one epoch."""
+"""By name of the network, its stage on the claims that were written for this project. The wide
+network has a second one, with other draws."""
 
 UNLABELLED, UNLABELLED_RATE = 11_000, 3.0
 """The later stages of ``WIDE`` add this many unlabelled responses, each 3 times per epoch."""
@@ -98,6 +101,7 @@ REORDERED_SEED = 19
 UNANSWERED_SEED = 19
 WIDTH_SEED = 20
 READING_SEED = 24
+READING_AGAIN_SEED = 25
 READING_WIDE_FROZEN = 2
 GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
