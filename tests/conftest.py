@@ -60,6 +60,7 @@ MARKED = {
         "models/bundled/test_eight_bits.py",
         "models/test_forks.py",
         "models/hub/*",
+        "serve/test_on_ray.py",
         "training/*",
     ),
     "browser": ("report/test_report_browser.py",),

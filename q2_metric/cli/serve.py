@@ -11,8 +11,7 @@ import click
 from q2_metric.cli.commands import command, warn
 from q2_metric.cli.options import load, metrics_option, model_options
 from q2_metric.errors import optional
-
-API_KEY = "Q2_API_KEY"
+from q2_metric.serve import API_KEY
 
 
 @command("serve")

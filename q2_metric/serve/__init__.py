@@ -2,3 +2,6 @@
 
 It writes nothing to disk and sends no requests to the network.
 """
+
+API_KEY = "Q2_API_KEY"
+"""The environment variable with the key that the API asks for."""

@@ -41,9 +41,10 @@ T = TypeVar("T")
 
 
 class Api:
-    """The routes. ``key`` is the API key; "" lets every request in that :class:`Guard` lets in."""
+    """The routes. ``key`` is the API key; "" lets every request in that :class:`Guard` lets in,
+    which needs the ``server``."""
 
-    def __init__(self, metrics: Sequence[Metric], server: Server, key: str) -> None:
+    def __init__(self, metrics: Sequence[Metric], server: Server | None, key: str) -> None:
         self.layout = Layout([metric.name for metric in metrics])
         self.signatures = signatures({metric.name: metric.signature for metric in metrics})
         self.queue, self.numbers = ScoringQueue(metrics), Numbers()
@@ -53,8 +54,9 @@ class Api:
         self.scores: asyncio.Task[None] | None = None
 
     def app(self) -> Starlette:
-        guard = (Middleware(_Keyed, key=self.key) if self.key
-                 else Middleware(Guard, server=self.server))
+        assert self.key or self.server
+        guard = (Middleware(Guard, server=self.server) if self.server and not self.key
+                 else Middleware(_Keyed, key=self.key))
         return Starlette(
             routes=[
                 Route("/v1/health", self.health), Route("/openapi.json", self.openapi),
@@ -76,10 +78,13 @@ class Api:
         async with self.queue.open() as self.scores:
             yield
 
+    @property
+    def alive(self) -> bool:
+        return self.scores is not None and not self.scores.done()
+
     async def health(self, _request: Request) -> Response:
-        alive = self.scores is not None and not self.scores.done()
-        return JSONResponse({"status": "ok" if alive else "broken", "version": __version__},
-                            200 if alive else 503)
+        return JSONResponse({"status": "ok" if self.alive else "broken", "version": __version__},
+                            200 if self.alive else 503)
 
     async def openapi(self, _request: Request) -> Response:
         return JSONResponse(self.document)
