@@ -10,7 +10,7 @@ RUN python -m venv /q2 && /q2/bin/pip install --no-cache-dir ".[serve]"
 
 FROM python:3.12-slim
 COPY --from=build /q2 /q2
-RUN useradd --system --no-create-home --uid 10001 q2
+RUN useradd --no-create-home --uid 10001 q2
 USER q2
 ENV PATH=/q2/bin:$PATH HF_HUB_OFFLINE=1 Q2_NO_CACHE=1 Q2_NO_REGISTER=1 PYTHONDONTWRITEBYTECODE=1
 EXPOSE 8765
