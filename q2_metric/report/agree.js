@@ -39,14 +39,14 @@ function points(pairs) {
 function curve(pairs, name, threshold, chosen) {
   const found = points(pairs);
   const x = (recall) => LEFT + recall * (WIDTH - LEFT - 6);
-  const y = (precision) => HEIGHT - BOTTOM - precision * (HEIGHT - BOTTOM - 6);
+  const y = (precision) => HEIGHT - BOTTOM - precision * (HEIGHT - BOTTOM - 18);
   const here = found.filter(([t]) => t <= threshold + 1e-9)[0] || found[found.length - 1];
   const words = here ? `precision ${percent(here[2])}, recall ${percent(here[1])}` : "no point";
   const svg = element("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: "pr",
     "aria-label": `${facts.titles[name]}: precision by recall; at ${number(threshold)} ${words}`},
   element("path", {class: "axis", d: `M${x(0)} ${y(1)}V${y(0)}H${x(1)}`}),
   element("text", {x: x(0.5), y: HEIGHT - 4, "text-anchor": "middle"}, "recall"),
-  element("text", {x: LEFT + 4, y: y(1) + 8}, "precision"),
+  element("text", {x: LEFT, y: y(1) - 8}, "precision"),
   ...[0, 1].flatMap((end) => [
     element("text", {x: x(end), y: HEIGHT - 14, "text-anchor": "middle"}, `${end}`),
     end ? null : element("text", {x: LEFT - 10, y: y(0)}, "0")]),

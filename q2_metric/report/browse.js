@@ -283,15 +283,22 @@ function showList() {
 // Whether each item is a line of a table until it is opened.
 const compact = () => state.layout ? state.layout === "table" : itemsOf(state.view).length > FULL;
 
+// The headings of the columns. A click on some of them sorts by their column.
 function headings() {
   const title = facts.titles[state.metric];
   const asked = shown.slice(0, 9).some((item) => {
     const row = rowAt(item.places[0]);
     return row.question || (row.history || []).length;
   });
-  return ["gate", "id", asked ? "question" : "response", title,
-    ...(paired.has(state.view) ? ["change"] : []), "worst claim or finding"]
-    .map((words) => element("span", {}, words));
+  const plain = (words) => element("span", {}, words);
+  const sorting = (words, orders) => element("span",
+    {"data-orders": Object.keys(orders).join(), title: "click to sort"},
+    `${words} ${orders[state.sort] || ""}`.trim());
+  const found = "worst claim, or the response";
+  return [...["gate", "id", asked ? "question" : "response"].map(plain),
+    ...(paired.has(state.view)
+      ? [plain(title), sorting("change", {"": "↕", low: "↑", high: "↓"}), plain(found)]
+      : [sorting(title, {"": "↑", high: "↓"}), judged ? sorting(found, {worst: "↑"}) : plain(found)])];
 }
 
 // What is shown if no item passes the filters: which filters these are, and a way out.
@@ -496,6 +503,18 @@ form.addEventListener("reset", (event) => {
   for (const name of TYPED) form.elements[name].value = "";
   update({...INITIAL, view: state.view, group: state.group, mine: state.mine, layout: state.layout});
 });
+byId("columns").addEventListener("click", ({target}) => {
+  if (target.dataset.orders === undefined) return;
+  const orders = target.dataset.orders.split(",");
+  update({sort: orders[(orders.indexOf(state.sort) + 1) % orders.length]});
+});
+for (const link of document.querySelectorAll(".verdict a")) { // the reader's labels are kept
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    const wanted = Object.fromEntries(new URLSearchParams(link.hash.slice(1)));
+    update({...INITIAL, ...wanted, group: state.group, mine: state.mine, layout: state.layout});
+  });
+}
 byId("pages").addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button || button.getAttribute("aria-disabled") === "true") return;

@@ -433,20 +433,22 @@ function top(item) {
       div("said", asks(first), failure(first), response(first), inWords(first), heading(first)));
 }
 
-// What speaks most against a response, in words: [class, words].
-function worst(row) {
+// What speaks most against a response, in words, or else the response: [class, words].
+function worst(row, said) {
   if (row.error) return ["differs", row.error];
   const failed = (row.claims || []).filter((item) => item.verdict in AGAINST);
   if (failed.length) {
     const least = failed.reduce((a, b) => (b.support ?? 1) < (a.support ?? 1) ? b : a);
     return ["differs", `${least.verdict}: ${least.text}`];
   }
-  return ["", (row.plain || [])[0] || ""];
+  const right = row.questions.every((q) => q.how === "equal" || q.verdict === "entailment");
+  return ["", (row.claims || []).length && right && !row.fallback && said !== row.response
+    ? `supported: ${row.response}` : (row.plain || [])[0] || ""];
 }
 const AGAINST = {contradicted: true, "not found": true};
 
 // The cells of an item in the table: whether it fails the gate (a score under the threshold), its
-// id, what was asked, the score, and the worst claim.
+// id, what was asked, the score, and the worst claim or the response.
 function lineOf(item, metric, threshold) {
   const found = rowsOf(item);
   const [first] = found;
@@ -455,8 +457,8 @@ function lineOf(item, metric, threshold) {
     (place) => scoreAt(place, metric));
   const decided = last.error || (known(score) && score < threshold) ? "fail"
     : known(score) ? "pass" : NONE;
-  const [state, words] = worst(last);
   const said = first.question || (first.history || []).at(-1) || last.response || "";
+  const [state, words] = worst(last, said);
   const clipped = (class_, text_) => element("bdi", {class: class_, title: text_}, text_);
   return [span(`decided ${decided}`, decided), clipped("id", `${first.id}`), clipped("asks", said),
     ...(found.length === 2 ? [span("n", `${number(was)} → ${number(score)}`),

@@ -118,6 +118,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         alone=False,
         runs=runs,
         verdicts=verdicts,
+        gated=GATED,
         # The newest of dated runs or checkpoints comes first.
         order=list(range(len(runs)))[::-1 if steps else 1],
         most=_MOST_VERDICTS,

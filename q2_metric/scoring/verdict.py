@@ -105,7 +105,7 @@ class VerdictCounts:
             return ""
         return (f"{self.failing:,} of {self.gated:,} "
                 f"{'response' if self.gated == 1 else 'responses'} "
-                f"{'fails' if self.failing == 1 else 'fail'} q2 gate "
+                f"{'fails' if 1 in (self.failing, self.gated) else 'fail'} q2 gate "
                 f"({GATED} under {THRESHOLD:g})")
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -688,6 +688,37 @@ def test_forty_responses_are_two_screens_and_the_lowest_come_first(
     assert "layout=full" in page.url
     page.close()
     assert made.wrong == []
+
+
+def test_the_first_lines_and_the_headings_lead_to_the_bad_responses(
+    tab: Tab, tmp_path: Path,
+) -> None:
+    page = tab.page
+    rows = []
+    for i in range(12):
+        said = f"It has {i} hills."
+        verdict = "not found" if i % 3 == 0 else "supported"
+        rows.append(row(f"r{i}", said, i / 20, claims=[claim(said, said, verdict, support=i / 20)],
+                        groundedness=i / 12, question="What is it?"))
+    path = tmp_path / "lines.html"
+    made = run("twelve.jsonl", rows)
+    gated = replace(made.scores[0], name="groundedness")
+    write_page(path, [replace(made, scores=(*made.scores, gated))], rows)
+    page.goto(path.as_uri() + "#metric=groundedness&mine=2n")
+    cells = page.locator("#list .line .worst")
+    assert cells.all_inner_texts()[:2] == [
+        "not found: It has 0 hills.", "supported: It has 1 hills."]
+    for words, left in (("6 of 12 responses fail q2 gate", 6),
+                        ("4 of 12 responses with claims have", 4)):
+        page.get_by_role("link", name=words).click()
+        assert tab.count() == f"{left} of 12 responses"
+        assert "mine=2n" in page.url
+    page.get_by_role("button", name="Clear").click()
+    by_score, by_claim = (page.locator("#columns > *").nth(place) for place in (3, 4))
+    for heading, first, sort in ((by_score, "r11", "high"), (by_score, "r0", ""),
+                                 (by_claim, "r0", "worst"), (by_score, "r0", "")):
+        heading.click()
+        assert (tab.ids()[0], page.get_by_label("Sort").input_value()) == (first, sort)
 
 
 def test_keys_from_the_first_press(tab: Tab, two: str) -> None:
