@@ -232,9 +232,7 @@ class Part(Evidence):
 PARTS = {
     "claims": "mean support of all claims",
     "weakest": "support of the weakest claim",
-    "words": "share of content words found in the knowledge",
-    "numbers": "share of numbers found in the knowledge",
-    "phrases": "share of phrases found in the knowledge",
+    "numbers": "share of a claim's numbers found in the knowledge",
     "questions": "agreement of the answers to Q²'s questions",
     "rules": "limit set by rules on numbers",
 }

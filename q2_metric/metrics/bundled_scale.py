@@ -108,5 +108,5 @@ class BundledScale(Scale):
             return Score(example, None, reason="no_knowledge")
         if not judged and self.scores_all:
             return judgements.nothing_claimed(example)
-        value = judgements.mean(judgements.distinct(judged))
+        value = judgements.mean([one.support for one in judgements.distinct(judged)])
         return Score(example, value, tuple(judged), reason=None if judged else "no_claim")

@@ -1,8 +1,8 @@
 """Groundedness: the calibrated probability that the knowledge supports the response.
 
-A logistic regression computes it from SCALE's judgements of the claims, word overlap and, with
-``asked="count"``, Q²'s questions. ``tools/training/groundedness.py`` fits the coefficients; the
-model card lists them.
+A logistic regression computes it from SCALE's judgements of the claims, the numbers that the
+knowledge lacks and, with ``asked="count"``, Q²'s questions. ``tools/training/groundedness.py`` fits
+the coefficients; the model card lists them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from q2_metric.metrics.scale_settings import Reading
 from q2_metric.metrics.settings import check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
-from q2_metric.text.overlap import UNKNOWN, overlap
+from q2_metric.text.overlap import known_numbers, word_tokens
 from q2_metric.types import Comparison, Example, Judgement, Part, Ruling, Score
 
 if TYPE_CHECKING:
@@ -188,35 +188,23 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
 
 def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     """The regression's input numbers for one response, by name. ``judged`` must have a value.
-    ``claims`` and ``weakest`` are the mean and the smallest logit of the claims' support; the
-    shares are those of :class:`~q2_metric.text.overlap.Overlap` for the claims' words;
-    ``questions`` is the mean of the questions' expected scores and of :data:`PRIOR`."""
-    claims = list(map(_logit, distinct(
-        item for item in judged.evidence if isinstance(item, Judgement))))
+    ``claims`` and ``weakest`` are the mean and the smallest logit of the claims' support,
+    ``numbers`` the mean share of a claim's numbers that the knowledge has (1 without numbers), and
+    ``questions`` the mean of the questions' expected scores and of :data:`PRIOR`."""
+    claims = distinct(item for item in judged.evidence if isinstance(item, Judgement))
+    logits = [_logit(item.support) for item in claims]
     known = judged.example.knowledge
-    shared = overlap(in_notation_of(known, _stated(judged) or _claimed(judged)), known)
+    vocabulary = set(word_tokens(known))
+    shares = [known_numbers(in_notation_of(known, item.claim.text), vocabulary) for item in claims]
     numbers = {
-        "claims": math.fsum(claims) / len(claims),
-        "weakest": min(claims),
-        "words": UNKNOWN if shared.words is None else shared.words,
-        "numbers": shared.numbers,
-        "phrases": shared.phrases,
+        "claims": math.fsum(logits) / len(logits),
+        "weakest": min(logits),
+        "numbers": sum(1.0 if share is None else share for share in shares) / len(shares),
     }
     if asked is not None:
         scores = [_expected(item) for item in asked.evidence if isinstance(item, Comparison)]
         numbers["questions"] = (math.fsum(scores) + PRIOR) / (len(scores) + 1)
     return numbers
-
-
-def _claimed(judged: Score) -> str:
-    """The words that belong to a claim, without chat and frames ("I know that")."""
-    places = sorted((item.claim.start, item.claim.end) for item in judged.evidence
-                    if isinstance(item, Judgement))
-    pieces, done = [], 0
-    for start, end in places:  # claims may be nested, and each word counts once
-        pieces.append(judged.example.response[max(start, done):end])
-        done = max(done, end)
-    return " ".join(pieces)
 
 
 def _stated(judged: Score) -> str | None:

@@ -51,9 +51,9 @@ def decided(
     )
 
 
-def distinct(judged: Iterable[Judgement]) -> list[float]:
+def distinct(judged: Iterable[Judgement]) -> list[Judgement]:
     """A repeated claim counts once, so that repeating a true claim does not raise the score."""
-    return list({" ".join(one.claim.text.lower().split()): one.support for one in judged}.values())
+    return list({" ".join(one.claim.text.lower().split()): one for one in judged}.values())
 
 
 def mean(supports: Sequence[float]) -> float | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from q2_metric.metrics.claims import gated
 from q2_metric.metrics.signature import signature
 from q2_metric.text.normalise import token_f1
-from q2_metric.text.overlap import overlap
+from q2_metric.text.overlap import known_words
 from q2_metric.types import Example, Score
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class WordShare:
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        shares = [overlap(item.response, item.knowledge).words for item in examples]
+        shares = [known_words(item.response, item.knowledge) for item in examples]
         return [Score(item, value, reason="no_claim" if value is None else None)
                 for item, value in zip(examples, shares, strict=True)]
 

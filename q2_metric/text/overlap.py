@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from q2_metric.text.alignment import STOP_WORDS, stem
 from q2_metric.text.markup import unmarked
 
 WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
 """A word without digits, or a number."""
-
-UNKNOWN = 0.5
-"""The share of known words that is assumed for a response without content words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """Shares of a response's wording that occur in the knowledge, in [0, 1]: of its content words,
-    exactly or by stem (``None`` without any), of its numbers (1.0 without any), and of its pairs of
-    neighbouring words (0.0 without any)."""
-
-    words: float | None
-    numbers: float
-    phrases: float
-
 
 def word_tokens(text: str) -> list[str]:
     """The words and numbers of a text, in lower case and without accents and markup.
@@ -51,19 +35,18 @@ def stems(text: str) -> set[str]:
     return {stem(word) for word in content_words(text)}
 
 
-def overlap(response: str, knowledge: str) -> Overlap:
-    said, known = word_tokens(response), word_tokens(knowledge)
-    vocabulary, pairs = set(known), set(itertools.pairwise(known))
+def known_words(response: str, knowledge: str) -> float | None:
+    """The share of a response's content words that the knowledge has, exactly or by stem, in
+    [0, 1]. ``None`` without content words."""
+    vocabulary = set(word_tokens(knowledge))
     near = {stem(word) for word in vocabulary}
-    content = content_words(response)
-    numbers = [word for word in said if word[0].isdigit()]
-    phrases = list(itertools.pairwise(said))
-    return Overlap(
-        words=_share([w in vocabulary or stem(w) in near for w in content]) if content else None,
-        numbers=_share([w in vocabulary for w in numbers]) if numbers else 1.0,
-        phrases=_share([pair in pairs for pair in phrases]) if phrases else 0.0,
-    )
+    return _share([word in vocabulary or stem(word) in near for word in content_words(response)])
 
 
-def _share(shared: list[bool]) -> float:
-    return sum(shared) / len(shared)
+def known_numbers(text: str, vocabulary: Collection[str]) -> float | None:
+    """The share of a text's numbers that a vocabulary has, in [0, 1]. ``None`` without numbers."""
+    return _share([word in vocabulary for word in word_tokens(text) if word[0].isdigit()])
+
+
+def _share(found: Sequence[bool]) -> float | None:
+    return sum(found) / len(found) if found else None

@@ -15,7 +15,7 @@ from pathlib import Path
 
 CASES = {
     "Speed, both sides in turns (docs/results/speed.md)":
-        ("bundled", "cpu", "q2", "scale", "long_knowledge"),
+        ("bundled", "cpu", "q2", "scale", "long_knowledge", "typical"),
     "What holds, and for how long":
         ("answers", "determinism", "pairs", "spans", "scale_parity", "gaming",
          "gaming_grpo", "killed", "growth", "mutants", "rules", "serve"),

@@ -39,12 +39,12 @@ FORMATS = {"int8": "onnx", "bfloat16": "torch"}
 class Unsorted(BundledEntailment):
     """The NLI model with batches in the original order of the rows, not sorted by length."""
 
-    def _run(self, rows: Any) -> list[Any]:
+    def _run(self, rows: Any, forward: Any = None) -> list[Any]:
         size = 64
         return [
             logits
             for at in range(0, len(rows), size)
-            for logits in self._forward(collate(rows[at : at + size]))
+            for logits in (forward or self._forward)(collate(rows[at : at + size]))
         ]
 
 
@@ -161,14 +161,12 @@ def main() -> None:
 def share(model: BundledEntailment, pairs: Pairs, dtype: str) -> dict[str, Any]:
     """The cost of judging all pairs once: tokens, operations, speed, memory, and which share of the
     CPU's matrix throughput is reached."""
-    forward = model._forward
-    counted = harness.Counted(forward, harness.Clock(), model.networks)
-    model._forward = counted
+    counted = harness.counted({"": model}, harness.Clock())
     rates = [harness.onnx_rate(dtype)]
     seconds = harness.timed(lambda: model.judge(pairs))
     rates.append(harness.onnx_rate(dtype))
-    model._forward = forward
-    return {"tokens": round(counted.tokens / len(pairs), 1),
+    return {"tokens": round(sum(one.tokens for one in counted.values()) / len(pairs), 1),
             "responses_per_second": round(len(pairs) / seconds, 1),
-            **harness.share_of_rate(counted.operations, seconds, sum(rates) / 2, dtype),
+            **harness.share_of_rate(sum(one.operations for one in counted.values()), seconds,
+                                    sum(rates) / 2, dtype),
             "peak_memory_mb": harness.peak_memory_mb()}

@@ -232,33 +232,34 @@ def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
     found = {}
     for name, model in models.items():
         if model is not None:
-            found[name] = model._forward = Counted(model._forward, clock, model.networks)
+            first, *second = model.networks
+            found[name] = model._forward = Counted(model._forward, clock, first)
+            if second:
+                found[f"{name}, second network"] = model._second = Counted(
+                    model._second, clock, *second)
             if model._exact:
-                found[f"{name}, ties"] = model._exact = Counted(
-                    model._exact, clock, model.networks)
+                found[f"{name}, ties"] = model._exact = Counted(model._exact, clock, first)
     return found
 
 
 class Counted:
-    """The forward function of a bundled model that also counts calls, rows, tokens and operations.
+    """The forward function of a bundled network that counts calls, rows, tokens and operations.
 
     Operations on padding are not counted. A token needs two operations for each weight of the
     layers, and those of the attention.
     """
 
-    def __init__(
-        self, forward: Callable[[Any], Any], clock: Clock, networks: Sequence[str]
-    ) -> None:
+    def __init__(self, forward: Callable[[Any], Any], clock: Clock, network: str) -> None:
         self._forward = clock.wrap(forward)
-        self._networks = networks
+        self._network = network
         self.calls = self.rows = self.tokens = self.padded = self.operations = 0
         self._lock = threading.Lock()
 
     def __call__(self, batch: Any) -> Any:
         hypotheses = batch.query.sum(1).astype(int).tolist()
         needed = sum(
-            operations(network, length, length if network == "reader" else 1 + hypothesis)
-            for network in self._networks
+            operations(self._network, length,
+                       length if self._network == "reader" else 1 + hypothesis)
             for length, hypothesis in zip(batch.lengths.tolist(), hypotheses, strict=True))
         with self._lock:  # batches run at the same time
             self.calls += 1

@@ -1,6 +1,6 @@
 """``python -m tools.training.groundedness --data FOLDER``: fits the heads of ``groundedness``.
 
-A head is a logistic regression that combines the verdicts on claims and the word overlap to one
+A head is a logistic regression that combines the verdicts on claims and the numbers found to one
 probability. It is fitted on sources on which no network was trained, because networks judge new
 rows worse than the rows that they have seen. Each source has the same weight, and so has each class
 (supported or not) within a source. So the size of a source and its share of supported rows do not
@@ -53,7 +53,9 @@ In expertqa_attribution, the experts judged by more than the given evidence.
 CALIBRATED_ON: dict[Reading, str] = {"attributable": "ais_wow"}
 """The development set on whose responses the probabilities of a reading are calibrated."""
 
-FEATURES = ("claims", "weakest", "words", "numbers", "phrases", "questions")
+FEATURES = ("claims", "weakest", "numbers", "questions")
+"""Shares of words that occur in the knowledge are not among them: in answers that people write in
+words of their own, they say nothing about support (docs/results/training.md)."""
 LONGEST = 6000
 """Premises are cut to this many characters, because a few web pages are as long as books."""
 PENALTY = 0.03

@@ -24,7 +24,7 @@ from torch import nn
 
 from q2_metric.data.dev import dev_files, read_dev
 from q2_metric.models.bundled.encoding import Tokenizer
-from q2_metric.text.overlap import content_words, overlap
+from q2_metric.text.overlap import content_words, known_words
 from q2_metric.types import Example
 from tools.training.batches import window
 from tools.training.entailment import forward
@@ -130,7 +130,7 @@ def overlap_auc(examples: Sequence[TrainingExample]) -> float:
     others: the ROC-AUC, in [0, 1]. 0.5 is chance."""
     from sklearn.metrics import roc_auc_score
 
-    shares = [overlap(example.query, example.text).words or 0.0 for example in examples]
+    shares = [known_words(example.query, example.text) or 0.0 for example in examples]
     return float(roc_auc_score([example.target == "supported" for example in examples], shares))
 
 

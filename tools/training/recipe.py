@@ -39,6 +39,7 @@ from tools.training.stages import (
     READING,
     READING_AGAIN_SEED,
     READING_SEED,
+    READING_SHARE,
     READING_WIDE_FROZEN,
     REORDERED_SEED,
     UNANSWERED_FROZEN,
@@ -227,14 +228,20 @@ class Recipe:
         averaged(self.entailment, self.runs / entailment_run / STATE)
         self._export({"reader": self.reader, "entailment": self.entailment})
 
-    def write_shipped(self, run: str) -> None:
+    def write_shipped(self, run: str, share: float = 1.0) -> None:
         """Exports the network of a training run that started from the shipped weights.
 
         The name of the run begins with the name of the network. The other networks do not change.
+        The exported weights are a mean of those before the run and after it (Wortsman et al. 2022,
+        arXiv 2109.01903), in which the new ones have this share.
         """
         name = run.split("-")[0]
         network = shipped_reader() if name == "reader" else shipped_entailment(name=name)
+        before = {key: value.clone() for key, value in network.state_dict().items()}
         averaged(network, self.runs / run / STATE)
+        with torch.no_grad():
+            for key, value in network.state_dict().items():
+                value.lerp_(before[key], 1 - share)
         self._export({name: network})
 
     def write_wide(self) -> None:
@@ -346,11 +353,10 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "wide-on": Recipe.train_wide_on,
     "export-wide-on": lambda recipe: recipe.write_shipped("wide-4"),
     "reading": lambda recipe: recipe.train_reading("entailment"),
-    "export-reading": lambda recipe: recipe.write_shipped("entailment-reading"),
+    "export-reading": lambda recipe: recipe.write_shipped("entailment-reading", READING_SHARE),
     "reading-wide": lambda recipe: recipe.train_reading("wide"),
     "export-reading-wide": lambda recipe: recipe.write_shipped("wide-reading"),
     "reading-wide-again": lambda recipe: recipe.train_reading("wide-again", READING_AGAIN_SEED),
-    "export-reading-wide-again": lambda recipe: recipe.write_shipped("wide-again-reading"),
     "ranges": Recipe.write_ranges,
 }
 """By name, all parts in order, including those that were only tried
@@ -359,7 +365,7 @@ OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "re
              "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
              "export-wide-on", "reading", "export-reading", "reading-wide",
-             "export-reading-wide", "reading-wide-again", "export-reading-wide-again", "ranges")
+             "export-reading-wide", "reading-wide-again", "ranges")
 """Parts that load their own initial weights. Before the others, :meth:`Recipe.start_from_base` is
 called."""
 

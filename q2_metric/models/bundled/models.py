@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -16,7 +16,6 @@ from q2_metric.errors import ModelError
 from q2_metric.models.batching import Budget, in_batches
 from q2_metric.models.bundled.encoding import (
     MULTIPLE,
-    Batch,
     Forward,
     QueryWindow,
     Tokenizer,
@@ -46,6 +45,9 @@ DEVICE_TOKENS = 65_536
 SHARES = {"entailment": 0.25, "wide": 0.75}
 """The weight of each network in the mean of two. With more of "wide", which has learned to read
 (docs/results/training.md), the older development sets lose more than the answers gain."""
+SURE = (0.1, 0.9)
+"""The second network judges what the first leaves open: pairs whose P(entailment) is between these
+bounds (docs/results/training.md)."""
 
 SLAB = 4096
 """Pairs of texts that are tokenised and sorted by length together, to limit memory."""
@@ -69,7 +71,9 @@ class _Bundled:
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``, also for errors.
         batch_size: rows of a batch; ``None`` takes as many rows as fit in :data:`BATCH_TOKENS`.
-        networks: names from ``stored.VERSIONS``, whose probabilities are averaged (:data:`SHARES`).
+        networks: one or two names from ``stored.VERSIONS``. The second one judges only what the
+            first leaves open (:data:`SURE`), and then their probabilities are averaged
+            (:data:`SHARES`).
     """
 
     networks: tuple[str, ...]
@@ -96,12 +100,13 @@ class _Bundled:
             # last bit.
             self.budget.step = MULTIPLE
 
-        def opened(dtype: str) -> Forward:
-            return _mean({network: forward_of(network, runtime, device, dtype, threads)
-                          for network in self.networks})
+        def opened(network: str, dtype: str = dtype) -> Forward:
+            return forward_of(network, runtime, device, dtype, threads)
 
-        self._forward = opened(dtype)
-        self._exact = opened("float32") if dtype == "int8" and self.settles_ties else None
+        first, *second = self.networks
+        self._forward = opened(first)
+        self._second = opened(*second) if second else None
+        self._exact = opened(first, "float32") if dtype == "int8" and self.settles_ties else None
         self.name = "bundled-" + "+".join(
             f"{network}-v{VERSIONS[network]}" for network in self.networks)
         if dtype != "float32":
@@ -136,21 +141,6 @@ class _Bundled:
             raise ModelError(
                 f"{self.name}: its outputs are not finite numbers; use bfloat16 or float32")
         return list(logits)
-
-
-def _mean(forwards: Mapping[str, Forward]) -> Forward:
-    """The logarithm of the networks' mean probability, weighted by :data:`SHARES`."""
-    if len(forwards) == 1:
-        return next(iter(forwards.values()))
-    weights = np.array([SHARES[network] for network in forwards], np.float32)
-
-    def forward(batch: Batch) -> NDArray[np.float32]:
-        chances = np.average([_softmax(each(batch)) for each in forwards.values()], axis=0,
-                             weights=weights)
-        logits: NDArray[np.float32] = np.log(chances.clip(np.finfo(np.float32).tiny))
-        return logits
-
-    return forward
 
 
 def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -241,9 +231,14 @@ class BundledEntailment(_Bundled):
             for row in self._rows(hypothesis, premise):
                 owners.append(i)
                 rows.append(row)
-        verdicts = []
-        for logits in self._run(rows):
-            verdicts.append(Verdict(*(float(value) for value in _softmax(logits))))
+        chances = [_softmax(logits) for logits in self._run(rows)]
+        if self._second:
+            shares = [SHARES[network] for network in self.networks]
+            left = [i for i, found in enumerate(chances) if SURE[0] <= found[0] <= SURE[1]]
+            again = self._run([rows[i] for i in left], self._second)
+            for i, logits in zip(left, again, strict=True):
+                chances[i] = np.average([chances[i], _softmax(logits)], axis=0, weights=shares)
+        verdicts = [Verdict(*map(float, found)) for found in chances]
         return best_verdicts(owners, verdicts, len(pairs))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
