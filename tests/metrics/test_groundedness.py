@@ -31,7 +31,7 @@ from q2_metric.types import (
 )
 
 KNOWN_TOWER = "The tower was built by Ann Holm and Bo Lind. It opened in 1889."
-HEAD = Head("test", 0.5, {"claims": (1.0, 2.0, 3.0), "words": (0.5, 0.25, 1.0)})
+HEAD = Head("test", 0.5, {"claims": (1.0, 2.0, 3.0), "numbers": (0.5, 0.25, 1.0)})
 
 
 def groundedness(head: Head = HEAD) -> Groundedness:
@@ -39,10 +39,10 @@ def groundedness(head: Head = HEAD) -> Groundedness:
 
 
 def test_the_head_is_a_logistic_of_standardised_values() -> None:
-    parts = HEAD.parts({"claims": 2.0, "words": 0.25})
-    assert parts == (Part("claims", 2.0, 1.5), Part("words", 0.25, -1.0))
+    parts = HEAD.parts({"claims": 2.0, "numbers": 0.25})
+    assert parts == (Part("claims", 2.0, 1.5), Part("numbers", 0.25, -1.0))
     assert HEAD.probability(parts) == pytest.approx(1 / (1 + math.exp(-1.0)))
-    assert HEAD.probability((Part("words", 0.0, -1.5),)) == pytest.approx(1 / (1 + math.e))
+    assert HEAD.probability((Part("numbers", 0.0, -1.5),)) == pytest.approx(1 / (1 + math.e))
     far = (Part("claims", 0.0, -2000.0),)
     assert HEAD.probability(far) == 0.0, "no overflow"
 
@@ -85,10 +85,10 @@ def judged(*claims: tuple[float, str, bool]) -> Score:
     ([(0.9, "supported", True), (0.95, "supported", False)], None),
     ([(0.1, "contradicted", True), (0.95, "supported", False)], None),
 ])
-def test_rules_outweigh_the_wording(
+def test_rules_outweigh_the_regression(
     claims: list[tuple[float, str, bool]], value: float | None
 ) -> None:
-    low = Head("low", -3.0, {"words": (0.5, 0.25, 1.0)})
+    low = Head("low", -3.0, {"numbers": (0.5, 0.25, 1.0)})
     (score,) = groundedness(low).of([judged(*claims)])
     assert score.value == pytest.approx(value or low.probability(
         low.parts(evidence(judged(*claims)))))
@@ -99,10 +99,10 @@ def test_rules_outweigh_the_wording(
     ([(0.02, "contradicted", True), (0.1, "contradicted", True)], 0.1),
     ([(0.25, "contradicted", False)], None),
 ])
-def test_wording_does_not_outweigh_rules(
+def test_the_regression_does_not_outweigh_rules(
     claims: list[tuple[float, str, bool]], value: float | None
 ) -> None:
-    high = Head("high", 5.0, {"words": (0.5, 0.25, 1.0)})
+    high = Head("high", 5.0, {"numbers": (0.5, 0.25, 1.0)})
     (score,) = groundedness(high).of([judged(*claims)])
     parts = [one for one in score.evidence if isinstance(one, Part)]
     assert score.value == pytest.approx(value or high.probability(parts))

@@ -43,6 +43,10 @@ def port() -> Iterator[int]:
         yield found
 
 
+def rounded(found: Any) -> Any:
+    return json.loads(json.dumps(found), parse_float=lambda digits: round(float(digits), 5))
+
+
 class Streaming:
     """A client that sends lines and reads events in turns."""
 
@@ -102,8 +106,9 @@ def test_the_score_is_that_of_the_whole_response(port: int) -> None:
     _, whole, _ = ask(port, "POST", "/v1/score", {**ROW, "response": text})
     found = dict(events(reply))["score"]
     [wanted] = whole["results"]
-    assert found == {name: pytest.approx(wanted[name]) if name == "groundedness" else wanted[name]
-                     for name in ("groundedness", "reason", "parts", "claims")}
+    # In float32, the last bit of a score depends on the batch.
+    assert rounded(found) == rounded({
+        name: wanted[name] for name in ("groundedness", "reason", "parts", "claims")})
 
 
 @pytest.mark.parametrize(("body", "words"), [

@@ -19,7 +19,7 @@ from q2_metric.english.values import follows, in_notation_of
 from q2_metric.metrics.rules import ruling
 from q2_metric.text.citations import cited, passages
 from q2_metric.text.markup import laid_out, squeezed, unmarked
-from q2_metric.text.overlap import overlap
+from q2_metric.text.overlap import known_words
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
 
@@ -36,7 +36,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "frame": lambda text: (frame(text), ending(text), presents(text)),
     "passages": passages,
     "cited": lambda text: cited(8 * text, split_sentences(8 * text)),
-    "overlap": lambda text: overlap(text, CLAIM),
+    "overlap": lambda text: known_words(text, CLAIM),
 }
 SLOW: dict[str, Callable[[str], object]] = {
     "in_notation_of": lambda text: (in_notation_of(text, CLAIM), in_notation_of(CLAIM, text)),

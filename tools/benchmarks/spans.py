@@ -24,7 +24,7 @@ from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from q2_metric import scoring
 from q2_metric.data.dev import dev_files, read_dev
-from q2_metric.text.overlap import overlap
+from q2_metric.text.overlap import known_words
 from q2_metric.types import Example, Judgement, Score
 
 SET = "wikibio_gpt3"
@@ -73,8 +73,8 @@ def unsupported(score: Score) -> NDArray[np.float64]:
 def _by_words(labelled: LabelledResponse) -> NDArray[np.float64]:
     doubt = np.zeros(len(labelled.example.response))
     for start, end, _ in labelled.sentences:
-        shared = overlap(labelled.example.response[start:end], labelled.example.knowledge)
-        doubt[start:end] = 1 - (shared.words or 0.0)
+        shared = known_words(labelled.example.response[start:end], labelled.example.knowledge)
+        doubt[start:end] = 1 - (shared or 0.0)
     return doubt
 
 
