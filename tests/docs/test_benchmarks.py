@@ -74,7 +74,7 @@ def test_two_ways_are_timed_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tokens_and_operations_are_counted_without_padding() -> None:
-    counted = harness.Counted(lambda batch: batch.ids, harness.Clock(), ["reader"])
+    counted = harness.Counted(lambda batch: batch.ids, harness.Clock(), "reader")
     counted(SimpleNamespace(lengths=np.array([8, 3]), ids=np.zeros((2, 8)),
                             query=np.zeros((2, 8))))
     assert counted.figures() == {"calls": 1, "rows": 2, "tokens": 11, "padding": 0.312}

@@ -157,7 +157,7 @@ def test_parts_of_a_score_are_said_in_words() -> None:
     parts = (Part("weakest", -2.993, -0.914), Part("numbers", 0.5, 0.05))
     assert judging.said(Score(ROWS[0], 0.03, parts)) == (
         "0.030\n  lowers the score a lot: support of the weakest claim"
-        "\n  raises the score a little: share of numbers found in the knowledge")
+        "\n  raises the score a little: share of a claim's numbers found in the knowledge")
 
 
 def test_what_a_score_rests_on_is_said() -> None:

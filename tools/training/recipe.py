@@ -357,6 +357,8 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "reading-wide": lambda recipe: recipe.train_reading("wide"),
     "export-reading-wide": lambda recipe: recipe.write_shipped("wide-reading"),
     "reading-wide-again": lambda recipe: recipe.train_reading("wide-again", READING_AGAIN_SEED),
+    "export-reading-wide-again": lambda recipe: recipe.write_shipped(
+        "wide-again-reading", READING_SHARE),
     "ranges": Recipe.write_ranges,
 }
 """By name, all parts in order, including those that were only tried
@@ -365,7 +367,7 @@ OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "re
              "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
              "export-wide-on", "reading", "export-reading", "reading-wide",
-             "export-reading-wide", "reading-wide-again", "ranges")
+             "export-reading-wide", "reading-wide-again", "export-reading-wide-again", "ranges")
 """Parts that load their own initial weights. Before the others, :meth:`Recipe.start_from_base` is
 called."""
 

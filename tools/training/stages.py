@@ -84,11 +84,11 @@ READING = {
     "wide-again": TrainingStage(22_000, rate=4e-5, head_rate=1e-4, warmup=0.03, length=320,
                                 tokens=4096, average=0.999),
 }
-"""By name of the network, its stage on the claims that were written for this project. A second
-one of the wide network, with other draws, was tried."""
+"""By name of the network, its stage on the claims that were written for this project. The wide
+network has a second one, with other draws."""
 
 READING_SHARE = 0.5
-"""The share of the small network's weights after its stage in those that are shipped."""
+"""The share of the weights after the last stage of ``READING`` in those that are shipped."""
 
 UNLABELLED, UNLABELLED_RATE = 11_000, 3.0
 """The later stages of ``WIDE`` add this many unlabelled responses, each 3 times per epoch."""

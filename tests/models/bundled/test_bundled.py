@@ -98,14 +98,22 @@ def test_both_runtimes_give_the_same_scores() -> None:
         assert a is None or b is None or a.score == pytest.approx(b.score, abs=1e-3)
 
 
-def test_two_networks_count_by_the_weighted_mean_of_their_probabilities() -> None:
+@pytest.mark.parametrize("sure", [(0.0, 1.0), (0.05, 0.95), (0.5, 0.5)])
+def test_the_second_network_judges_what_the_first_leaves_open(
+    sure: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where both judge, the verdict is the weighted mean of their probabilities."""
+    monkeypatch.setattr(bundled, "SURE", sure)
     short = PAIRS[:4]  # of one window each
     alone = [BundledEntailment("onnx", networks=[name]).judge(short)
              for name in ("entailment", "wide")]
+    small, large = bundled.SHARES["entailment"], bundled.SHARES["wide"]
     for both, one, other in zip(BundledEntailment("onnx").judge(short), *alone, strict=True):
-        assert both.entailment == pytest.approx(
-            0.25 * one.entailment + 0.75 * other.entailment, abs=1e-5)
-        assert both.neutral == pytest.approx(0.25 * one.neutral + 0.75 * other.neutral, abs=1e-5)
+        left_open = sure[0] <= one.entailment <= sure[1]
+        for name in ("entailment", "neutral", "contradiction"):
+            mean = small * getattr(one, name) + large * getattr(other, name)
+            assert getattr(both, name) == pytest.approx(
+                mean if left_open else getattr(one, name), abs=1e-5)
     assert BundledEntailment.networks == ("entailment", "wide")
 
 
