@@ -228,7 +228,9 @@ def test_too_little_memory(tmp_path: Path) -> None:
         assert little.returncode == 3 or little.returncode < 0 or little.returncode > 100, (
             megabytes, little.stderr)
         assert not out.exists(), (megabytes, little.stderr)
-        assert "Traceback" not in little.stderr
+        # Where memory runs out in a destructor, Python itself says so and goes on.
+        ours = little.stderr.partition("Exception ignored in")[0]
+        assert "Traceback" not in ours, little.stderr
     assert codes.count(3) >= 2, codes
     assert command(tmp_path, out, NEURAL).returncode == 0
     assert out.read_bytes() == whole.read_bytes()

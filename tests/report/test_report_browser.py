@@ -418,7 +418,7 @@ def test_what_a_combined_score_rests_on(tab: Tab, tmp_path: Path) -> None:
     items = tab.page.locator(".sentences > li")
     assert [re.sub(r"\s+", " ", item.inner_text()) for item in items.all()] == [
         "▲ mean support of all claims: raises the score a lot",
-        "▼ share of numbers found in the knowledge: lowers the score somewhat"]
+        "▼ share of a claim's numbers found in the knowledge: lowers the score somewhat"]
 
 
 @dataclass(frozen=True)
