@@ -199,7 +199,7 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     numbers = {
         "claims": math.fsum(logits) / len(logits),
         "weakest": min(logits),
-        "numbers": sum(1.0 if share is None else share for share in shares) / len(shares),
+        "numbers": sum(shares) / len(shares),
     }
     if asked is not None:
         scores = [_expected(item) for item in asked.evidence if isinstance(item, Comparison)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from q2_metric.text.alignment import STOP_WORDS, stem
 from q2_metric.text.markup import unmarked
 
 WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
 """A word without digits, or a number."""
+
 
 def word_tokens(text: str) -> list[str]:
     """The words and numbers of a text, in lower case and without accents and markup.
@@ -40,13 +41,11 @@ def known_words(response: str, knowledge: str) -> float | None:
     [0, 1]. ``None`` without content words."""
     vocabulary = set(word_tokens(knowledge))
     near = {stem(word) for word in vocabulary}
-    return _share([word in vocabulary or stem(word) in near for word in content_words(response)])
-
-
-def known_numbers(text: str, vocabulary: Collection[str]) -> float | None:
-    """The share of a text's numbers that a vocabulary has, in [0, 1]. ``None`` without numbers."""
-    return _share([word in vocabulary for word in word_tokens(text) if word[0].isdigit()])
-
-
-def _share(found: Sequence[bool]) -> float | None:
+    found = [word in vocabulary or stem(word) in near for word in content_words(response)]
     return sum(found) / len(found) if found else None
+
+
+def known_numbers(text: str, vocabulary: Collection[str]) -> float:
+    """The share of a text's numbers that a vocabulary has, in [0, 1]; 1 without numbers."""
+    found = [word in vocabulary for word in word_tokens(text) if word[0].isdigit()]
+    return sum(found) / len(found) if found else 1.0

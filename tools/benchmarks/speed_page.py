@@ -210,30 +210,8 @@ def long_knowledge(record: Record) -> str:
                "sentences with the same highest support"), people)])
 
 
-def typical(record: Record) -> str:
-    kinds = record["kinds"].items()
-    costs = [
-        (name, run["rows"], run["dtype"], run["threads"], "yes" if run["evidence"] else "no",
-         run["seconds_a_row"], run["cpu_seconds_a_row"], run["cold_start"], run["memory_mb"])
-        for name, kind in kinds for run in kind["groundedness"]]
-    others = [
-        (name, other, *(ratio(found[dtype]) for dtype in ("float32", "int8")),
-         round(1 / found["int8"]["slow_per_second"], 2))
-        for name, kind in kinds
-        for other, found in (*kind["peers"].items(),
-                             *([("code of 2026-11-25", kind["older"])] if "older" in kind else []))]
-    return "\n\n".join([
-        table(("texts", "rows", "words of a source", "words of a response"),
-              [(name, kind["rows"], kind["words"], kind["response_words"])
-               for name, kind in kinds]),
-        table(("texts", "compared with", "our speed relative to it, float32", "in 8 bits",
-               "its seconds a row"), others),
-        table(("texts", "rows at once", "number format", "threads", "with evidence",
-               "seconds a row", "CPU seconds a row", "cold start, s", "peak memory, MB"), costs)])
-
-
 PARTS: dict[str, Callable[[Record], str]] = {
-    "typical": typical, "bundled": bundled, "bundled-int8": bundled, "bundled-small": bundled,
+    "bundled": bundled, "bundled-int8": bundled, "bundled-small": bundled,
     "bundled-small-int8": bundled, "cpu": cpu, "q2": q2, "scale": scale,
     "long-knowledge": long_knowledge}
 

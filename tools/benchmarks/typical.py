@@ -43,7 +43,6 @@ DTYPES = ("float32", "int8")
 
 WORKER = """
 import json, resource, sys, time
-started = time.time() - time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID)
 rows, settings, evidence = json.loads(sys.stdin.readline())
 from q2_metric import Example
 from q2_metric.metrics.groundedness import Groundedness

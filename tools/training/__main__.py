@@ -13,11 +13,11 @@ with a new learning-rate schedule and more data.
   "reading-wide-again").
 
 The part "all" runs these stages. The other parts were tried, but their networks are not shipped:
-"reordered" and "unanswered" continue to train shipped networks. "narrow" and
-"deep" train a smaller and a deeper network on the data of the wide network's first stage. Each
-export also measures the ranges for 8-bit computation on training texts. The part "ranges" only does
-this, for the shipped weights. A run that was killed resumes from its last save. Two processes may
-train different networks at the same time.
+"reordered" and "unanswered" continue to train shipped networks. "narrow" and "deep" train a smaller
+and a deeper network on the data of the wide network's first stage. Each export also measures the
+ranges for 8-bit computation on training texts. The part "ranges" only does this, for the shipped
+weights. A run that was killed resumes from its last save. Two processes may train different
+networks at the same time.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-g
            "export-wide-again", "wide-on", "export-wide-on", "reading-wide", "export-reading-wide",
            "reading", "export-reading", "reading-wide-again", "export-reading-wide-again",
            "ranges")
-TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow",
-         "deep")
+TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "deep")
 
 
 @click.command(help=__doc__)

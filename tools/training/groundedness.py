@@ -1,10 +1,10 @@
 """``python -m tools.training.groundedness --data FOLDER``: fits the heads of ``groundedness``.
 
-A head is a logistic regression that combines the verdicts on claims and the numbers found to one
-probability. It is fitted on sources on which no network was trained, because networks judge new
-rows worse than the rows that they have seen. Each source has the same weight, and so has each class
-(supported or not) within a source. So the size of a source and its share of supported rows do not
-matter.
+A head is a logistic regression. It turns the support of the claims and the share of their numbers
+that the knowledge has into one probability. It is fitted on sources on which no network was
+trained, because networks judge new rows worse than the rows that they have seen. Each source has
+the same weight, and so has each class (supported or not) within a source. So the size of a source
+and its share of supported rows do not matter.
 
 The labels of these sources differ from what "attributable" means. So the probabilities of
 "attributable" are calibrated on a development set with such labels (``CALIBRATED_ON``). The
