@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -56,7 +57,7 @@ def test_the_wheel_has_every_file_of_the_packages_and_no_other(built: Any) -> No
 def test_the_sdist_builds_the_same_wheel(built: Any) -> None:
     sdist = {Path(name).as_posix() for name in built[1]}
     wanted = {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "SECURITY.md", "setup.cfg",
-              "pyproject.toml", "MANIFEST.in"}
+              "setup.py", "pyproject.toml", "MANIFEST.in"}
     assert sorted((shipped() | wanted) - sdist) == []
     assert [name for name in sdist if name.startswith(("tests/", "docs/", "tools/", "."))] == []
 
@@ -68,6 +69,16 @@ def test_metadata(built: Any) -> None:
         assert any(one.startswith(f"{kind} :: ") for one in classifiers)
     cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {version}\n" in cited
+
+
+def test_the_page_of_the_package_index_has_no_broken_links() -> None:
+    done = subprocess.run([sys.executable, "setup.py", "--quiet", "--long-description"], cwd=ROOT,
+                          capture_output=True, text=True, check=True, encoding="utf-8")
+    assert "make demo" in done.stdout
+    targets = re.findall(r"\]\(([^)]*)\)", done.stdout)
+    assert targets
+    assert [target for target in targets if not target.startswith("https://")] == []
+    assert re.findall(r"!\[|<!--|<img", done.stdout) == []
 
 
 def test_citation_is_complete() -> None:
