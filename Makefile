@@ -64,11 +64,11 @@ bench: $(VENV)/test.done
 # make agreement METRICS=q2,scale,knowledge_f1,bertscore MODELS="-s bertscore_model=./encoder"
 METRICS ?= q2,scale,groundedness,knowledge_f1,word_share,knowledge_bleu,nli
 agreement: $(VENV)/test.done
-	$(BIN)/q2 reproduce --all --dtype int8 $(MODELS) \
+	$(BIN)/q2 reproduce --all $(MODELS) \
 	  --out docs/results/reproduce.json --out docs/results/reproduce.md --overwrite
-	$(BIN)/q2 meta-eval true q2 dialfact_a qags_cnndm summeval --dtype int8 --metrics $(METRICS) $(MODELS) \
+	$(BIN)/q2 meta-eval true q2 dialfact_a qags_cnndm summeval --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/true.json --out docs/results/true.md --overwrite
-	$(BIN)/q2 meta-eval dev --dtype int8 --metrics q2,scale,groundedness,knowledge_f1,word_share \
+	$(BIN)/q2 meta-eval dev --metrics q2,scale,groundedness,knowledge_f1,word_share \
 	  --out docs/results/dev.json --out docs/results/dev.md --overwrite
 	$(BIN)/python -m tools.benchmarks quoted
 

@@ -16,9 +16,8 @@ class RuntimeConfig:
 
     Attributes:
         device: where the models run: "auto", "cpu", "cuda", "cuda:1" or "mps".
-        dtype: number format of the models: "float32", "bfloat16" or "float16"; bundled models on a
-            CPU also run in "int8", or in the faster of float32 and int8 ("auto"). On the command
-            line, "auto" means float32 if the models of a stage are not bundled.
+        dtype: number format of the models: "float32", "bfloat16" or "float16". Bundled models on a
+            CPU also run in "int8"; "auto" means "int8" for them, and "float32" for others.
         batch_size: rows in one model call; ``None`` takes as many as fit into memory (on a CPU, as
             many as are fast).
         any_language: also scores texts that are not English, which the bundled models do not know.
@@ -28,7 +27,7 @@ class RuntimeConfig:
     """
 
     device: str = "auto"
-    dtype: str = "float32"
+    dtype: str = "auto"
     batch_size: int | None = None
     any_language: bool = False
 

@@ -366,6 +366,19 @@ class Backbone(Entailment, Protocol):
 
 
 @runtime_checkable
+class Cascade(Backbone, Protocol):
+    """A backbone of two models. The first is faster, and can choose what both judge."""
+
+    first: Entailment
+
+    def review(
+        self, pairs: Sequence[tuple[str, str]], verdicts: Sequence[Verdict],
+    ) -> list[Verdict]:
+        """What ``judge`` returns for ``pairs``, on which ``first`` gave ``verdicts``."""
+        ...
+
+
+@runtime_checkable
 class PromptBackbone(Backbone, Protocol):
     """A backbone that can also cut a document into chunks itself, by the length of its prompts."""
 

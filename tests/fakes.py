@@ -148,6 +148,20 @@ class FakeBackbone(FakeEntailment):
         return [match.span() for match in re.finditer(r"\S+", text)]
 
 
+class FakeCascade(FakeBackbone):
+    """Its own verdicts replace those of its first model."""
+
+    def __init__(self, first: FakeBackbone) -> None:
+        super().__init__()
+        self.first = first
+
+    def review(
+        self, pairs: Sequence[tuple[str, str]], verdicts: Sequence[Verdict],
+    ) -> list[Verdict]:
+        assert list(verdicts) == [self.first._verdict(*pair) for pair in pairs]
+        return self.judge(pairs)
+
+
 class FakeSentences:
     """Cuts after ".", "!" and "?", and at newlines."""
 

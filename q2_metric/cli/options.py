@@ -17,7 +17,6 @@ from q2_metric.cli.commands import Written
 from q2_metric.errors import InputError
 from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, METRICS, check_names, keywords
-from q2_metric.models.presets import STAGES, is_endpoint, preset
 from q2_metric.rows.formats import FORMS
 from q2_metric.runtime_config import RuntimeConfig
 
@@ -39,7 +38,7 @@ def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], W
     return decorate
 
 
-def _runtime(name: str, default: str | None = None) -> Option[Any]:
+def _runtime(name: str) -> Option[Any]:
     [setting] = (one for one in settings_of(RuntimeConfig) if one.name == name)
 
     def check(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -47,24 +46,20 @@ def _runtime(name: str, default: str | None = None) -> Option[Any]:
             raise click.BadParameter("is empty")
         return value
 
-    return click.option(f"--{name}", show_default=default or str(setting.default), callback=check,
+    return click.option(f"--{name}", show_default=str(setting.default), callback=check,
                         help=setting.sentence)
 
 
-def model_options(dtype: str | None = None) -> Option[Any]:
-    """The options that choose models and settings. ``dtype`` is the command's own default."""
-    return all_options(
-        click.option("--preset", metavar="NAME|FILE", default="bundled", show_default=True,
-                     callback=read_preset, is_eager=True,
-                     help="Models and settings to use (q2 presets), or a .toml file of them."),
-        click.option("-s", "--set", "assigned", metavar="NAME=VALUE", multiple=True,
-                     cls=SettingsOption, shell_complete=completed,
-                     help="Set a model or setting (q2 presets --settings); may be repeated."),
-        _runtime("device"), _runtime("dtype", dtype),
-    )
-
-
-MODEL_OPTIONS = model_options()
+MODEL_OPTIONS = all_options(
+    click.option("--preset", metavar="NAME|FILE", default="bundled", show_default=True,
+                 callback=read_preset, is_eager=True,
+                 help="Models and settings to use (q2 presets), or a .toml file of them."),
+    click.option("-s", "--set", "assigned", metavar="NAME=VALUE", multiple=True,
+                 cls=SettingsOption, shell_complete=completed,
+                 help="Set a model or setting (q2 presets --settings); may be repeated."),
+    _runtime("device"), _runtime("dtype"),
+)
+"""The options that choose models and settings."""
 
 
 def metric_names(
@@ -107,15 +102,7 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     from q2_metric.english.parse import parser as spacy_parser
 
     spacy_parser.LIGHT = True
-    given = {key: options[key] for key in keywords() if options.get(key) is not None}
-    if given.get("dtype") == "auto":
-        from q2_metric.models.bundled.runtimes import settled
-
-        # "auto" is resolved before models are loaded, because cache keys contain the result.
-        replaced = [name for name in STAGES if name in given and not is_endpoint(given[name])]
-        own = preset(options["preset"]).reader.kind == "bundled" and not replaced
-        given["dtype"] = settled("auto", given.get("device", "auto")) if own else "float32"
-    return given
+    return {key: options[key] for key in keywords() if options.get(key) is not None}
 
 
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from q2_metric.cli.commands import command, warn
-from q2_metric.cli.options import load, metrics_option, model_options
+from q2_metric.cli.options import MODEL_OPTIONS, load, metrics_option
 from q2_metric.errors import optional
 from q2_metric.serve import API_KEY
 
@@ -24,7 +24,7 @@ from q2_metric.serve import API_KEY
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True,
               help="Port to listen on; 0 chooses a free port.")
 @metrics_option("groundedness")
-@model_options(dtype="auto")
+@MODEL_OPTIONS
 def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -> None:
     """Score answers over HTTP: in the browser, or with --api from programs.
 
@@ -36,8 +36,6 @@ def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -
     from q2_metric.serve.explain import Explainer
     from q2_metric.serve.server import Server
 
-    # A person or a program waits for the answer, so int8 is used where it is faster.
-    options["dtype"] = options["dtype"] or "auto"
     with closing(Server(host, port)) as server:
         explainer = Explainer(load(metrics, options))
         explainer.row("It opened in 1889.", "The tower opened in 1889.")  # loads the models

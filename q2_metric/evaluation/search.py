@@ -10,7 +10,7 @@ from typing import cast
 
 from q2_metric.evaluation.scores import MetricSource
 from q2_metric.metrics.passages import Search
-from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.scale import Known, Scale
 from q2_metric.types import Claim, Example, Judgement
 
 WHOLE = 10**6
@@ -40,6 +40,6 @@ def _search(scale: Scale, example: Example) -> tuple[int | None, float]:
     claim = Claim(example.response, 0, len(example.response))
     units = scale.sentences.split([example.knowledge])
     one = Search([example.knowledge], [Judgement(claim, 0.0, "not found")], [claim.text], units)
-    (place,) = scale.deciding(one, {}, [example])
+    (place,) = scale.deciding(one, Known(), [example])
     seconds = time.perf_counter() - start
     return (None if place is None else example.knowledge.count("\n", 0, place[0])), seconds

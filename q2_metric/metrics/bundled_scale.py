@@ -12,15 +12,15 @@ from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.escalation import Escalation
 from q2_metric.metrics.passages import Search, nearest
 from q2_metric.metrics.rules import bounded, ruling
-from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale
+from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale, remembered
 from q2_metric.metrics.scale_settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
 from q2_metric.types import (
     Backbone,
+    Cascade,
     Claim,
     ClaimFinder,
-    Entailment,
     Example,
     Judgement,
     Score,
@@ -30,24 +30,24 @@ from q2_metric.types import (
 
 
 class BundledScale(Scale):
-    """``claims`` finds the claims of a response, unless ``support`` is "attributable". ``chooser``
-    is the smaller network, if there are two."""
+    """``claims`` finds the claims of a response, unless ``support`` is "attributable". If the
+    backbone is a :class:`~q2_metric.types.Cascade`, its first model chooses what both judge."""
 
     reads_question = True
 
     def __init__(
         self, backbone: Backbone, sentences: SentenceSplitter, claims: ClaimFinder,
-        chooser: Entailment | None = None, settings: ScaleSettings | None = None,
-        preset: str = "custom", escalation: Escalation | None = None,
+        settings: ScaleSettings | None = None, preset: str = "custom",
+        escalation: Escalation | None = None,
     ) -> None:
-        self.claims, self.chooser = claims, chooser
+        self.claims = claims
+        self.cascade = backbone if isinstance(backbone, Cascade) else None
         super().__init__(backbone, sentences, settings or ScaleSettings(recipe="bundled"), preset,
                          escalation)
         self.scores_all = self.settings.support == "attributable"
 
     def signed(self) -> dict[str, object]:
-        chooser = {"chooser": self.chooser.name} if self.chooser else {}
-        return {**super().signed(), "claims": self.claims.name, **chooser}
+        return {**super().signed(), "claims": self.claims.name}
 
     def prepare(self, example: Example) -> tuple[Example, Excerpt]:
         return as_read(example)
@@ -65,15 +65,31 @@ class BundledScale(Scale):
     def said(self, knowledge: str, claim: Claim) -> str:
         return in_notation_of(knowledge, claim.text)
 
-    def chosen(self, asked: Sequence[list[ChunkPair]]) -> Sequence[list[ChunkPair]]:
-        if self.chooser is None:
-            return asked
-        pairs = [chunk.pair for some in asked if len(some) > 1 for chunk in some]
-        judged = dict(zip(pairs, self.judge(pairs, {}, self.chooser), strict=True))
+    def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
+        cascade = self.cascade
+        if cascade is None:
+            return super().judge(pairs, known)
+        self.judge_first(pairs, known)
+        return remembered(lambda new: cascade.review(new, [known.first[pair] for pair in new]),
+                          pairs, known)
+
+    def judge_first(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
+        """The verdicts of the first model of a cascade, or of another backbone."""
+        if self.cascade is None:
+            return self.judge(pairs, known)
+        return remembered(self.cascade.first.judge, pairs, known.first)
+
+    def chosen(
+        self, chunks: Sequence[list[ChunkPair]], known: Known,
+    ) -> Sequence[list[ChunkPair]]:
+        if self.cascade is None:
+            return chunks
+        pairs = [chunk.pair for some in chunks if len(some) > 1 for chunk in some]
+        judged = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
         return [
             [max(some, key=lambda chunk: judged[chunk.pair].entailment)]
             if len(some) > 1 else some
-            for some in asked
+            for some in chunks
         ]
 
     def review(
@@ -88,8 +104,7 @@ class BundledScale(Scale):
     def deciding(
         self, search: Search, known: Known, examples: Sequence[Example],
     ) -> list[Place | None]:
-        return search.deciding(
-            lambda pairs: self.judge(pairs, known if self.chooser is None else {}, self.chooser))
+        return search.deciding(lambda pairs: self.judge_first(pairs, known))
 
     def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
         """A claim is contradicted only if the passage that is shown contradicts it by itself."""

@@ -7,7 +7,7 @@ Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Do
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
@@ -27,7 +27,6 @@ from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
     Backbone,
     Claim,
-    Entailment,
     Example,
     Judgement,
     PromptBackbone,
@@ -44,14 +43,31 @@ Pair = tuple[str, str]
 """A premise and a claim."""
 Place = tuple[int, int]
 """A character range of the knowledge."""
-Known = dict[Pair, Verdict]
 Claimed = tuple[int, Claim]
 """The index of an example, and a claim in its response."""
+
+
+class Known(dict[Pair, Verdict]):
+    """The backbone's verdicts in one run, and those of a cascade's first model (``first``)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: dict[Pair, Verdict] = {}
 
 
 class ChunkPair(NamedTuple):
     pair: Pair
     place: Place
+
+
+def remembered(
+    judge: Callable[[list[Pair]], list[Verdict]], pairs: Sequence[Pair], known: dict[Pair, Verdict],
+) -> list[Verdict]:
+    """The verdicts on pairs. ``judge`` gives those that are not in ``known``; they are added."""
+    new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+    if new:
+        known.update(zip(new, judge(new), strict=True))
+    return [known[pair] for pair in pairs]
 
 
 class Scale:
@@ -126,8 +142,7 @@ class Scale:
             metric = cls(backbone, RuleSentences(), chosen, models.name, escalation)
             metric.scores_all = metric.scores_all or models.scores_all
         else:
-            chooser = stages.load_chooser(models, scale_model, config)
-            metric = named(BUNDLED)(backbone, RuleSentences(), EnglishClaims(), chooser, chosen,
+            metric = named(BUNDLED)(backbone, RuleSentences(), EnglishClaims(), chosen,
                                     models.name, escalation)
         reads(metric, config)
         return metric
@@ -139,7 +154,7 @@ class Scale:
         read = [self.prepare(example) for example in examples]
         unique = list(dict.fromkeys(seen for seen, _ in read))
         claims = [(i, claim) for i, some in enumerate(self.units(unique)) for claim in some]
-        known: Known = {}
+        known = Known()
         judged, places = self._judged(unique, claims, known)
         judged = self.review(unique, judged)
         if self.escalation:
@@ -170,9 +185,11 @@ class Scale:
         """The text of a claim as the backbone reads it."""
         return claim.text
 
-    def chosen(self, asked: Sequence[list[ChunkPair]]) -> Sequence[list[ChunkPair]]:
+    def chosen(
+        self, chunks: Sequence[list[ChunkPair]], known: Known,
+    ) -> Sequence[list[ChunkPair]]:
         """Of the chunks for each claim, those that the backbone judges."""
-        return asked
+        return chunks
 
     def review(
         self, examples: Sequence[Example], judged: list[list[Judgement]],
@@ -202,7 +219,7 @@ class Scale:
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
         """For each (passage, claim) pair, the support of the claim by the passage's best chunk."""
         cut = [[(text[a:b], claim) for a, b in self.cut(text)] for text, claim in pairs]
-        verdicts = iter(self.judge([pair for some in cut for pair in some], {}))
+        verdicts = iter(self.judge([pair for some in cut for pair in some], Known()))
         return [max((next(verdicts).entailment for _ in some), default=0.0) for some in cut]
 
     def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
@@ -217,20 +234,15 @@ class Scale:
         return chunks(self.backbone.offsets(text), self.settings.chunk_size,
                       self.settings.overlap)
 
-    def judge(
-        self, pairs: Sequence[Pair], known: Known, model: Entailment | None = None,
-    ) -> list[Verdict]:
-        """The verdicts of ``model``, by default the backbone. New ones are added to ``known``."""
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        if new:
-            known.update(zip(new, (model or self.backbone).judge(new), strict=True))
-        return [known[pair] for pair in pairs]
+    def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
+        """The verdicts of the backbone. New ones are added to ``known``."""
+        return remembered(self.backbone.judge, pairs, known)
 
     def judged(
         self, examples: Sequence[Example], claims: Sequence[Claimed],
     ) -> list[list[Judgement]]:
         """The judgements of the claims of each example, in order."""
-        return self._judged(examples, claims, {})[0]
+        return self._judged(examples, claims, Known())[0]
 
     def _judged(
         self, examples: Sequence[Example], claims: Sequence[Claimed], known: Known,
@@ -265,7 +277,7 @@ class Scale:
                 places = [places[at] for at in near]
             said = self.said(text, claim)
             asked.append([ChunkPair((text[a:b], said), (a, b)) for a, b in places])
-        judged = self.chosen(asked)
+        judged = self.chosen(asked, known)
         verdicts = iter(self.judge([chunk.pair for some in judged for chunk in some], known))
         return [
             max(((next(verdicts), chunk.place) for chunk in some),

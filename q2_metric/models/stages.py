@@ -18,7 +18,6 @@ from q2_metric.errors import InputError, ModelError
 from q2_metric.models.presets import (
     DEFAULT,
     LABELS,
-    SMALL,
     Kind,
     Preset,
     Stage,
@@ -234,17 +233,6 @@ def load_counter(model: str) -> Callable[[int, int], None]:
     return _endpoint(model).cost.count
 
 
-def load_chooser(
-    models: Preset, scale_model: str | None = None, config: RuntimeConfig = DEFAULT_RUNTIME,
-) -> Entailment | None:
-    """Loads the small network that chooses the chunks which SCALE's larger network judges.
-
-    ``None`` if the preset has no larger network, or if ``scale_model`` replaces it.
-    """
-    two = len(models.scale.networks) > 1 and _name(scale_model) in (None, models.scale.model)
-    return _entailment(SMALL, None, config) if two else None
-
-
 def _entailment(
     stage: Stage,
     model: str | None,
@@ -267,10 +255,11 @@ def _entailment(
             f"{stage.model or 'the bundled model'} is an NLI classifier and takes no prompt; "
             "prompts are for encoder-decoder models")
     if stage.kind == "bundled":
-        from q2_metric.models.bundled.models import BundledEntailment
+        from q2_metric.models.bundled.models import BundledCascade, BundledEntailment
 
-        return BundledEntailment("auto", config.device, config.dtype, config.batch_size,
-                                 networks=stage.networks)
+        models = [BundledEntailment("auto", config.device, config.dtype, config.batch_size,
+                                    network=network) for network in stage.networks]
+        return BundledCascade(*models) if len(models) > 1 else models[0]
     if stage.kind == "nli":
         from q2_metric.models.hub.names import parted
         from q2_metric.models.hub.nli import TorchNli

@@ -13,7 +13,7 @@ from q2_metric.checks import settings_of
 from q2_metric.cli import assign
 from q2_metric.cli.assign import assignables
 from q2_metric.cli.commands import Command
-from q2_metric.cli.options import model_options
+from q2_metric.cli.options import MODEL_OPTIONS
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, Entry
 
@@ -49,7 +49,7 @@ def options(*arguments: str) -> tuple[dict[str, Any], str]:
     got: dict[str, Any] = {}
 
     @click.command(cls=Command)
-    @model_options()
+    @MODEL_OPTIONS
     def command(**given: Any) -> None:
         got.update(given)
 

@@ -58,13 +58,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
         found["coreference"] = (model,)
         return FakeResolver({})
 
-    def chooser(models: Preset, scale_model: str | None, config: RuntimeConfig) -> FakeEntailment:
-        found["chooser"] = (models.name, scale_model, config)
-        return FakeEntailment()
-
     monkeypatch.setattr(stages, "check", lambda preset, replaced: None)
     monkeypatch.setattr(stages, "load_coreference", coreference)
-    monkeypatch.setattr(stages, "load_chooser", chooser)
     monkeypatch.setattr("q2_metric.english.claims.find.EnglishClaims", FakeClaimFinder)
     return found
 
@@ -142,10 +137,7 @@ def test_scale_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ..
     assert asked["backbone"] == ("paper", "a/b", RuntimeConfig(device="cpu"),
                                  {"prompt": "minicheck", "labels": None, "chunk_size": 512})
     assert parse(metric.signature)[1]["backbone"] == "a/b"
-    assert "chooser" not in asked
     assert parse(Scale.from_preset().signature)[1]["preset"] == "bundled"
-    assert "chooser" in asked
-    assert asked["chooser"] == ("bundled", None, RuntimeConfig())
 
 
 def test_nli_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ...]]) -> None:
@@ -165,8 +157,7 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     assert (name, signed) == ("groundedness", {
         "preset": "bundled", "head": metric.head.name, "backbone": "bundled-backbone",
         "chunk": str(settings.chunk_size), "top_chunks": str(settings.top_chunks),
-        "recipe": "bundled", "support": "consistent", "claims": "whole", "chooser": "fake-nli"})
-    assert asked["chooser"] == ("bundled", None, RuntimeConfig(device="cpu", batch_size=3))
+        "recipe": "bundled", "support": "consistent", "claims": "whole"})
     assert parse(Groundedness.from_preset().signature)[1]["preset"] == "bundled"
     with pytest.raises(InputError) as caught:
         Groundedness.from_preset("paper")

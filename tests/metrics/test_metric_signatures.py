@@ -102,9 +102,9 @@ def test_groundedness_and_nli() -> None:
     assert Groundedness(scale, Head("h", 0.0, {})).signature == (
         "groundedness|preset:custom|head:h|backbone:fake-backbone|chunk:9|top_chunks:2|"
         f"version:{__version__}")
-    chosen = BundledScale(FakeBackbone(), FakeSentences(), FakeClaimFinder(), FakeEntailment())
+    chosen = BundledScale(FakeBackbone(), FakeSentences(), FakeClaimFinder())
     for metric in (chosen, Groundedness(chosen, Head("h", 0.0, {}))):
-        assert "|recipe:bundled|claims:whole|chooser:fake-nli|" in metric.signature
+        assert "|recipe:bundled|claims:whole|" in metric.signature
     assert EndToEndNli(FakeEntailment()).signature == (
         f"nli|preset:custom|nli:fake-nli|version:{__version__}")
 

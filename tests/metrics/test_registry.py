@@ -97,7 +97,7 @@ def test_settings_and_runtime_of_presets_do_not_overlap() -> None:
     taken = {*Q2Settings.__dataclass_fields__, *ScaleSettings.__dataclass_fields__, *models()}
     assert taken.isdisjoint(RUNTIME_FIELDS)
     assert RuntimeConfig.of({"device": "cpu", "dtype": None}).keywords() == {
-        "device": "cpu", "dtype": "float32", "batch_size": None, "any_language": False}
+        "device": "cpu", "dtype": "auto", "batch_size": None, "any_language": False}
 
 
 def test_a_new_metric_is_loaded_with_its_settings(chrf: Entry) -> None:

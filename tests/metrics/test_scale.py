@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from fakes import FakeBackbone, FakeSentences
+from fakes import FakeBackbone, FakeCascade, FakeSentences
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.bundled_scale import BundledScale
@@ -107,12 +107,16 @@ class Sentences:
 def test_no_sentence_is_judged_where_the_verdicts_choose_none() -> None:
     """The search asks about the sentences of a supported claim alone: "a dog" is not found, and the
     knowledge about the bird has one sentence."""
-    chooser = FakeBackbone()
-    metric = chosen_by(chooser)
+    first = FakeBackbone()
+    metric = cascade(first)
     two = "the cat is red. some dog barks."
     scores = metric.score([Example("red cat. big blue dog.", two), Example("a bird.", "a bird.")],
                           evidence=True)
-    assert chooser.asked == [("the cat is red.", "red cat."), ("some dog barks.", "red cat.")]
+    chunks = [(two, "red cat."), (two, "big blue dog."), ("a bird.", "a bird.")]
+    sentences = [("the cat is red.", "red cat."), ("some dog barks.", "red cat.")]
+    passage = ("some dog barks.", "big blue dog.")
+    assert first.asked == [*chunks, *sentences, passage]
+    assert metric.backbone.asked == [*chunks, sentences[0], passage]  # type: ignore[attr-defined]
     assert [item.passage for score in scores for item in score.evidence
             if isinstance(item, Judgement)] == ["the cat is red.", "some dog barks.", "a bird."]
 
@@ -153,38 +157,37 @@ def test_with_top_chunks_the_support_is_sought_in_the_best_chunk() -> None:
     assert metric.backbone.calls == 2, "the chunks, and their sentences"  # type: ignore[attr-defined]
 
 
-def chosen_by(chooser: FakeBackbone, **settings: object) -> BundledScale:
+def cascade(first: FakeBackbone, **settings: object) -> BundledScale:
     chosen = ScaleSettings(recipe="bundled", support="consistent", **settings)  # type: ignore[arg-type]
-    return BundledScale(FakeBackbone(), FakeSentences(), Sentences(), chooser, chosen)
+    return BundledScale(FakeCascade(first), FakeSentences(), Sentences(), chosen)
 
 
-def test_the_backbone_judges_the_chunks_that_the_chooser_finds_best() -> None:
-    chooser = FakeBackbone()
-    metric = chosen_by(chooser, chunk_size=6, overlap=0.0)
+def test_the_backbone_judges_the_chunks_that_the_first_model_finds_best() -> None:
+    first = FakeBackbone()
+    metric = cascade(first, chunk_size=6, overlap=0.0)
     [score] = metric.score([FAR])
-    assert len(chooser.asked) == 6, "two sentences, three chunks"
+    assert len(first.asked) == 6, "two sentences, three chunks, each pair once"
     assert set(metric.backbone.asked) == {  # type: ignore[attr-defined]
         ("a red cat sat here .", "The red cat sat."),
         ("one brown dog ran off today", "A dog ran off."),
     }
     assert score.value == scale(chunk_size=6, overlap=0.0).score([FAR])[0].value
-    assert "|chooser:fake-backbone|" in metric.signature
 
 
-def test_the_score_is_the_backbones_even_where_the_chooser_is_mistaken() -> None:
+def test_the_score_is_the_backbones_even_where_the_first_model_is_mistaken() -> None:
     wrong = ("one brown dog ran off today", "The red cat sat.")
-    chooser = FakeBackbone({wrong: Verdict(1.0, 0.0, 0.0)})
-    metric = chosen_by(chooser, chunk_size=6, overlap=0.0)
+    first = FakeBackbone({wrong: Verdict(1.0, 0.0, 0.0)})
+    metric = cascade(first, chunk_size=6, overlap=0.0)
     [score] = metric.score([FAR])
     assert [one.support for one in score.evidence] == [0.0, 0.75]  # type: ignore[union-attr]  # of "A dog ran off." all but "a"
     assert wrong in metric.backbone.asked  # type: ignore[attr-defined]
 
 
 def test_nothing_is_chosen_where_there_are_no_more_chunks_than_are_judged() -> None:
-    chooser = FakeBackbone()
-    metric = chosen_by(chooser, chunk_size=60)
+    first = FakeBackbone()
+    metric = cascade(first, chunk_size=60)
     assert metric.score([FAR])[0].value == scale(chunk_size=60).score([FAR])[0].value
-    assert chooser.asked == []
+    assert first.asked == metric.backbone.asked  # type: ignore[attr-defined]
 
 
 def test_as_many_top_chunks_as_there_are_is_all() -> None:

@@ -65,8 +65,9 @@ def test_claims_and_scores_are_those_of_the_whole_text(metric: Groundedness, nam
 
 def test_no_pair_is_judged_twice(metric: Groundedness, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    judge = metric.scale.backbone.judge
-    monkeypatch.setattr(metric.scale.backbone, "judge", lambda pairs: asked.extend(
+    first = metric.scale.backbone.first
+    judge = first.judge
+    monkeypatch.setattr(first, "judge", lambda pairs: asked.extend(
         claim for _, claim in pairs) or judge(pairs))
     stream = metric.stream(KNOWLEDGE)
     for piece in pieces("It opened in 1889. It costs 20 euros. It is 330 metres tall."):

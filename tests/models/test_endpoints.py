@@ -203,7 +203,7 @@ UNSURE = Example("Visitors like the view. The tower is 330 metres high. It was p
 
 def around_the_first() -> tuple[list[float], str]:
     """The support of each claim without escalation, and a band that has only that of the first."""
-    [alone] = load_metrics(["scale"], dtype="float32")
+    [alone] = load_metrics(["scale"])
     first = [judged.support for judged in alone.score([UNSURE])[0].evidence]
     assert len(set(first)) == 3
     return first, f"{first[0] - 1e-4:.7f},{first[0] + 1e-4:.7f}"
@@ -256,7 +256,7 @@ def test_a_band_needs_an_endpoint() -> None:
 def test_the_command_says_how_many_claims_were_sent(server: FakeServer, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps(
         {"response": UNSURE.response, "knowledge": UNSURE.knowledge}) + "\n")
-    options = ("-s", f"escalate={around_the_first()[1]}", "--dtype", "float32")
+    options = ("-s", f"escalate={around_the_first()[1]}")
     words = f"openai:tiny@{server.url}: 1 of 3 claims sent, 1 requests, 50 tokens read"
     assert words in run(tmp_path, server, *options).stderr
     assert "endpoints" not in json.loads(run(tmp_path, server, *options, "--json").stdout)

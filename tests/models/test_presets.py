@@ -155,13 +155,14 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     made: list[tuple[Any, ...]] = []
 
     class Stub:
-        def __init__(self, *options: Any, networks: tuple[str, ...] = ()) -> None:
-            made.append((*options, *networks))
+        def __init__(self, *options: Any, network: str = "") -> None:
+            made.append((*options, network))
 
     for package in ("torch", "transformers"):
         monkeypatch.setitem(sys.modules, package, None)
     bundled = type(sys)("q2_metric.models.bundled.models")
     bundled.BundledReader = bundled.BundledEntailment = Stub  # type: ignore[attr-defined]
+    bundled.BundledCascade = lambda *models: models  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "q2_metric.models.bundled.models", bundled)
     stages.load_reader("bundled")
     stages.load_nli(config=RuntimeConfig(device="cpu", batch_size=4))
@@ -169,10 +170,11 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     stages.load_backbone("bundled", config=on_gpu)
     stages.load_backbone("bundled-small")
     assert made == [
-        ("auto", "auto", "float32", None),
-        ("auto", "cpu", "float32", 4, "entailment"),
-        ("auto", "cuda", "bfloat16", None, "entailment", "wide"),
-        ("auto", "auto", "float32", None, "entailment"),
+        ("auto", "auto", "auto", None, ""),
+        ("auto", "cpu", "auto", 4, "entailment"),
+        ("auto", "cuda", "bfloat16", None, "entailment"),
+        ("auto", "cuda", "bfloat16", None, "wide"),
+        ("auto", "auto", "auto", None, "entailment"),
     ]
 
 

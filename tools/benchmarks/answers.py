@@ -1,6 +1,6 @@
 """Measures agreement with the labels of answers that put their sources into words of their own.
 
-    python -m tools.benchmarks answers [FILE] [--dtype int8]
+    python -m tools.benchmarks answers [FILE]
 
 Each line of FILE has ``knowledge`` (a list of passages), ``question``, ``genre`` and ``responses``.
 Each response has a ``label`` (1: supported, 0: not, null: a refusal) and ``claims`` with a label
@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path, default=Path(
         os.environ.get("Q2_DATA_DIR", ""), "dev", "answers.jsonl"))
     parser.add_argument("--preset", default="bundled")
-    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--dtype", default="auto")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     found = report(options.file, preset=options.preset, dtype=options.dtype)

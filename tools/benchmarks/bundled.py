@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric import Q2, Example, Scale
+from q2_metric.models.bundled.models import BundledCascade
 from q2_metric.models.bundled.runtimes import ON_ONNX
 from q2_metric.models.bundled.stored import VERSIONS
 from tools.benchmarks.harness import (
@@ -48,7 +49,7 @@ class OneAtATime:
     def __init__(self, model: Any, method: str) -> None:
         self._model = model
         self._call = getattr(model, method)
-        self.name = model.name
+        self.name, self.network = model.name, getattr(model, "network", "")
         self.prompt = getattr(model, "prompt", "")
         self.offsets = getattr(model, "offsets", None)
         setattr(self, method, self._each)
@@ -83,9 +84,12 @@ def main() -> None:
     looped_q2, looped_scale = _metrics(given.preset, given.dtype)
     looped_q2.reader = OneAtATime(q2.reader, "read")
     looped_q2.entailment = OneAtATime(q2.entailment, "judge")
-    looped_scale.backbone = OneAtATime(scale.backbone, "judge")
-    if scale.chooser:
-        looped_scale.chooser = OneAtATime(scale.chooser, "judge")
+    if isinstance(looped_scale.backbone, BundledCascade):
+        for name in ("first", "second"):
+            setattr(looped_scale.backbone, name,
+                    OneAtATime(getattr(looped_scale.backbone, name), "judge"))
+    else:
+        looped_scale.backbone = OneAtATime(scale.backbone, "judge")
     together, looped = both(q2, scale), both(looped_q2, looped_scale)
 
     def alone(chosen: Sequence[Example]) -> None:
@@ -101,8 +105,8 @@ def main() -> None:
                        else _against_float32(given.preset, together, examples, given.turns))
 
     clock = Clock()
-    passes = counted({"reader": q2.reader, "nli": q2.entailment, "scale": scale.backbone,
-                      "chooser": scale.chooser}, clock)
+    passes = counted({"reader": q2.reader, "nli": q2.entailment, "scale": scale.backbone},
+                     clock)
     seconds = {}
     for stage, owner, method in (("spans", q2.spans, "find"), ("questions", q2.questions,
                                  "generate"), ("personal", q2.personal, "personal")):

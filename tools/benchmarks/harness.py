@@ -27,6 +27,7 @@ import numpy as np
 
 from q2_metric import DataError, Example
 from q2_metric.data.wow import read_annotated
+from q2_metric.models.bundled.models import BundledCascade
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "speed"
@@ -226,19 +227,17 @@ def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
     """Makes bundled models count what they compute. Returns the counters, by name of the model.
 
     Args:
-        models: the models by name. ``None`` is skipped.
+        models: the models by name. Both models of a cascade are counted.
         clock: also times their forward passes.
     """
     found = {}
-    for name, model in models.items():
-        if model is not None:
-            first, *second = model.networks
-            found[name] = model._forward = Counted(model._forward, clock, first)
-            if second:
-                found[f"{name}, second network"] = model._second = Counted(
-                    model._second, clock, *second)
+    for name, given in models.items():
+        cascade = isinstance(given, BundledCascade)
+        for model in (given.first, given.second) if cascade else (given,):
+            key = f"{name}, {model.network}" if cascade else name
+            found[key] = model._forward = Counted(model._forward, clock, model.network)
             if model._exact:
-                found[f"{name}, ties"] = model._exact = Counted(model._exact, clock, first)
+                found[f"{key}, ties"] = model._exact = Counted(model._exact, clock, model.network)
     return found
 
 

@@ -82,8 +82,7 @@ def _of(score: Score) -> list[float]:
 
 def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
     """The tokens, seconds and memory that scoring the examples takes, without evidence."""
-    passes = harness.counted({"backbone": scale.backbone, "chooser": scale.chooser},
-                             harness.Clock()).values()
+    passes = harness.counted({"backbone": scale.backbone}, harness.Clock()).values()
     rate = harness.onnx_rate()
     seconds = harness.timed(lambda: scale.score(examples))
     return {"tokens": round(sum(forward.tokens for forward in passes) / len(examples), 1),

@@ -1,6 +1,6 @@
 """Scores pairs of a supported and an unsupported response: is the supported one higher?
 
-    python -m tools.benchmarks pairs [FILE] [--dtype int8] [--failures METRIC]
+    python -m tools.benchmarks pairs [FILE] [--failures METRIC]
 
 Each line of FILE is a pair, a JSON object with id, kind, knowledge, supported, unsupported and, if
 there is one, the question that both responses answer. The default is ``dev/pairs.jsonl`` in the
@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path, default=Path(
         os.environ.get("Q2_DATA_DIR", ""), "dev", "pairs.jsonl"))
     parser.add_argument("--preset", default="bundled")
-    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--dtype", default="auto")
     parser.add_argument("--metrics", default=",".join(METRICS))
     parser.add_argument("--failures", metavar="METRIC",
                         help="print the pairs on which this metric fails")

@@ -1,6 +1,6 @@
 """Compares the unsupported characters that SCALE finds with those that people marked.
 
-    python -m tools.benchmarks spans [--dtype int8]
+    python -m tools.benchmarks spans
 
 The responses are biographies by GPT-3 in which people marked each sentence as accurate or not
 (``dev/wikibio_gpt3`` in the folder that Q2_DATA_DIR names). The support of a character is the
@@ -107,7 +107,7 @@ def table(labelled: Sequence[LabelledResponse], scores: Sequence[Score]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser("-m tools.benchmarks spans", description=__doc__)
-    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--dtype", default="auto")
     parser.add_argument("--limit", type=int, help="maximum number of responses (default: all)")
     options = parser.parse_args()
     labelled = list(labelled_responses())[: options.limit]

@@ -210,9 +210,37 @@ def long_knowledge(record: Record) -> str:
                "sentences with the same highest support"), people)])
 
 
+def typical(record: Record) -> str:
+    def seconds(found: Record, **wanted: object) -> object:
+        return next(one["seconds_a_row"] for one in found["groundedness"]
+                    if wanted.items() <= one.items())
+
+    own, limits, beside = [], [], []
+    for kind, found in record["kinds"].items():
+        for dtype in ("int8", "float32"):
+            of = [one for one in found["groundedness"] if one["dtype"] == dtype]
+            own.append((
+                kind, dtype, found["words"], found["response_words"],
+                *(seconds(found, dtype=dtype, rows=rows, threads=threads, evidence=evidence)
+                  for rows, threads, evidence in (
+                      (1, 1, True), (1, 2, True), (found["rows"], 1, True),
+                      (found["rows"], 2, True), (found["rows"], 2, False))),
+                max(one["cold_start"] for one in of), max(one["memory_mb"] for one in of)))
+        limits.append((kind, f"{percent(found['limit']['share_of_matmul_rate'])} of "
+                       f"{found['limit']['matmul_gflops_per_second']} GFLOP/s"))
+        beside += [(kind, peer, one["slow_per_second"], one["fast_per_second"], ratio(one))
+                   for peer, one in found["peers"].items()]
+    return "\n\n".join([
+        table(("rows", "format", "words of knowledge", "of the response", "one row, 1 thread",
+               "one row, 2 threads", "all rows, 1 thread", "all rows, 2 threads",
+               "without evidence", "cold start", "MB"), own),
+        table(("rows", "share of the CPU's matrix throughput in int8"), limits),
+        table(("rows", "other program", "its rows per second", "ours", "relative speed"), beside)])
+
+
 PARTS: dict[str, Callable[[Record], str]] = {
     "bundled": bundled, "bundled-int8": bundled, "bundled-small": bundled,
-    "bundled-small-int8": bundled, "cpu": cpu, "q2": q2, "scale": scale,
+    "bundled-small-int8": bundled, "typical": typical, "cpu": cpu, "q2": q2, "scale": scale,
     "long-knowledge": long_knowledge}
 
 

@@ -83,7 +83,7 @@ class Rows:
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
               help="folder with groundedness2/")
 @click.option("--preset", default="bundled", show_default=True)
-@click.option("--dtype", default="float32", show_default=True, help="number format of the network")
+@click.option("--dtype", default="auto", show_default=True, help="number format of the network")
 @click.option("--rows", default=300, show_default=True, help="maximum number of rows of a source")
 @click.option("--reading", "readings", multiple=True, type=click.Choice(tuple(SOURCES)),
               default=tuple(SOURCES),

@@ -46,7 +46,7 @@ class TrainedEntailment(BundledEntailment):
     """
 
     def __init__(self, network: torch.nn.Module, shipped: Sequence[str] = ()) -> None:
-        super().__init__(networks=shipped or ("entailment",), dtype="float32")
+        super().__init__(dtype="float32")
         others = [forward_of(name, "onnx", "cpu", "float32", None) for name in shipped]
         cpu = torch.device("cpu")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -49,6 +49,9 @@ SURE = (0.05, 0.95)
 """The second network judges what the first leaves open: pairs whose P(entailment) is between these
 bounds (docs/results/training.md)."""
 
+Pairs = Sequence[tuple[str, str]]
+"""(premise, claim) pairs."""
+
 SLAB = 4096
 """Pairs of texts that are tokenised and sorted by length together, to limit memory."""
 
@@ -66,17 +69,15 @@ def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 class _Bundled:
-    """Runs the bundled networks on batches of rows of similar length.
+    """Runs a bundled network on batches of rows of similar length.
 
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``, also for errors.
         batch_size: rows of a batch; ``None`` takes as many rows as fit in :data:`BATCH_TOKENS`.
-        networks: one or two names from ``stored.VERSIONS``. The second one judges only what the
-            first leaves open (:data:`SURE`), and then their probabilities are averaged
-            (:data:`SHARES`).
+        network: a name from ``stored.VERSIONS``.
     """
 
-    networks: tuple[str, ...]
+    network: str
     settles_ties = False
     """Whether rows near a tie (:data:`TIE`) in 8 bits run again in float32."""
 
@@ -87,12 +88,12 @@ class _Bundled:
         dtype: str = "float32",
         batch_size: int | None = None,
         threads: int | None = None,
-        networks: Sequence[str] = (),
+        network: str = "",
     ) -> None:
-        self.networks = tuple(networks) or self.networks
+        self.network = network or self.network
         on_cpu = device in ("auto", "cpu")
-        dtype = settled(dtype, device, threads)
-        self._asked = (runtime, device, dtype, batch_size, threads, self.networks)
+        dtype = settled(dtype, device)
+        self._asked = (runtime, device, dtype, batch_size, threads, self.network)
         self._at_once = batches_at_once(runtime, device, dtype, threads)
         self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
         if dtype == "int8":
@@ -100,20 +101,16 @@ class _Bundled:
             # last bit.
             self.budget.step = MULTIPLE
 
-        def opened(network: str, dtype: str = dtype) -> Forward:
-            return forward_of(network, runtime, device, dtype, threads)
+        def opened(dtype: str) -> Forward:
+            return forward_of(self.network, runtime, device, dtype, threads)
 
-        first, *second = self.networks
-        self._forward = opened(first)
-        self._second = opened(*second) if second else None
-        self._exact = opened(first, "float32") if dtype == "int8" and self.settles_ties else None
-        self.name = "bundled-" + "+".join(
-            f"{network}-v{VERSIONS[network]}" for network in self.networks)
-        if dtype != "float32":
-            self.name += f"-{dtype}"
+        self._forward = opened(dtype)
+        self._exact = opened("float32") if dtype == "int8" and self.settles_ties else None
+        self.dtype = dtype
+        self.name = _name(dtype, self.network)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The copy opens the networks that its process has not opened yet."""
+        """The copy opens the network if its process has not opened it yet."""
         return type(self), self._asked
 
     def _rows(self, query: str, text: str) -> list[QueryWindow]:
@@ -143,6 +140,12 @@ class _Bundled:
         return list(logits)
 
 
+def _name(dtype: str, *networks: str) -> str:
+    """The model's name in signatures."""
+    versions = "+".join(f"{network}-v{VERSIONS[network]}" for network in networks)
+    return f"bundled-{versions}" + ("" if dtype == "float32" else f"-{dtype}")
+
+
 def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     shifted = np.exp(logits - logits.max(-1, keepdims=True))
     chances: NDArray[np.float32] = shifted / shifted.sum(-1, keepdims=True)
@@ -161,7 +164,7 @@ class BundledReader(_Bundled):
     """The best span of all windows (start logit + end logit) is compared with the lowest score of
     "no answer" in any window."""
 
-    networks = ("reader",)
+    network = "reader"
     settles_ties = True
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
@@ -218,28 +221,49 @@ class BundledEntailment(_Bundled):
     A premise longer than a window gets the verdict of the window with the highest P(entailment).
     """
 
-    networks = ("entailment", "wide")
+    network = "entailment"
     prompt = ""
 
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+    def judge(self, pairs: Pairs) -> list[Verdict]:
         return [verdict for slab in _slabs(pairs) for verdict in self._judge(slab)]
 
-    def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+    def _judge(self, pairs: Pairs) -> list[Verdict]:
         owners: list[int] = []
         rows: list[QueryWindow] = []
         for i, (premise, hypothesis) in enumerate(pairs):
             for row in self._rows(hypothesis, premise):
                 owners.append(i)
                 rows.append(row)
-        chances = [_softmax(logits) for logits in self._run(rows)]
-        if self._second:
-            shares = [SHARES[network] for network in self.networks]
-            left = [i for i, found in enumerate(chances) if SURE[0] <= found[0] <= SURE[1]]
-            again = self._run([rows[i] for i in left], self._second)
-            for i, logits in zip(left, again, strict=True):
-                chances[i] = np.average([chances[i], _softmax(logits)], axis=0, weights=shares)
-        verdicts = [Verdict(*map(float, found)) for found in chances]
+        verdicts = [Verdict(*map(float, _softmax(logits))) for logits in self._run(rows)]
         return best_verdicts(owners, verdicts, len(pairs))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return tokenizer()(text).offsets
+
+
+class BundledCascade:
+    """Two entailment models. The second judges what the first leaves open (:data:`SURE`), and then
+    the weighted mean of both counts (:data:`SHARES`)."""
+
+    prompt = ""
+
+    def __init__(self, first: BundledEntailment, second: BundledEntailment) -> None:
+        self.first, self.second = first, second
+        self.name = _name(first.dtype, first.network, second.network)
+
+    def judge(self, pairs: Pairs) -> list[Verdict]:
+        return self.review(pairs, self.first.judge(pairs))
+
+    def review(self, pairs: Pairs, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """What :meth:`judge` returns for ``pairs``, on which the first model gave ``verdicts``."""
+        found = list(verdicts)
+        left = [i for i, one in enumerate(found) if SURE[0] <= one.entailment <= SURE[1]]
+        again = self.second.judge([pairs[i] for i in left])
+        shares = SHARES[self.first.network], SHARES[self.second.network]
+        for i, one in zip(left, again, strict=True):
+            found[i] = Verdict(*(float(np.dot(shares, chances)) for chances in zip(
+                astuple(found[i]), astuple(one), strict=True)))
+        return found
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        return self.first.offsets(text)

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import os
-import statistics
-import time
-from functools import lru_cache
-from operator import truediv
 from typing import Literal
-
-import numpy as np
 
 from q2_metric.errors import InputError
 from q2_metric.models.bundled import on_onnx
-from q2_metric.models.bundled.encoding import Batch, Forward
+from q2_metric.models.bundled.encoding import Forward
 
 DTYPES = ("float32", "int8", "bfloat16", "float16")
 ON_ONNX = ("float32", "int8")
-FASTER = 1.15
-"""The dtype "auto" chooses 8 bits if they are at least this many times as fast as float32."""
-TURNS = 3
-"""Rounds in which the dtype "auto" measures the speed."""
 
 MOST_AT_ONCE = 8
 """Maximum number of batches that run at the same time. Each of them needs its own memory."""
@@ -87,32 +77,11 @@ def _checked(runtime: Runtime, device: str, dtype: str) -> Runtime:
     return runtime
 
 
-def settled(dtype: str, device: str = "auto", threads: int | None = None) -> str:
-    """Replaces the dtype "auto": "int8" if a short measurement on this CPU finds it faster."""
+def settled(dtype: str, device: str) -> str:
+    """Replaces the dtype "auto": "int8" on a CPU, otherwise "float32"."""
     if dtype != "auto":
         return dtype
-    on_cpu = device in ("auto", "cpu")
-    return _faster(shared(threads)[1]) if on_cpu else "float32"
-
-
-@lru_cache(maxsize=2)
-def _faster(threads: int) -> str:
-    rows, width = 4, 64
-    batch = Batch(
-        np.ones((rows, width), np.int64), np.zeros((rows, width), np.int64),
-        np.full(rows, width, np.int32), np.ones((rows, width), np.float32))
-    took: dict[str, list[float]] = {}
-    # The 8-bit network stays open. If it is not chosen, it wastes little memory.
-    forwards = {"float32": on_onnx.open_network("entailment", threads, "float32"),
-                "int8": on_onnx.forward_of("entailment", threads, "int8")}
-    for turn in range(1 + TURNS):
-        for dtype, forward in forwards.items():
-            started = time.perf_counter()
-            forward(batch)
-            if turn:  # the first round also allocates memory
-                took.setdefault(dtype, []).append(time.perf_counter() - started)
-    ratio = statistics.median(map(truediv, took["float32"], took["int8"]))
-    return "int8" if ratio >= FASTER else "float32"
+    return "int8" if device in ("auto", "cpu") else "float32"
 
 
 def processors() -> int:

@@ -18,7 +18,7 @@ from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics import load_metrics
 from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled.encoding import Batch, Tokenizer, collate, pair, windows
-from q2_metric.models.bundled.models import BundledEntailment, BundledReader
+from q2_metric.models.bundled.models import BundledCascade, BundledEntailment, BundledReader
 from q2_metric.models.bundled.stored import WEIGHTS
 from q2_metric.types import Answer, Example, Verdict
 
@@ -35,6 +35,12 @@ FILLER = " ".join(
 )
 LONG = FILLER[: FILLER.index("Room 28 ")]
 """Two windows."""
+def cascade(*how: Any, **named: Any) -> BundledCascade:
+    """Both entailment networks, as the preset "bundled" has them."""
+    return BundledCascade(*(BundledEntailment(*how, **named, network=network)
+                            for network in ("entailment", "wide")))
+
+
 PAIRS = [
     (KNOWLEDGE, "it was first lit in 1882 ."),
     (KNOWLEDGE, "it was first lit in 1759 ."),
@@ -57,7 +63,7 @@ def flat(found: list[Answer | None]) -> list[tuple[str, int]]:
 @cache
 def judged_alone() -> list[Verdict]:
     """The verdicts on the pairs, each by itself."""
-    model = BundledEntailment("onnx", batch_size=1)
+    model = cascade("onnx", batch_size=1)
     return [model.judge([one])[0] for one in PAIRS]
 
 
@@ -74,7 +80,7 @@ def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) 
     alone, answers = judged_alone(), read_alone()
     order = list(range(len(PAIRS)))
     random.Random(1).shuffle(order)
-    together = BundledEntailment("onnx", batch_size=batch_size).judge([PAIRS[i] for i in order])
+    together = cascade("onnx", batch_size=batch_size).judge([PAIRS[i] for i in order])
     for i, verdict in zip(order, together, strict=True):
         assert verdict.entailment == pytest.approx(alone[i].entailment, abs=1e-5)
         assert verdict.contradiction == pytest.approx(alone[i].contradiction, abs=1e-5)
@@ -88,7 +94,7 @@ def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) 
 @pytest.mark.slow
 def test_both_runtimes_give_the_same_scores() -> None:
     pytest.importorskip("torch")
-    for onnx, torch in zip(judged_alone(), BundledEntailment("torch").judge(PAIRS), strict=True):
+    for onnx, torch in zip(judged_alone(), cascade("torch").judge(PAIRS), strict=True):
         assert onnx.entailment == pytest.approx(torch.entailment, abs=1e-3)
         assert onnx.neutral == pytest.approx(torch.neutral, abs=1e-3)
     left, right = read_alone(), BundledReader("torch").read(QUESTIONS)
@@ -105,16 +111,16 @@ def test_the_second_network_judges_what_the_first_leaves_open(
     """Where both judge, the verdict is the weighted mean of their probabilities."""
     monkeypatch.setattr(bundled, "SURE", sure)
     short = PAIRS[:4]  # of one window each
-    alone = [BundledEntailment("onnx", networks=[name]).judge(short)
+    alone = [BundledEntailment("onnx", network=name).judge(short)
              for name in ("entailment", "wide")]
     small, large = bundled.SHARES["entailment"], bundled.SHARES["wide"]
-    for both, one, other in zip(BundledEntailment("onnx").judge(short), *alone, strict=True):
+    for both, one, other in zip(cascade("onnx").judge(short), *alone, strict=True):
         left_open = sure[0] <= one.entailment <= sure[1]
         for name in ("entailment", "neutral", "contradiction"):
             mean = small * getattr(one, name) + large * getattr(other, name)
             assert getattr(both, name) == pytest.approx(
                 mean if left_open else getattr(one, name), abs=1e-5)
-    assert BundledEntailment.networks == ("entailment", "wide")
+    assert set(bundled.SHARES) == {"entailment", "wide"}
 
 
 def test_the_reader_reads() -> None:
@@ -133,7 +139,7 @@ def test_an_answer_late_in_a_long_text_is_found() -> None:
     [answer] = BundledReader().read([("Who designed the present tower?", long)])
     assert answer is not None
     assert answer.text == "James Douglass"
-    [verdict] = BundledEntailment().judge([(long, "it was designed by james douglass .")])
+    [verdict] = cascade().judge([(long, "it was designed by james douglass .")])
     assert verdict.label == "entailment"
 
 
@@ -154,7 +160,7 @@ def test_an_answer_late_in_a_long_text_is_found() -> None:
     ],
 )
 def test_supported_scores_above_changed(premise: str, right: str, wrong: str) -> None:
-    high, low = BundledEntailment().judge([(premise, right), (premise, wrong)])
+    high, low = cascade().judge([(premise, right), (premise, wrong)])
     assert high.entailment > low.entailment + 0.05
     assert high.contradiction < low.contradiction
     assert low.entailment < 0.5
@@ -163,7 +169,7 @@ def test_supported_scores_above_changed(premise: str, right: str, wrong: str) ->
 def test_what_is_personal_is_neither_supported_nor_refuted() -> None:
     """It is consistent, and cannot be attributed."""
     premise = "Greyhounds are a gentle and intelligent breed."
-    [verdict] = BundledEntailment().judge([(premise, "i love greyhounds ! they are gentle .")])
+    [verdict] = cascade().judge([(premise, "i love greyhounds ! they are gentle .")])
     assert verdict.label == "neutral"
     assert verdict.contradiction < 0.1
 
@@ -252,7 +258,7 @@ def test_the_bundled_preset_needs_no_torch() -> None:
 @pytest.mark.slow
 def test_out_of_memory_halves_the_batch(batch_size: int | None) -> None:
     model = BundledEntailment("onnx", batch_size=batch_size)
-    usual = judged_alone()
+    usual = model.judge(PAIRS)
     forward, sizes = model._forward, []
 
     def small(batch: Batch) -> Any:

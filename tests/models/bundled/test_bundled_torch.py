@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_bundled import FILLER, PAIRS, QUESTIONS, flat
+from test_bundled import FILLER, PAIRS, QUESTIONS, cascade, flat
 
 torch = pytest.importorskip("torch")
 
@@ -24,12 +24,12 @@ TOLERANCES = {"float32": 1e-5, "bfloat16": 0.05}
 def test_padding_changes_nothing(dtype: str) -> None:
     """Also where a short row is padded to several times its length."""
     pairs = [*PAIRS[:4], (FILLER[:400], "Room 3 holds 9 chairs.")]
-    model = BundledEntailment("torch", "cpu", dtype, batch_size=1)
+    model = cascade("torch", "cpu", dtype, batch_size=1)
     alone = [verdict.entailment for verdict in model.judge(pairs)]
-    together = BundledEntailment("torch", "cpu", dtype, batch_size=8).judge(pairs)
+    together = cascade("torch", "cpu", dtype, batch_size=8).judge(pairs)
     assert [verdict.entailment for verdict in together] == pytest.approx(
         alone, abs=TOLERANCES[dtype])
-    exact = [verdict.entailment for verdict in BundledEntailment("onnx").judge(pairs)]
+    exact = [verdict.entailment for verdict in cascade("onnx").judge(pairs)]
     assert alone == pytest.approx(exact, abs=max(1e-3, TOLERANCES[dtype]))
 
 
@@ -55,7 +55,7 @@ def _on_a_device(monkeypatch: pytest.MonkeyPatch, capacity: int) -> tuple[Any, l
         return forward
 
     monkeypatch.setattr(bundled, "forward_of", forward_of)
-    model = BundledEntailment(device="cuda", dtype="bfloat16", networks=["entailment"])
+    model = BundledEntailment(device="cuda", dtype="bfloat16", network="entailment")
     return model, sizes
 
 
@@ -67,7 +67,7 @@ def test_a_network_that_does_not_fit_is_one_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(torch.nn.Module, "to", full)
     with pytest.raises(ModelError, match="entailment network does not fit into the memory of cpu: "
                                          "use --dtype bfloat16, --device cpu, or the preset"):
-        BundledEntailment("torch", networks=["entailment"])
+        BundledEntailment("torch", network="entailment")
 
 
 def test_a_device_is_given_many_tokens_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

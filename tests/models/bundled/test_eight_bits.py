@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from test_bundled import FILLER, PAIRS, QUESTIONS, flat
+from test_bundled import FILLER, PAIRS, QUESTIONS, cascade, flat
 
 from q2_metric import Q2, InputError, ModelError, Scale
 from q2_metric.cli import options
@@ -43,7 +43,7 @@ def test_no_sum_of_two_products_leaves_16_bits() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_batches_that_run_at_once_have_the_same_bits(dtype: str) -> None:
     pairs = [*PAIRS, *MORE]
-    alone, three = (BundledEntailment(dtype=dtype, threads=threads) for threads in (1, 3))
+    alone, three = (cascade(dtype=dtype, threads=threads) for threads in (1, 3))
     assert three.judge(pairs) == alone.judge(pairs)
 
 
@@ -68,12 +68,12 @@ def test_the_largest_numbers_are_added_exactly() -> None:
         assert (found == 255 * whole.astype(int).sum(0)).all()
 
 
-@pytest.mark.parametrize("model", [BundledEntailment, BundledReader])
-def test_the_same_bits_alone_and_in_any_batch(model: type[Any]) -> None:
+@pytest.mark.parametrize("model", [cascade, BundledReader])
+def test_the_same_bits_alone_and_in_any_batch(model: Callable[..., Any]) -> None:
     rows = PAIRS[:4] + MORE + [(f"{premise} ", claim) for premise, claim in PAIRS[:4]]
     rng = random.Random(3)
     one = model("onnx", dtype="int8", batch_size=1, threads=1)
-    call = "judge" if model is BundledEntailment else "read"
+    call = "judge" if model is cascade else "read"
     alone = [getattr(one, call)([row])[0] for row in rows]
     for batch_size, threads in ((None, 2), (3, 1), (64, 2)):
         other = model("onnx", dtype="int8", batch_size=batch_size, threads=threads)
@@ -84,8 +84,8 @@ def test_the_same_bits_alone_and_in_any_batch(model: type[Any]) -> None:
 
 def test_eight_bits_say_what_32_say() -> None:
     pairs = PAIRS[:4] + MORE
-    whole = BundledEntailment("onnx").judge(pairs)
-    rough = BundledEntailment("onnx", dtype="int8").judge(pairs)
+    whole = cascade("onnx").judge(pairs)
+    rough = cascade("onnx", dtype="int8").judge(pairs)
     apart = [abs(a.entailment - b.entailment) for a, b in zip(whole, rough, strict=True)]
     assert 0 < np.mean(apart) < 0.02
     assert max(apart) < 0.1
@@ -109,12 +109,12 @@ def test_answers_at_a_tie_are_read_in_float32(monkeypatch: pytest.MonkeyPatch) -
 
 def test_eight_bits_are_named() -> None:
     names = [BundledReader("onnx", dtype="int8").name,
-             BundledEntailment("onnx", dtype="int8", networks=["entailment"]).name]
+             BundledEntailment("onnx", dtype="int8", network="entailment").name]
     assert all(name.endswith("-int8") for name in names)
     signature = Q2.from_preset("bundled", dtype="int8").signature
     assert all(f":{name}|" in signature for name in names)
     both = Scale.from_preset("bundled", dtype="int8")
-    assert f":{BundledEntailment('onnx', dtype='int8').name}|" in both.signature
+    assert f":{cascade('onnx', dtype='int8').name}|" in both.signature
 
 
 @pytest.mark.parametrize("how", [{"runtime": "torch"}, {"device": "cuda"}])
@@ -123,37 +123,14 @@ def test_eight_bits_are_for_one_runtime(how: dict[str, Any]) -> None:
         BundledReader(dtype="int8", **how)
 
 
-@pytest.mark.parametrize(("ratio", "chosen"), [(3.0, "int8"), (1.02, "float32"), (0.5, "float32")])
-def test_the_faster_is_taken(
-    ratio: float, chosen: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By the median: the first and a slow turn do not decide."""
-    now = [0.0]
-    runs = count()
-
-    def opened(network: str, threads: int, dtype: str) -> Any:
-        def forward(batch: Any) -> None:
-            assert batch.ids.shape == batch.query.shape
-            now[0] += (ratio if dtype == "float32" else 1.0) * (50 if next(runs) < 3 else 1)
-
-        return forward
-
-    monkeypatch.setattr(on_onnx, "open_network", opened)
-    monkeypatch.setattr(runtimes.time, "perf_counter", lambda: now[0])
-    runtimes._faster.cache_clear()
-    on_onnx.forward_of.cache_clear()
-    try:
-        assert runtimes.settled("auto", threads=1) == chosen
-        given = {"dtype": "auto", "preset": "bundled"}
-        monkeypatch.setattr(runtimes, "processors", lambda: 1)
-        assert options.load_keywords(given)["dtype"] == chosen
-        for other in ({"preset": "paper"}, {"reader_model": "m"}):
-            assert options.load_keywords({**given, **other})["dtype"] == "float32"
-    finally:
-        runtimes._faster.cache_clear()
-        on_onnx.forward_of.cache_clear()
-    assert runtimes.settled("auto", "cuda") == runtimes.settled("float32") == "float32"
-    assert runtimes.settled("bfloat16") == "bfloat16"
+def test_eight_bits_are_the_default_on_a_cpu() -> None:
+    assert runtimes.settled("auto", "auto") == runtimes.settled("auto", "cpu") == "int8"
+    assert runtimes.settled("auto", "cuda") == "float32"
+    assert runtimes.settled("bfloat16", "cpu") == "bfloat16"
+    for metric in (Q2, Scale):
+        plain, eight = (metric.from_preset("bundled", **how) for how in ({}, {"dtype": "int8"}))
+        assert plain.signature == eight.signature
+        assert "-int8|" not in metric.from_preset("bundled", dtype="float32").signature
 
 
 def test_ranges_belong_to_their_weights(tmp_path: Path) -> None:
