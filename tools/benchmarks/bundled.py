@@ -81,21 +81,7 @@ def main() -> None:
     given = _arguments()
     examples = responses(given.rows)
     q2, scale = _metrics(given.preset, given.dtype)
-    looped_q2, looped_scale = _metrics(given.preset, given.dtype)
-    looped_q2.reader = OneAtATime(q2.reader, "read")
-    looped_q2.entailment = OneAtATime(q2.entailment, "judge")
-    if isinstance(looped_scale.backbone, BundledCascade):
-        for name in ("first", "second"):
-            setattr(looped_scale.backbone, name,
-                    OneAtATime(getattr(looped_scale.backbone, name), "judge"))
-    else:
-        looped_scale.backbone = OneAtATime(scale.backbone, "judge")
-    together, looped = both(q2, scale), both(looped_q2, looped_scale)
-
-    def alone(chosen: Sequence[Example]) -> None:
-        for example in chosen:
-            looped([example])
-
+    together, alone = both(q2, scale), _alone(*_metrics(given.preset, given.dtype))
     together(changed(examples[:8], "; ;"))
     loops = slices(changed(examples[: given.loop_rows], "."), given.turns + 1)
     batches = [changed(part, ";") for part in slices(examples, given.turns)]
@@ -140,6 +126,25 @@ def main() -> None:
             lambda: process_seconds(*cold, times=1)), 2),
         "peak_memory_mb": memory,
     })
+
+
+def _alone(q2: Q2, scale: Scale) -> Scored:
+    """A function that scores one response at a time, with one item in each model call."""
+    q2.reader = OneAtATime(q2.reader, "read")
+    q2.entailment = OneAtATime(q2.entailment, "judge")
+    cascade: Any = scale.backbone
+    if isinstance(cascade, BundledCascade):
+        cascade.first, cascade.second = (
+            OneAtATime(model, "judge") for model in (cascade.first, cascade.second))
+    else:
+        scale.backbone = OneAtATime(cascade, "judge")
+    looped = both(q2, scale)
+
+    def alone(chosen: Sequence[Example]) -> None:
+        for example in chosen:
+            looped([example])
+
+    return alone
 
 
 def _against_float32(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import count
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from safetensors.numpy import load_file, save_file
 from test_bundled import FILLER, PAIRS, QUESTIONS, cascade, flat
 
 from q2_metric import Q2, InputError, ModelError, Scale
-from q2_metric.cli import options
 from q2_metric.models.bundled import eight_bits, models, on_onnx, on_torch, runtimes
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
