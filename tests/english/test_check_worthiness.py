@@ -157,6 +157,16 @@ def test_most_refusals_claim_nothing(written: Callable[[str], str]) -> None:
     assert share([written(text) for text in STATES]) > 0.7
 
 
+@pytest.mark.parametrize("text", [
+    "The press ignored the report.", "The WHO published the report.", "A monk wrote the text.",
+    "The spokesman denied the report.", "The guide is out of print.", "Napoleon burned it.",
+    "The minutes were read aloud.", "Three editors left the journal over the article.",
+])
+def test_a_short_statement_about_a_text_counts(text: str) -> None:
+    """Refusals often end with "the report" or "it". None of these texts is in the training data."""
+    assert has_claim(text)
+
+
 @pytest.mark.parametrize("text", ABSTAINS)
 def test_a_claim_beside_a_refusal_counts(text: str) -> None:
     assert has_claim(f"{text} It was built in 1889.")

@@ -17,7 +17,7 @@ BIAS, CAPITAL, NUMBER, UNKNOWN, WORD = "#bias", "#capital", "#number", "#unknown
 and all words."""
 MOST = {CAPITAL: 4, NUMBER: 3, UNKNOWN: 8, WORD: 40}
 """A sentence counts as having at most so many of each."""
-BOUND = 2.0
+BOUND = 1.0
 """A text says nothing if its weights add up to more."""
 PIECE = 0.0
 """And each of its pieces must be above this: "I don't know dogs, but cats sleep" says something."""
