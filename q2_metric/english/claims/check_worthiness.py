@@ -12,12 +12,13 @@ from importlib.resources import files
 TABLE = "check_worthiness.tsv"
 LONGEST = 3
 """Number of words in the longest n-gram."""
-BIAS, CAPITAL, NUMBER, UNKNOWN, WORD = "#bias", "#capital", "#number", "#unknown", "#word"
-"""Features that count: 1, capitals inside the sentence, numbers, words that are not in the table,
-and all words."""
-MOST = {CAPITAL: 4, NUMBER: 3, UNKNOWN: 8, WORD: 40}
+BIAS, CAPITAL, DENIAL, NUMBER, UNKNOWN, WORD = (
+    "#bias", "#capital", "#denial", "#number", "#unknown", "#word")
+"""Features that count: 1, capitals inside the sentence, words that deny or regret, numbers, words
+that are not in the table, and all words."""
+MOST = {CAPITAL: 4, DENIAL: 1, NUMBER: 3, UNKNOWN: 8, WORD: 40}
 """A sentence counts as having at most so many of each."""
-BOUND = 1.0
+BOUND = 1.25
 """A text says nothing if its weights add up to more."""
 PIECE = 0.0
 """And each of its pieces must be above this: "I don't know dogs, but cats sleep" says something."""
@@ -25,6 +26,9 @@ LEAST = 3
 """Pieces with fewer words are not judged alone."""
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d[\d.,:]*|[?!:;,.—–-]")
+_DENIAL = re.compile(
+    r"\b(?:not|no|nothing|none|nor|neither|never|cannot|unable|without|unfortunately|afraid|sorry"
+    r"|unclear|unknown|unanswerable|insufficient|silent|lacks?)\b|n't\b", re.I)
 _CUT = re.compile(r"(?:[,;:]|\s[–—-])\s+(?=\S)"
                   r"|\s(?=(?:but|because|although|though|however|except|that|and|so)\b)")
 
@@ -67,6 +71,7 @@ def features(text: str, known: Mapping[str, float]) -> dict[str, float]:
     counts = {
         CAPITAL: sum(token[0].isupper() and token != "I" and token[:2] != "I'"
                      for token in tokens[1:]),
+        DENIAL: len(_DENIAL.findall(text)),
         NUMBER: words.count("0"),
         UNKNOWN: sum(word[0].isalpha() and word not in known for word in words),
         WORD: len(words),
