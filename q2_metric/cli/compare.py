@@ -77,6 +77,7 @@ def _report(found: Versus) -> Report:
               for name, all_ in found.differences.items()
               for system, one in zip(others, all_, strict=True)),
         f"Two-sided p-values{holm}: paired bootstrap with {N_BOOTSTRAP:,} resamples, paired "
-        f"approximate randomisation with {TRIALS:,} trials, both with seed {SEED}.")
+        f"approximate randomisation with {TRIALS:,} trials, both with seed {SEED}. The first is "
+        "sacrebleu's and too small: report the second.")
     return Report("compare", f"{first} against {', '.join(others)}", (scores, tested),
                   found.signatures, facts=facts())

@@ -177,6 +177,8 @@ def _print(decided: Gate) -> None:
             click.echo(plain(f"      {line}"))
     if len(shown) > SHOWN:
         click.echo(f"  and {len(shown) - SHOWN} more (--json or --junit lists all)")
+    for case in sorted(decided.of("known"), key=lambda case: case.score or 0.0)[:SHOWN]:
+        click.echo(plain(f"  row {case.id} {case.why}: it does not count"))
     for note in decided.notes():
         click.echo(plain(note))
     click.echo("gate passed" if decided.passed else "gate failed")

@@ -54,6 +54,5 @@ def test_the_first_result_of_the_readme_is_what_its_command_prints() -> None:
 
 def test_the_card_quotes_the_signatures_of_its_figures() -> None:
     card = (quoted.ROOT / "hf_metric_card" / "README.md").read_text(encoding="utf-8")
-    signatures = quoted.read("true.json")["signatures"]
-    assert signatures["q2"] in card
-    assert signatures["scale"] in card
+    assert quoted.read("reproduce.json")["signatures"]["q2"] in card
+    assert quoted.read("true.json")["signatures"]["scale"] in card

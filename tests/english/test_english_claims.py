@@ -89,3 +89,16 @@ def test_nobody_elses_claims_come_into_a_batch(finder: EnglishClaims) -> None:
     texts = [row[0].replace("\\n", "\n") for row in ROWS[:40]]
     together = finder.find([without_marks(Example(text, "")) for text in texts])
     assert together == [find(finder, text) for text in texts]
+
+
+@pytest.mark.parametrize(("text", "claims"), [
+    ("If it rains, the match is moved to Monday and the tickets stay valid.",
+     ["If it rains, the match is moved to Monday and the tickets stay valid."]),
+    ("Unless you cancel by May, the contract goes on and you pay again.",
+     ["Unless you cancel by May, the contract goes on and you pay again."]),
+    ("Because the pump failed, the cellar flooded, and the wine was lost.",
+     ["Because the pump failed, the cellar flooded.", "The wine was lost."]),
+])
+def test_a_condition_stays_with_all_that_it_governs(text: str, claims: list[str]) -> None:
+    [found] = EnglishClaims().find([Example(text, "")])
+    assert [claim.text for claim in found] == claims

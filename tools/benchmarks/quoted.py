@@ -41,9 +41,9 @@ COLUMNS = "80"
 
 
 def pages() -> list[Path]:
-    """The pages that may quote figures. Pages in ``docs/results`` are not among them, because they
+    """The pages that may quote figures. Other pages in ``docs/results`` are not among them: they
     are made from the results themselves."""
-    return [ROOT / "README.md", ROOT / "hf_metric_card" / "README.md",
+    return [ROOT / "README.md", ROOT / "hf_metric_card" / "README.md", RESULTS / "agreement.md",
             *sorted((ROOT / "docs").glob("*.md"))]
 
 

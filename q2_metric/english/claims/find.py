@@ -132,7 +132,7 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
         for other in heads:
             if other != part.head.i and bits >> other & 1:
                 bits &= ~tree.below[other]
-        words = tree.words if len(parts) == 1 else _trimmed(tree.members(bits))
+        words = tree.words if len(parts) == 1 else _trimmed(tree.members(bits), part.head)
         if words:
             first, last = words[0].i, words[-1].i
             place = parsed.place(sentence, sentence.doc[first : last + 1])
@@ -197,12 +197,20 @@ def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
 
 
 def _stands_beside(tree: Tree, verb: Word) -> bool:
-    """Not a clause that its head reports ("it opened, the mayor said"), nor an alternative."""
+    """Not a clause that its head reports ("it opened, the mayor said"), nor an alternative, nor one
+    under a condition that it shares ("if it rains, we stay and read")."""
     head = tree.words[verb.head]
     if verb.dep == "conj":
-        return not {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")} & EITHER
+        joins = {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")}
+        return not joins & EITHER and not _has_condition(tree, head)
     run_on = verb.dep == "parataxis" or (verb.dep == "ccomp" and verb.i < head.i)
     return run_on and not {verb.lemma, head.lemma} & SPEAKING
+
+
+def _has_condition(tree: Tree, verb: Word) -> bool:
+    return any(mark.dep == "mark" and mark.lower in ("if", "unless")
+               for clause in tree.children[verb.i] if clause.dep == "advcl" and clause.i < verb.i
+               for mark in tree.children[clause.i])
 
 
 def _shares_subject(tree: Tree, verb: Word) -> bool:
@@ -287,9 +295,11 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
     return _sentence(" ".join(filter(None, (clause.subject, auxiliary, _joined(said)))))
 
 
-def _trimmed(words: Sequence[Word]) -> list[Word]:
+def _trimmed(words: Sequence[Word], head: Word) -> list[Word]:
+    """The mark of a clause inside the claim stays, as in "If it rains, the match is moved"."""
     kept = list(words)
-    while kept and (kept[0].dep in ("cc", "mark", "punct") or kept[0].text in _EDGES):
+    while kept and (kept[0].dep in ("cc", "punct") or kept[0].text in _EDGES
+                    or (kept[0].dep == "mark" and kept[0].head == head.i)):
         kept.pop(0)
     while kept and (kept[-1].dep == "cc" or kept[-1].text in _EDGES):
         kept.pop()
