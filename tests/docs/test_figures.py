@@ -39,8 +39,8 @@ def test_filling(text: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_mark_that_leads_nowhere_says_so() -> None:
-    with pytest.raises(KeyError, match=r"true.json has no auc/Q²/nowhere: nothing is called"):
-        quoted.filled("1<!-- figure: true.json/auc/Q²/nowhere -->")
+    with pytest.raises(KeyError, match=r"true.json has no auc/SCALE/nowhere: nothing is called"):
+        quoted.filled("1<!-- figure: true.json/auc/SCALE/nowhere -->")
     with pytest.raises(ValueError, match="no figure at machine/load, or the mark lacks a format"):
         quoted.filled("1<!-- figure: speed/q2.json/machine/load -->")
 
