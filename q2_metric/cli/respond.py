@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.group("respond", cls=Group)
 def respond() -> None:
-    """TurnReply dialogues from the knowledge that was chosen for them."""
+    """Respond to dialogues from the knowledge that was chosen for them."""
 
 
 @respond.command("write")
@@ -33,7 +33,7 @@ def respond() -> None:
 @click.option("--labels", type=shared.FILE,
               help="Labels: which turns need knowledge, and the gold response to each.")
 @click.option("--gold-knowledge", is_flag=True,
-              help="TurnReply from the snippets that the labels name.")
+              help="Respond from the snippets that the labels name.")
 @click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
               type=Read(),
               help="Hub name of the model, or a folder that q2 respond train wrote.")
