@@ -85,9 +85,9 @@ class BundledScale(Scale):
         if self.cascade is None:
             return chunks
         pairs = [chunk.pair for some in chunks if len(some) > 1 for chunk in some]
-        judged = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
+        self.judge_first(pairs, known)
         return [
-            [max(some, key=lambda chunk: judged[chunk.pair].entailment)]
+            [max(some, key=lambda chunk: known.first[chunk.pair].entailment)]
             if len(some) > 1 else some
             for some in chunks
         ]
