@@ -30,7 +30,7 @@ SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-g
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
            "export-wide-again", "wide-on", "export-wide-on", "reading-wide", "export-reading-wide",
            "reading", "export-reading", "reading-wide-again", "export-reading-wide-again",
-           "ranges")
+           "reading-wide-second", "export-reading-wide-second", "ranges")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "deep")
 
 

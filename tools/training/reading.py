@@ -13,6 +13,7 @@ import math
 import random
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -107,6 +108,8 @@ def responses(path: Path) -> Iterator[tuple[Example, dict[str, Any], dict[str, A
 
 WRITTEN = Path(__file__).with_name("written")
 """The folder of the written claims. Its README says how they were made."""
+SECOND = WRITTEN / "second"
+"""Further claims, which were written when networks had learned from the first."""
 
 
 def by_file(folder: Path = WRITTEN) -> dict[str, list[TrainingExample]]:
@@ -164,11 +167,11 @@ def human(data: Path) -> Iterator[tuple[ExampleSource, dict[str, Any]]]:
                 "drawn": round(rate * len(rows))}
 
 
-def sources(data: Path) -> list[ExampleSource]:
-    """The sources of the stage: the written claims, once each, and the human sources in ``data``.
-    """
-    return [*(ExampleSource(name, 1.0, rows) for name, rows in by_file().items()),
-            *(source for source, _ in human(data))]
+def sources(data: Path, folder: Path = WRITTEN, share: float = 1.0) -> list[ExampleSource]:
+    """The sources of the stage: the written claims in ``folder``, once each, and the human sources
+    in ``data``, each at ``share`` times its rate."""
+    return [*(ExampleSource(name, 1.0, rows) for name, rows in by_file(folder).items()),
+            *(replace(source, rate=share * source.rate) for source, _ in human(data))]
 
 
 def evaluator(tokenizer: Tokenizer, device: torch.device, rows: int = 150) -> Evaluate:

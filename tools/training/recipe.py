@@ -38,6 +38,8 @@ from tools.training.stages import (
     READER,
     READING,
     READING_AGAIN_SEED,
+    READING_HUMAN_SHARE,
+    READING_SECOND_SEED,
     READING_SEED,
     READING_SHARE,
     READING_WIDE_FROZEN,
@@ -197,12 +199,15 @@ class Recipe:
 
     def train_reading(self, stage: str, seed: int = READING_SEED) -> None:
         """Trains a shipped network on written claims and on human sources that word overlap does
-        not decide. ``stage`` is a key of ``READING``; it begins with the name of the network."""
+        not decide. ``stage`` is a key of ``READING``; it begins with the name of the network, and
+        ends with "second" if it has the second part of the claims."""
         name = stage.split("-")[0]
+        sources = (reading.sources(self.data, reading.SECOND, READING_HUMAN_SHARE)
+                   if stage.endswith("second") else reading.sources(self.data))
         network = shipped_entailment(GENERAL_DROPOUT, name)
         if name == "wide":
             freeze_below(network, READING_WIDE_FROZEN)
-        self._run(network, READING[stage], f"{stage}-reading", split(reading.sources(self.data))[0],
+        self._run(network, READING[stage], f"{stage}-reading", split(sources)[0],
                   entailment.loss, seed, reading.evaluator(self._tokenizer(), self.device))
 
     def train_unanswered(self) -> None:
@@ -359,6 +364,9 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "reading-wide-again": lambda recipe: recipe.train_reading("wide-again", READING_AGAIN_SEED),
     "export-reading-wide-again": lambda recipe: recipe.write_shipped(
         "wide-again-reading", READING_SHARE),
+    "reading-wide-second": lambda recipe: recipe.train_reading("wide-second", READING_SECOND_SEED),
+    "export-reading-wide-second": lambda recipe: recipe.write_shipped(
+        "wide-second-reading", READING_SHARE),
     "ranges": Recipe.write_ranges,
 }
 """By name, all parts in order, including those that were only tried
@@ -367,7 +375,8 @@ OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "re
              "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
              "export-wide-on", "reading", "export-reading", "reading-wide",
-             "export-reading-wide", "reading-wide-again", "export-reading-wide-again", "ranges")
+             "export-reading-wide", "reading-wide-again", "export-reading-wide-again",
+             "reading-wide-second", "export-reading-wide-second", "ranges")
 """Parts that load their own initial weights. Before the others, :meth:`Recipe.start_from_base` is
 called."""
 

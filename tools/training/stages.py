@@ -83,9 +83,14 @@ READING = {
                           average=0.999, stop=24_317),
     "wide-again": TrainingStage(22_000, rate=4e-5, head_rate=1e-4, warmup=0.03, length=320,
                                 tokens=4096, average=0.999),
+    "wide-second": TrainingStage(22_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=320,
+                                 tokens=4096, average=0.999),
 }
 """By name of the network, its stage on the claims that were written for this project. The wide
-network has a second one, with other draws."""
+network has three: "wide-again" has other draws, "wide-second" the second part of the claims."""
+READING_HUMAN_SHARE = 0.33
+"""Factor on the rates of the human sources in the stages on the second part of the claims, which is
+as large as the first. It gives them a quarter of the rows."""
 
 READING_SHARE = 0.5
 """The share of the weights after the last stage of ``READING`` in those that are shipped."""
@@ -105,6 +110,7 @@ UNANSWERED_SEED = 19
 WIDTH_SEED = 20
 READING_SEED = 24
 READING_AGAIN_SEED = 25
+READING_SECOND_SEED = 26
 READING_WIDE_FROZEN = 2
 GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
