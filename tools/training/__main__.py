@@ -3,7 +3,7 @@
 Each network is trained in stages. A stage starts from the averaged weights of the stage before it,
 with a new learning-rate schedule and more data.
 
-- Reader: three stages.
+- Reader: three stages; then one with questions about the written documents ("asked").
 - Small entailment network: two stages; then two with the pairs of answers that Q² compares (part
   "comparisons"); then two with many more rows, each seen about once (parts "general" and
   "contrasted"); then one on claims that were written for this project ("reading").
@@ -30,7 +30,7 @@ SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-g
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
            "export-wide-again", "wide-on", "export-wide-on", "reading-wide", "export-reading-wide",
            "reading", "export-reading", "reading-wide-again", "export-reading-wide-again",
-           "reading-wide-second", "export-reading-wide-second", "ranges")
+           "reading-wide-second", "export-reading-wide-second", "asked", "export-asked", "ranges")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "deep")
 
 
@@ -54,12 +54,12 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
     import torch
 
     from q2_metric.models.bundled.stored import WEIGHTS
-    from tools.training.recipe import OWN_START, PARTS, Recipe
+    from tools.training.recipe import FROM_BASE, PARTS, Recipe
 
     if threads:
         torch.set_num_threads(threads)
     recipe = Recipe(data, runs, out or WEIGHTS, scale, torch.device(device), seed)
-    if part not in OWN_START:
+    if part in FROM_BASE:
         recipe.start_from_base()
     for name in SHIPPED if part == "all" else (part,):
         PARTS[name](recipe)

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from tools.training.asked import find
 from tools.training.examples import ExampleSource, TrainingExample, held_out, read_jsonl
+from tools.training.reading import SECOND, WRITTEN, excerpt, joined
 
 RATES = {
     "squad2_dev_half": 1.0, "squad2_dev_inferred": 1.0, "squad1_dev": 1.0,
@@ -32,9 +35,16 @@ SHARES = {
 }
 """By kind of question, its share of the examples in the fourth stage. Most questions have an
 answer, so that the reader does not learn to give no answers."""
+WRITTEN_SHARES = {"human": 0.3, "asked_own": 0.15, "asked_written": 0.37, "asked_unanswered": 0.18}
+"""The same shares in the fifth stage."""
 AUTOMATIC = 0.4
 """In the fourth stage, the rates of the automatically made questions without an answer are
 multiplied by this factor."""
+
+ASKED = WRITTEN / "asked" / "asked.jsonl"
+"""Questions about the documents of the second part of the written claims, with their answers: the
+``answer`` is a part of the document, or null. The ``claim`` from which the program made the
+question has the answer ``span``."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(])")
 
@@ -128,7 +138,7 @@ def contrasted(
     """
     from q2_metric.english.parse.parser import Parser, SpacySpans
     from q2_metric.english.questions.syntactic import SyntacticQuestions
-    from tools.training.asked import find, questions
+    from tools.training.asked import questions
     from tools.training.contrasts import CONTENT, Contrasts, appositions, implied, variants
     from tools.training.corrupt import collect
     from tools.training.entailment_data import claims, encyclopaedic
@@ -162,10 +172,34 @@ def contrasted(
     return [ExampleSource(name, 1.0, examples) for name, examples in rows.items()]
 
 
+def written() -> list[ExampleSource]:
+    """Questions about the written documents (:data:`ASKED`), in their documents and in the claims
+    that they were made from.
+
+    A document is shortened to the sentences nearest to the question and its claim. If that leaves
+    out the answer, the question is left out.
+    """
+    texts = {row["id"]: joined(row["knowledge"])
+             for path in sorted(SECOND.glob("*.jsonl")) for row in read_jsonl(path)}
+    found: dict[str, list[TrainingExample]] = defaultdict(list)
+    for row in read_jsonl(ASKED):
+        for one in row["questions"]:
+            question, claim, answer = one["question"], one["claim"], one["answer"]
+            if place := find(claim, one["span"]):
+                found["asked_own"].append(TrainingExample(question, claim, place, "asked_own"))
+            text = excerpt(texts[row["id"]], f"{question} {claim}")
+            place = answer and find(text, answer)
+            if answer is None or place:
+                name = "asked_written" if place else "asked_unanswered"
+                found[name].append(TrainingExample(question, text, place, name))
+    return [ExampleSource(name, 1.0, rows) for name, rows in found.items()]
+
+
 def in_shares(
-    human: Sequence[ExampleSource], made: Sequence[ExampleSource], count: int
+    human: Sequence[ExampleSource], made: Sequence[ExampleSource], count: int,
+    shares: Mapping[str, float] = SHARES,
 ) -> list[ExampleSource]:
-    """Sets the rates of sources so that the kinds of questions have the shares of :data:`SHARES`.
+    """Sets the rates of sources so that the kinds of questions have the shares in ``shares``.
 
     Args:
         human: the question sets.
@@ -174,9 +208,9 @@ def in_shares(
     """
     rates = [s.rate * (AUTOMATIC if s.name.endswith(("-neg", "-edit")) else 1.0) for s in human]
     total = sum(rate * len(s.examples) for rate, s in zip(rates, human, strict=True))
-    times = SHARES["human"] * count / total
+    times = shares["human"] * count / total
     short = partial(shorten, whole=0.02)
     found = [ExampleSource(s.name, rate * times, s.examples, short)
              for rate, s in zip(rates, human, strict=True)]
-    return found + [ExampleSource(s.name, SHARES[s.name] * count / len(s.examples), s.examples)
+    return found + [ExampleSource(s.name, shares[s.name] * count / len(s.examples), s.examples)
                     for s in made]

@@ -25,6 +25,7 @@ from tools.training.compared import comparisons
 from tools.training.examples import ExampleSource, TrainingExample, split
 from tools.training.export import averaged, export
 from tools.training.stages import (
+    ASKED_SEED,
     COMPARED_SHARE,
     CONTRASTED_FROZEN,
     CONTRASTED_SEED,
@@ -222,6 +223,15 @@ class Recipe:
         freeze_below(self.reader, UNANSWERED_FROZEN)
         self._run(self.reader, READER[3], "reader-4", sources, reader.loss, UNANSWERED_SEED)
 
+    def train_asked(self) -> None:
+        """Trains the shipped reader in its stage 5, on questions about the written documents."""
+        human = split(reader_data.sources(self.data / "qa"))[0]
+        made, dev = split(reader_data.written())
+        count = int(READER[4].schedule * self.scale)
+        self._run(shipped_reader(GENERAL_DROPOUT), READER[4], "reader-5",
+                  reader_data.in_shares(human, made, count, reader_data.WRITTEN_SHARES),
+                  reader.loss, ASKED_SEED, reader.evaluator(dev, self._tokenizer(), self.device))
+
     def write(self, reader_run: str, entailment_run: str) -> None:
         """Exports the averaged weights of two training runs: one of the reader, and one of the
         entailment network. The arguments are the names of the runs.
@@ -349,6 +359,8 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-reordered": lambda recipe: recipe.write_shipped("entailment-7"),
     "unanswered": Recipe.train_unanswered,
     "export-unanswered": lambda recipe: recipe.write_shipped("reader-4"),
+    "asked": Recipe.train_asked,
+    "export-asked": lambda recipe: recipe.write_shipped("reader-5"),
     "narrow": Recipe.train_narrow,
     "deep": Recipe.train_deep,
     "wide": Recipe.train_wide,
@@ -371,14 +383,8 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
 }
 """By name, all parts in order, including those that were only tried
 (:mod:`tools.training.__main__`)."""
-OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
-             "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
-             "export-wide", "wide-again", "export-wide-again", "wide-on",
-             "export-wide-on", "reading", "export-reading", "reading-wide",
-             "export-reading-wide", "reading-wide-again", "export-reading-wide-again",
-             "reading-wide-second", "export-reading-wide-second", "ranges")
-"""Parts that load their own initial weights. Before the others, :meth:`Recipe.start_from_base` is
-called."""
+FROM_BASE = ("all", "reader", "entailment", "comparisons", "export")
+"""Parts before which :meth:`Recipe.start_from_base` is called. The others load shipped weights."""
 
 
 def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:

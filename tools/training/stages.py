@@ -49,6 +49,8 @@ READER = (
     TrainingStage(220_000),
     TrainingStage(12_000, rate=6e-5, head_rate=1e-4, warmup=0.05, length=160, tokens=2048,
                   average=0.998),
+    TrainingStage(18_000, rate=8e-5, head_rate=1e-4, warmup=0.05, length=320, tokens=4096,
+                  average=0.999),
 )
 ENTAILMENT = (
     TrainingStage(225_000, warmup=0.04, stop=123_000),
@@ -107,6 +109,7 @@ GENERAL_SEED = 17
 CONTRASTED_SEED = 18
 REORDERED_SEED = 19
 UNANSWERED_SEED = 19
+ASKED_SEED = 27
 WIDTH_SEED = 20
 READING_SEED = 24
 READING_AGAIN_SEED = 25
