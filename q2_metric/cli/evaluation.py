@@ -30,10 +30,8 @@ def meta_eval() -> None:
 @meta_eval.command("true")
 @click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
 @click.option("--against", metavar="METRIC", help="The metric to compare with.  [default: f1]")
-@click.option(
-    "--bins", type=click.IntRange(min=1), default=10, show_default=True,
-    help="Number of bins of the reliability curves.",
-)
+@click.option("--bins", type=click.IntRange(min=1), default=10,
+              help="Number of bins of the reliability curves.")
 @EXPERIMENT_OPTIONS
 def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) -> None:
     """Measure ROC-AUC, significance and calibration on each set of the benchmark TRUE.

@@ -61,7 +61,7 @@ NOTE_OPTION = click.option(
     "--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
 FORMATS = {"text": "", "markdown": ".md", "latex": ".tex", "json": ".json", "csv": ".csv"}
 FORMAT_OPTION = click.option(
-    "--format", "shown_as", type=click.Choice(list(FORMATS)), default="text", show_default=True,
+    "--format", "shown_as", type=click.Choice(list(FORMATS)), default="text",
     help="Format in which the tables are printed.")
 FOREIGN_OPTIONS = all_options(
     click.option(

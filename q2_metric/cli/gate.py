@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-JUNIT = ours("q2_metric.report.ci:is_junit", "a JUnit file of q2 gate")
-COMMENT = ours("q2_metric.report.ci:is_comment", "a comment of q2 gate")
+JUNIT = ours(b'<testsuites><testsuite name="q2 gate ', "a JUnit file of q2 gate")
+COMMENT = ours(b"<!-- q2 gate -->\n", "a comment of q2 gate")
 
 
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
@@ -38,8 +38,7 @@ def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | Non
 
 
 def _allow(outcome: str, what: str) -> Callable[..., Any]:
-    return click.option(f"--allow-{outcome}", metavar="N|all", default="0", show_default=True,
-                        callback=_most,
+    return click.option(f"--allow-{outcome}", metavar="N|all", default="0", callback=_most,
                         help=f"With --baseline: accept at most N rows {what}, or all of them.")
 
 
@@ -53,11 +52,11 @@ def _finite(_ctx: click.Context, _option: click.Parameter, value: float) -> floa
 @click.argument("file", metavar="FILE", type=Read())
 @click.option("--baseline", metavar="FILE", type=Read(),
               help="Scores or rows of an earlier run. Then only new failures count.")
-@click.option("-m", "--metric", default=GATED, show_default=True, callback=metric_names,
+@click.option("-m", "--metric", default=GATED, callback=metric_names,
               help="The metric whose scores are checked.")
-@click.option("--threshold", type=click.FloatRange(0, 1), default=THRESHOLD, show_default=True,
+@click.option("--threshold", type=click.FloatRange(0, 1), default=THRESHOLD,
               callback=_finite, help="A response with a lower score fails.")
-@click.option("--allow", "allowed", type=click.IntRange(min=0), default=0, show_default=True,
+@click.option("--allow", "allowed", type=click.IntRange(min=0), default=0,
               metavar="N", help="The gate passes with at most N failures.")
 @_allow("missing", "that only the baseline has")
 @_allow("unscored", "that had a score and have none now")

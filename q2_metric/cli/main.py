@@ -45,20 +45,8 @@ class Commands(Group):
         return command
 
 
-def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
-    if asked and not ctx.resilient_parsing:
-        click.echo(f"q2 {__version__}")
-        ctx.exit()
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "-V", "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Show the version and exit.",
-)
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"],
+                                             "show_default": True})
+@click.version_option(__version__, "-V", "--version", message="q2 %(version)s")
 def main() -> None:
     """Measure whether responses are supported by the texts that they should be based on."""

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from q2_metric.checks import settings_of
-from q2_metric.cli.assign import SettingsOption, completed, read_preset
+from q2_metric.cli.assign import ASSIGNED, assign, completed, read_preset
 from q2_metric.cli.commands import Written
 from q2_metric.errors import InputError
 from q2_metric.metrics import default_names
@@ -51,11 +51,11 @@ def _runtime(name: str) -> Option[Any]:
 
 
 MODEL_OPTIONS = all_options(
-    click.option("--preset", metavar="NAME|FILE", default="bundled", show_default=True,
+    click.option("--preset", metavar="NAME|FILE", default="bundled",
                  callback=read_preset, is_eager=True,
                  help="Models and settings to use (q2 presets), or a .toml file of them."),
-    click.option("-s", "--set", "assigned", metavar="NAME=VALUE", multiple=True,
-                 cls=SettingsOption, shell_complete=completed,
+    click.option("-s", "--set", ASSIGNED, metavar="NAME=VALUE", multiple=True,
+                 expose_value=False, callback=assign, shell_complete=completed,
                  help="Set a model or setting (q2 presets --settings); may be repeated."),
     _runtime("device"), _runtime("dtype"),
 )
@@ -170,18 +170,4 @@ SYSTEMS_OPTION = click.option(
 )
 SIGNATURE_OPTION = click.option(
     "--signature", is_flag=True, help="Print signatures in full: all models and settings."
-)
-
-COLUMN_OPTIONS = all_options(
-    click.option("--response", metavar="COL", help="Column of the response.  [default: by name]"),
-    click.option(
-        "--knowledge", "--context", "knowledge", metavar="COL",
-        help="Column of the knowledge.  [default: by name]",
-    ),
-    click.option("--history", metavar="COL", help='Column of the history; "" for none.'),
-    click.option("--question", metavar="COL",
-                 help="Column of the question.  [default: by name]"),
-    click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]"),
-    click.option("--label", metavar="COL",
-                 help="Column of the human label, for the page.  [default: by name]"),
 )

@@ -14,7 +14,7 @@ from q2_metric.errors import InputError
 @command("report")
 @click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=Read())
 @format_option("SCORES and --texts")
-@click.option("-o", "--out", metavar="PATH", default="report.html", show_default=True,
+@click.option("-o", "--out", metavar="PATH", default="report.html",
               type=Written(guard=PAGE),
               help="Path of the page, an HTML file.")
 @click.option("--texts", metavar="FILE", multiple=True, type=Read(),

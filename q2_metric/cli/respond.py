@@ -34,17 +34,17 @@ def respond() -> None:
               help="Labels: which turns need knowledge, and the gold response to each.")
 @click.option("--gold-knowledge", is_flag=True,
               help="Respond from the snippets that the labels name.")
-@click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
+@click.option("--model", default="facebook/bart-base", metavar="MODEL",
               type=Read(),
               help="Hub name of the model, or a folder that q2 respond train wrote.")
-@click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True,
+@click.option("--beam", type=click.IntRange(min=1), default=5,
               help="Number of beams in the beam search.")
 @click.option("--detector", metavar="NAME|FOLDER", type=Read(),
               help="bundled, or the folder of a trained detector: respond only to the turns that "
               "it finds to need knowledge. With --labels, DSTC9's scores of all three subtasks.")
 @click.option("--metrics", show_default=",".join(DEFAULT),
               help="Metrics that compare each response with its snippet; \"\" for none.")
-@click.option("--preset", default="bundled", show_default=True, help="Preset of the metrics.")
+@click.option("--preset", default="bundled", help="Preset of the metrics.")
 @click.option("--out", type=shared.NEW_FILE,
               help="Write .jsonl with a line for each response, which q2 score reads.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
@@ -87,8 +87,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
         if no_meteor:
             click.echo(f"q2: {no_meteor}", err=True)
     if out is not None:
-        with shared.writing(out) as file:
-            file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        shared.write_lines(out, lines)
     if as_json:
         click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
     else:

@@ -22,6 +22,7 @@ from q2_metric.cli.commands import (
     STOPPED,
     TOO_LOW,
     WRONG_USE,
+    Grouped,
     OneLineError,
     Read,
     Written,
@@ -29,13 +30,10 @@ from q2_metric.cli.commands import (
     overwriting,
     warn,
 )
-from q2_metric.cli.help import Grouped
 from q2_metric.cli.options import (
     CACHE_OPTIONS,
-    COLUMN_OPTIONS,
     MODEL_OPTIONS,
     SIGNATURE_OPTION,
-    all_options,
     cache_bytes,
     cache_file,
     format_option,
@@ -91,96 +89,6 @@ def _threshold(
     return thresholds
 
 
-OUTPUT_OPTIONS = all_options(
-    click.option("-o", "--out", metavar="PATH", type=Written(_beside, guard=_replaceable),
-                 help=f"Write the scores of each row: {', '.join(SUFFIXES)}."),
-    click.option(
-        "--texts/--no-texts",
-        default=True,
-        show_default=True,
-        help="With --out: also write response, knowledge and history, so that q2 report can show "
-        "them.",
-    ),
-    click.option("--raw-csv", is_flag=True,
-                 help="With --out as .csv: write texts unchanged. Otherwise, a ' is put before a "
-                 "text that a spreadsheet might run as a formula."),
-    click.option("--report", metavar="PATH", type=Written(guard=PAGE),
-                 help="Write a web page with the scores and their evidence."),
-    click.option(
-        "--calibration",
-        "calibrations",
-        metavar="FILE",
-        type=Read(),
-        multiple=True,
-        help="Apply a calibration made by q2 calibrate; may be repeated.",
-    ),
-    click.option(
-        "--evidence/--no-evidence",
-        default=True,
-        show_default=True,
-        help="With --out or --report: find the sentence of the knowledge that decides each claim "
-        f"({', '.join(name for name, one in METRICS.items() if one.evidence)}).",
-    ),
-)
-KNOWLEDGE_OPTIONS = all_options(
-    click.option(
-        "--knowledge-pool",
-        metavar="FILE|row",
-        type=Read(),
-        help="Choose each row's knowledge by its history, from the snippets of a file, or "
-        '("row") from the lines of its own knowledge.',
-    ),
-    click.option(
-        "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
-        help="With --knowledge-pool: a ranker as in q2 select rank.  [default: bundled]",
-    ),
-)
-GROUP_OPTIONS = all_options(
-    click.option("--group-by", metavar="COL", multiple=True,
-                 help="Also print the means for each value of this column; may be repeated."),
-    click.option("--limit", metavar="N", type=click.IntRange(min=1),
-                 help="Read only the first N rows of each file."),
-    click.option("--turns", type=click.Choice(get_args(Turns)), default="last", show_default=True,
-                 help="Of a chat, score the last turn of the assistant, or each turn by what tools "
-                 "had returned until then."),
-)
-RUN_OPTIONS = all_options(
-    click.option("--json", "as_json", is_flag=True,
-                 help="Print a JSON object instead of the table."),
-    click.option(
-        "--no-claim", type=click.Choice(get_args(NoClaim)), default=NO_CLAIM, show_default=True,
-        help="How empty responses and responses without a claim are averaged: as 0 (zero), or "
-        "not at all (exclude).",
-    ),
-    click.option(
-        "--fail-under", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
-        callback=_threshold,
-        help="Exit with code 4 if the mean of METRIC (default: of any metric) is lower or "
-        "missing; may be repeated.",
-    ),
-    click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored."),
-    click.option("--quiet", is_flag=True, help="Print no table and no progress bar."),
-)
-ENGINE_OPTIONS = all_options(
-    click.option(
-        "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
-        help="Score in this process, or on a Ray cluster.",
-    ),
-    click.option(
-        "--address", metavar="HOST:PORT",
-        help="ray: address of a running cluster.  [default: start one on this machine]",
-    ),
-    click.option(
-        "--actors", type=click.IntRange(min=1), default=1, show_default=True,
-        help="ray: number of processes that score, each with its own models.",
-    ),
-    click.option(
-        "--gpus-per-actor", type=click.FloatRange(min=0), default=0, show_default=True,
-        help="ray: GPUs of each actor; 0.5 lets two actors share one.",
-    ),
-)
-
-
 GROUPS = {
     "Rows": ("response", "knowledge", "question", "history", "id_", "label", "form", "limit",
              "turns", "knowledge_pool", "rankers"),
@@ -195,13 +103,93 @@ GROUPS = {
          overwrites="Replace existing files, and restart an interrupted run from the beginning.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
 @format_option("FILE")
-@COLUMN_OPTIONS
+@click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
+@click.option(
+    "--knowledge", "--context", "knowledge", metavar="COL",
+    help="Column of the knowledge.  [default: by name]",
+)
+@click.option("--history", metavar="COL", help='Column of the history; "" for none.')
+@click.option("--question", metavar="COL", help="Column of the question.  [default: by name]")
+@click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]")
+@click.option("--label", metavar="COL",
+              help="Column of the human label, for the page.  [default: by name]")
 @metrics_option()
-@OUTPUT_OPTIONS
-@KNOWLEDGE_OPTIONS
-@GROUP_OPTIONS
-@RUN_OPTIONS
-@ENGINE_OPTIONS
+@click.option("-o", "--out", metavar="PATH", type=Written(_beside, guard=_replaceable),
+              help=f"Write the scores of each row: {', '.join(SUFFIXES)}.")
+@click.option(
+    "--texts/--no-texts",
+    default=True,
+    help="With --out: also write response, knowledge and history, so that q2 report can show "
+    "them.",
+)
+@click.option("--raw-csv", is_flag=True,
+              help="With --out as .csv: write texts unchanged. Otherwise, a ' is put before a "
+              "text that a spreadsheet might run as a formula.")
+@click.option("--report", metavar="PATH", type=Written(guard=PAGE),
+              help="Write a web page with the scores and their evidence.")
+@click.option(
+    "--calibration",
+    "calibrations",
+    metavar="FILE",
+    type=Read(),
+    multiple=True,
+    help="Apply a calibration made by q2 calibrate; may be repeated.",
+)
+@click.option(
+    "--evidence/--no-evidence",
+    default=True,
+    help="With --out or --report: find the sentence of the knowledge that decides each claim "
+    f"({', '.join(name for name, one in METRICS.items() if one.evidence)}).",
+)
+@click.option(
+    "--knowledge-pool",
+    metavar="FILE|row",
+    type=Read(),
+    help="Choose each row's knowledge by its history, from the snippets of a file, or "
+    '("row") from the lines of its own knowledge.',
+)
+@click.option(
+    "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
+    help="With --knowledge-pool: a ranker as in q2 select rank.  [default: bundled]",
+)
+@click.option("--group-by", metavar="COL", multiple=True,
+              help="Also print the means for each value of this column; may be repeated.")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1),
+              help="Read only the first N rows of each file.")
+@click.option("--turns", type=click.Choice(get_args(Turns)), default="last",
+              help="Of a chat, score the last turn of the assistant, or each turn by what tools "
+              "had returned until then.")
+@click.option("--json", "as_json", is_flag=True,
+              help="Print a JSON object instead of the table.")
+@click.option(
+    "--no-claim", type=click.Choice(get_args(NoClaim)), default=NO_CLAIM,
+    help="How empty responses and responses without a claim are averaged: as 0 (zero), or "
+    "not at all (exclude).",
+)
+@click.option(
+    "--fail-under", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
+    callback=_threshold,
+    help="Exit with code 4 if the mean of METRIC (default: of any metric) is lower or "
+    "missing; may be repeated.",
+)
+@click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored.")
+@click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
+@click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local",
+    help="Score in this process, or on a Ray cluster.",
+)
+@click.option(
+    "--address", metavar="HOST:PORT",
+    help="ray: address of a running cluster.  [default: start one on this machine]",
+)
+@click.option(
+    "--actors", type=click.IntRange(min=1), default=1,
+    help="ray: number of processes that score, each with its own models.",
+)
+@click.option(
+    "--gpus-per-actor", type=click.FloatRange(min=0), default=0,
+    help="ray: GPUs of each actor; 0.5 lets two actors share one.",
+)
 @CACHE_OPTIONS
 @MODEL_OPTIONS
 @SIGNATURE_OPTION
@@ -247,7 +235,7 @@ def score(**options: Any) -> None:
         print_systems(results, whole=options["signature"])
         for cost in costs:
             click.echo(f"q2: {cost}", err=True)
-        print_next(_next(out, options["report"]))
+        print_next(*_next(out, options["report"]))
     rows, failed = total(results)
     empty = [result.file for result in results if not result.rows]
     for file in empty:
@@ -316,11 +304,11 @@ def _check_together(options: Mapping[str, Any]) -> None:
                              f"{', '.join(known)}")
 
 
-def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
+def _next(out: str | None, report: str | None) -> tuple[str, str]:
     if report is not None:
-        return [(report, "open in a browser: each response with its evidence")]
+        return report, "open in a browser: each response with its evidence"
     page = "a page of each response with its evidence"
-    return [("--report page.html" if out is None else shlex.join(["q2", "report", out]), page)]
+    return "--report page.html" if out is None else shlex.join(["q2", "report", out]), page
 
 
 def _job(options: Mapping[str, Any]) -> Job:

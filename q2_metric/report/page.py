@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
-from q2_metric.files import has_mark, replacing
+from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
 from q2_metric.report.compare import How
@@ -67,14 +67,6 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
     with replacing(Path(path)) as unfinished, \
             open(unfinished, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(_rendered(runs, rows))
-
-
-def is_page(path: str | Path) -> bool:
-    return has_mark(path, _MADE_BY)
-
-
-_MADE_BY = b'<meta name="generator" content="q2-metric">'
-"""Tells report pages from other files."""
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
