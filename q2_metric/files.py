@@ -127,7 +127,7 @@ def check_written(
             if _same(path, other):
                 raise InputError(f"{path}: is an input, so it cannot be written; choose another "
                                  "name")
-            if other.is_dir() and within(path, other):
+            if other.is_dir() and other.resolve() in path.resolve().parents:
                 raise InputError(f"{path}: lies in the input folder {other}; choose another folder")
     for path, other in combinations(written, 2):
         if _same(path, other):
@@ -209,11 +209,6 @@ def has_mark(path: str | Path, mark: bytes) -> bool:
 _HEAD = 4096
 
 CHOOSE = "choose another name, or replace it with --overwrite"
-
-
-def within(path: str | Path, folder: str | Path) -> bool:
-    """Whether a path is inside a folder, after following links."""
-    return Path(folder).resolve() in Path(path).resolve().parents
 
 
 def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:

@@ -49,7 +49,6 @@ def _drawn(folder: str) -> Iterable[Path]:
 FIGURES = Written(_drawn, guard=None, file_okay=False)
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
 
-METRICS_OPTION = metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli")
 OUTPUT_OPTIONS = all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
                  help="Write the results as .json, .csv, .md or .tex; may be repeated."),
@@ -73,7 +72,8 @@ FOREIGN_OPTIONS = all_options(
                  help="With --scores: a column of scores; may be repeated."),
 )
 EXPERIMENT_OPTIONS = all_options(
-    METRICS_OPTION, FOREIGN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS
+    metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli"), FOREIGN_OPTIONS, OUTPUT_OPTIONS,
+    CACHE_OPTIONS, MODEL_OPTIONS,
 )
 
 

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
@@ -203,7 +203,6 @@ def score(**options: Any) -> None:
     3 the machine could not do it (package, model, disk, network); 4 a mean is under --fail-under;
     130 Ctrl-C.
     """
-    from q2_metric.engine.result import total
     from q2_metric.engine.run import JobRun, Listener
 
     quiet, out = options["quiet"], options["out"]
@@ -215,7 +214,7 @@ def score(**options: Any) -> None:
     listener = Listener(
         warn=warn,
         note=(lambda _line: None) if quiet else warn,
-        progress=lambda some: _progress(some, job, shown=shown),
+        progress=lambda file: _progress(file, job, shown=shown),
     )
     run = JobRun(job, cluster, strict=options["strict"], listener=listener)
     try:
@@ -236,7 +235,8 @@ def score(**options: Any) -> None:
         for cost in costs:
             click.echo(f"q2: {cost}", err=True)
         print_next(*_next(out, options["report"]))
-    rows, failed = total(results)
+    rows = sum(result.rows for result in results)
+    failed = sum(result.failed for result in results)
     empty = [result.file for result in results if not result.rows]
     for file in empty:
         warn(f"error: {file}: has no rows")
@@ -375,17 +375,10 @@ def _cluster(options: Mapping[str, Any]) -> Cluster | None:
     return None
 
 
-@contextmanager
-def _progress(files: Sequence[str], job: Job, *, shown: bool) -> Iterator[Progress]:
-    if not shown or not files:
-        yield lambda _rows: None
-        return
+def _progress(file: str, job: Job, *, shown: bool) -> AbstractContextManager[Progress]:
+    if not shown:
+        return nullcontext(lambda _rows: None)
     from q2_metric.cli.render import progress_bar
     from q2_metric.files import rereadable
 
-    rows = None
-    if all(map(rereadable, files)):
-        rows = sum(1 for file in files for _ in job.rows(file))
-    title = files[0] if len(files) == 1 else f"{len(files)} files"
-    with progress_bar(title, rows) as advance:
-        yield advance
+    return progress_bar(file, sum(1 for _ in job.rows(file)) if rereadable(file) else None)

@@ -132,8 +132,7 @@ class Job:
 
     def store(self, warn: Warn | None = None) -> Cache:
         """Opens the cache of scores; it is in memory if the job names no cache file."""
-        callbacks: dict[str, Warn] = {} if warn is None else {"warn": warn}
-        return Cache(self.cache, largest=self.cache_bytes, **callbacks)
+        return Cache(self.cache, largest=self.cache_bytes, warn=warn)
 
     def identities(self, store: Cache | None = None) -> dict[str, Identity]:
         """By metric, its identity. The key "knowledge" stands for the choice of knowledge."""

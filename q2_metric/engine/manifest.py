@@ -60,13 +60,9 @@ def once(manifest: Manifest) -> bool:
     return any(file["sha256"] is None for file in manifest["files"])
 
 
-def difference(begun: Manifest, now: Manifest) -> str | None:
-    """The first difference between an earlier run and this run, in words, or ``None``."""
-    return _first(begun, now)
-
-
-def _first(begun: Manifest, now: Manifest, *, of_request: bool = False) -> str | None:
-    """What the commands request comes first; with ``of_request``, nothing else is compared."""
+def difference(begun: Manifest, now: Manifest, *, of_request: bool = False) -> str | None:
+    """The first difference between an earlier run and this run, in words, or ``None``. What the
+    commands request comes first; with ``of_request``, nothing else is compared."""
     found: list[tuple[bool, str]] = []
     try:
         found.extend(_differences(begun, now))
@@ -171,7 +167,7 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
         problem = f"is not an output of q2 score ({record.name} is not beside it)"
     elif written["output"] != held:
         problem = "has changed since q2 score wrote it"
-    elif other := now and _first(written, now, of_request=True):
+    elif other := now and difference(written, now, of_request=True):
         problem = f"was written by another command: {other}"
     else:
         return

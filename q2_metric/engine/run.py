@@ -9,7 +9,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -30,7 +30,7 @@ from q2_metric.engine.manifest import (
     read_manifest,
     write_manifest,
 )
-from q2_metric.engine.result import FileResult, total
+from q2_metric.engine.result import FileResult
 from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
@@ -54,19 +54,15 @@ OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager["Spool"]]
 """Opens a report page, which reads the list of results only when it is closed."""
 
 
-@contextmanager
-def _no_bar(_files: Sequence[str]) -> Iterator[Progress]:
-    yield lambda _rows: None
-
-
 @dataclass(frozen=True)
 class Listener:
     """Receives warnings and notes, each a line of text, and the progress of a run:
-    ``progress`` opens a progress bar for files: a function that takes a number of new rows."""
+    ``progress`` opens a progress bar for a file: a function that takes a number of new rows."""
 
     warn: Callable[[str], None] = lambda _line: None
     note: Callable[[str], None] = lambda _line: None
-    progress: Callable[[Sequence[str]], AbstractContextManager[Progress]] = _no_bar
+    progress: Callable[[str], AbstractContextManager[Progress]] = lambda _file: nullcontext(
+        lambda _rows: None)
 
 
 ScoreBlock = Callable[[str, int, Sequence[Row], Progress], list[OutputRow]]
@@ -160,7 +156,7 @@ class JobRun:
 
     def _complete(self, out: str, manifest: Manifest) -> list[FileResult]:
         results = [FileResult.from_json(system) for system in manifest["systems"]]
-        rows, _ = total(results)
+        rows = sum(result.rows for result in results)
         self.listener.note(
             f"{out} is complete already ({rows} rows); --overwrite scores them again"
         )
@@ -210,7 +206,7 @@ class JobRun:
         aggregate = Aggregate(self.job.metrics, self.job.no_claim)
         groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
         result = FileResult(file, columns=used)
-        with self.listener.progress([file]) as progress:
+        with self.listener.progress(file) as progress:
             for block in self.job.blocks(
                 file, on_columns=lambda columns: used.update(asdict(columns)),
                 on_note=self.listener.warn, on_read=self._say_once,

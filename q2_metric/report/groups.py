@@ -42,9 +42,6 @@ class Grouping:
         """The row's values in this column: bit i stands for ``self.values[i]``."""
         return sum(1 << self.values.index(value) for value in _values(row, self.column))
 
-    def as_json(self) -> dict[str, Any]:
-        return {"column": self.column, "values": self.values, "lines": self.lines}
-
 
 def groupings(
     runs: Sequence[SystemRun], rows: Iterable[OutputRow], names: Sequence[str],

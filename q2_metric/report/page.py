@@ -99,7 +99,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
                   for c in comparisons],
         "series": None if steps is None else {**asdict(steps), "curves": curves(runs, verdicts)},
-        "groups": [group.as_json() for group in groups],
+        "groups": list(map(asdict, groups)),
         "grouped": chosen(groups, runs),
         # By system, the columns in whose means a response without a claim counts as 0.
         "zero": [[score.name for score in run.scores] if run.no_claim == "zero" else []
@@ -196,10 +196,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
         "script_hashes": [source_hash(script) for script in scripts],
         "style_hash": source_hash(style),
         "facts": Markup(to_json(facts)),
-        "titles": facts["titles"],
-        "glosses": facts["glosses"],
-        "ranked": facts["ranked"],
-        "findings": facts["findings"],
+        **{name: facts[name] for name in ("titles", "glosses", "ranked", "findings")},
         "words": WORDS,
         "dash": NONE,
         "version": __version__,

@@ -43,7 +43,9 @@ def arrow_files(folder: Path) -> list[Path]:
     """The Arrow files of a folder that ``save_to_disk`` wrote, in order. Raises InputError if
     ``save_to_disk`` did not write the folder, or the folder has several splits."""
     if (folder / _SPLITS).exists():
-        splits = _names(read_json(folder / _SPLITS), "splits")
+        saved = read_json(folder / _SPLITS)
+        names = saved.get("splits") if isinstance(saved, dict) else None
+        splits = list(map(str, names)) if isinstance(names, list) else []
         if len(splits) == 1 and (folder / splits[0]).is_dir():
             return arrow_files(folder / splits[0])
         raise InputError(f"{folder}: has the splits {', '.join(splits)}; "
@@ -58,8 +60,3 @@ def arrow_files(folder: Path) -> list[Path]:
     if not paths or any(path.parent != folder for path in paths):
         raise InputError(f"{folder / _STATE}: does not name the Arrow files of its folder")
     return paths
-
-
-def _names(value: Any, key: str) -> list[str]:
-    names = value.get(key) if isinstance(value, dict) else None
-    return [str(name) for name in names] if isinstance(names, list) else []
