@@ -29,15 +29,25 @@ from q2_metric.cli.options import (
     load_keywords,
     metrics_option,
 )
+from q2_metric.engine.cache import Cache
 from q2_metric.errors import InputError, MissingExtra
-from q2_metric.files import read_text
+from q2_metric.evaluation.readings import USUAL
+from q2_metric.evaluation.scores import (
+    Bar,
+    ByGuideline,
+    FileSource,
+    MetricSource,
+    ScoreColumns,
+    silent,
+)
+from q2_metric.files import check_free, check_place, read_text
 from q2_metric.metrics.registry import entry
+from q2_metric.models.presets import preset
+from q2_metric.rows.formats import read_fields
+from q2_metric.types import Example
 
 if TYPE_CHECKING:
-    from q2_metric.engine.cache import Cache
-    from q2_metric.evaluation.scores import Bar, MetricSource, ScoreColumns
     from q2_metric.evaluation.tables import Report
-    from q2_metric.types import Example
 
 
 def _drawn(folder: str) -> Iterable[Path]:
@@ -82,7 +92,6 @@ def check(options: Mapping[str, Any], name: str) -> None:
     be written or options do not fit together, and MissingExtra if a package is missing."""
     from q2_metric.evaluation.figures import figures_of
     from q2_metric.evaluation.files import SUFFIXES
-    from q2_metric.files import check_free, check_place
 
     for path in options["outs"]:
         check_place(path, SUFFIXES)
@@ -105,11 +114,6 @@ def columns_of(
     """What an experiment compares with human labels: metrics, and columns of a file of scores. Each
     set counts a response that claims nothing as its guideline says, unless ``-s support=`` or a
     paper's preset has one rule for all."""
-    from q2_metric.evaluation.readings import USUAL
-    from q2_metric.evaluation.scores import ByGuideline, FileSource, ScoreColumns
-    from q2_metric.models.presets import preset
-    from q2_metric.rows.formats import read_fields
-
     file, kept = options["scores_file"], kept or score_cache(options)
     lines = list(read_fields(file, options["form"])) if file else []  # read once: it may be a pipe
     foreign = [FileSource(file, lines, column, rows) for column in options["score_columns"]]
@@ -127,22 +131,17 @@ def columns_of(
 
 
 def score_cache(options: Mapping[str, Any]) -> Cache:
-    from q2_metric.engine.cache import Cache
-
     return Cache(cache_file(options), largest=cache_bytes(), warn=warn)
 
 
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
     """The metric ``name`` with the models and settings that the options request."""
-    from q2_metric.evaluation.scores import MetricSource
-
     made_from = entry(name).request(options["preset"], load_keywords(options))
     return MetricSource(name, lambda: load([name], options)[0], kept, made_from)
 
 
 def bar_of(options: Mapping[str, Any]) -> Bar:
     from q2_metric.cli.render import progress_bar
-    from q2_metric.evaluation.scores import silent
 
     return silent if options["quiet"] or not sys.stderr.isatty() else progress_bar
 

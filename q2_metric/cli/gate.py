@@ -9,18 +9,28 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, warn
 from q2_metric.cli.options import CACHE_OPTIONS, cache_bytes, cache_file, metric_names
+from q2_metric.cli.safe import plain
+from q2_metric.engine.job import Job
+from q2_metric.engine.manifest import check_evidence
+from q2_metric.engine.run import JobRun, Listener
 from q2_metric.errors import InputError
+from q2_metric.files import STDIN, opener, replacing, rereadable
+from q2_metric.metrics.registry import columns
+from q2_metric.report import ci
+from q2_metric.report.gate import FAILING, Gate
+from q2_metric.report.gate import gate as decide
+from q2_metric.report.read import ScoreFiles, read_scores
+from q2_metric.report.spool import spool
+from q2_metric.report.systems import SystemRun
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.formats import read_fields
 from q2_metric.scoring.verdict import GATED, THRESHOLD
-
-if TYPE_CHECKING:
-    from q2_metric.report.gate import Gate
-    from q2_metric.report.read import ScoreFiles
 
 SHOWN = 10
 
@@ -86,11 +96,6 @@ def gate(**options: Any) -> None:
 
     Exit code 4 means that the gate failed. The other exit codes are those of q2 score.
     """
-    from q2_metric.files import opener
-    from q2_metric.report import ci
-    from q2_metric.report.gate import FAILING
-    from q2_metric.report.gate import gate as decide
-
     if len(options["metric"]) != 1:
         raise click.UsageError("--metric takes one name")
     [metric] = options["metric"]
@@ -123,14 +128,6 @@ def gate(**options: Any) -> None:
 
 def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> ScoreFiles:
     """Reads the scores of a file, which is scored first if it has none."""
-    from q2_metric.engine.job import Job
-    from q2_metric.engine.manifest import check_evidence
-    from q2_metric.engine.run import JobRun, Listener
-    from q2_metric.report.read import ScoreFiles, read_scores
-    from q2_metric.report.spool import spool
-    from q2_metric.report.systems import SystemRun
-    from q2_metric.rows.columns import Columns
-
     if _has_scores(path):
         scores = read_scores([path], stack)
         if any(score.name == metric for run in scores.runs for score in run.scores):
@@ -147,10 +144,6 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
 
 
 def _has_scores(path: str) -> bool:
-    from q2_metric.files import STDIN, rereadable
-    from q2_metric.metrics.registry import columns
-    from q2_metric.rows.formats import read_fields
-
     if path == STDIN or (os.path.exists(path) and not rereadable(path)):
         raise InputError(f"{path}: q2 gate needs a file that can be read twice")
     names = columns()
@@ -158,15 +151,11 @@ def _has_scores(path: str) -> bool:
 
 
 def _write(path: str, content: bytes) -> None:
-    from q2_metric.files import replacing
-
     with replacing(Path(path)) as unfinished:
-        Path(unfinished).write_bytes(content)
+        unfinished.write_bytes(content)
 
 
 def _print(decided: Gate) -> None:
-    from q2_metric.cli.render import plain
-
     click.echo(plain(decided.headline))
     shown = decided.shown()
     for case in shown[:SHOWN]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,19 +14,18 @@ from q2_metric.cli.commands import Read, Written
 from q2_metric.cli.options import all_options
 from q2_metric.errors import InputError
 from q2_metric.files import CHOOSE, check_place, replacing
-
-if TYPE_CHECKING:
-    from q2_metric.knowledge.dstc import LabelledTurns
-    from q2_metric.knowledge.training import Progress, TrainSettings
-    from q2_metric.knowledge.types import Pool, Ranked, Ranker
+from q2_metric.knowledge.choose import combined, load_ranker
+from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
+from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.trained import members
+from q2_metric.knowledge.training import ABOUT, STATE, Progress, TrainSettings
+from q2_metric.knowledge.types import Pool, Ranked, Ranker
 
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = Written(dir_okay=False, path_type=Path)
 
 
 def _check_folder(folder: Path) -> None:
-    from q2_metric.knowledge.training import ABOUT, STATE
-
     if folder.is_dir() and any(folder.iterdir()) and not any(
             folder.glob(f"**/{STATE}/**/{ABOUT}")):
         raise InputError(f"{folder}: the folder is not empty and holds no training; {CHOOSE}")
@@ -96,10 +95,6 @@ def ranked_row(ranked: Ranked) -> dict[str, Any]:
 
 def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, LabelledTurns]:
     """The pool, the training turns and the development turns that the options name."""
-    from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
-    from q2_metric.knowledge.pools import read_pool
-    from q2_metric.knowledge.types import Pool
-
     pool = read_pool(options["pool_file"])
     parts = (read_labelled(options["logs"], options["labels"], pool),
              read_labelled(options["dev_logs"], options["dev_labels"], pool))
@@ -114,8 +109,6 @@ def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, Labell
 
 
 def settings_of(options: dict[str, Any]) -> TrainSettings:
-    from q2_metric.knowledge.training import TrainSettings
-
     names = ("rate", "epochs", "evaluate_every", "patience", "seed")
     given = {name: options[name] for name in names}
     return TrainSettings(batch_size=options["train_batch"], **given)
@@ -137,9 +130,6 @@ def finished(progress: Progress, folder: Path) -> None:
 
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
     """The rankers of ``--ranker``, of an ensemble all. A repeated name is loaded once."""
-    from q2_metric.knowledge.choose import load_ranker
-    from q2_metric.knowledge.trained import members
-
     return [
         load_ranker(name, first=options["first"], narrow=options["narrow"],
                     device=options["device"], batch_size=options["batch_size"])
@@ -149,8 +139,6 @@ def load_rankers(options: dict[str, Any]) -> list[Ranker]:
 
 def combined_ranker(options: dict[str, Any]) -> Ranker:
     """One ranker in which those of ``--ranker`` vote, and Entity Guided Reranking (EGR) follows."""
-    from q2_metric.knowledge.choose import combined
-
     egr = None if options["egr"] == "none" else options["egr"]
     return combined(load_rankers(options), egr, options["vote"])
 

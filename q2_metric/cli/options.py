@@ -6,22 +6,21 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from q2_metric import metrics
 from q2_metric.checks import settings_of
 from q2_metric.cli.assign import ASSIGNED, assign, completed, read_preset
 from q2_metric.cli.commands import Written
+from q2_metric.engine.cache import default_path
 from q2_metric.errors import InputError
-from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, METRICS, check_names, keywords
 from q2_metric.rows.formats import FORMS
 from q2_metric.runtime_config import RuntimeConfig
-
-if TYPE_CHECKING:
-    from q2_metric.types import Metric
+from q2_metric.types import Metric
 
 Wrapped = TypeVar("Wrapped", bound=Callable[..., Any])
 Option = Callable[[Wrapped], Wrapped]
@@ -69,7 +68,7 @@ def metric_names(
     Without a text, they are the preset's. The module of "package.module:Class" may be in the
     current folder, as for ``python -m``."""
     if text is None:
-        return list(default_names(ctx.params["preset"]))
+        return list(metrics.default_names(ctx.params["preset"]))
     if ":" in text and (here := os.getcwd()) not in sys.path:
         sys.path.append(here)
     try:
@@ -106,8 +105,6 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
-    from q2_metric import metrics
-
     return metrics.load_metrics(names, options["preset"], **load_keywords(options))
 
 
@@ -126,8 +123,6 @@ CACHE_OPTIONS = all_options(
 
 
 def cache_file(options: Mapping[str, Any]) -> Path | None:
-    from q2_metric.engine.cache import default_path
-
     named: Path | None = options["cache"]
     if options["no_cache"]:
         # Only --cache on the command line overrides --no-cache; Q2_CACHE does not.

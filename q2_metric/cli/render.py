@@ -9,26 +9,23 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
+from q2_metric.cli.assign import Assignable
 from q2_metric.cli.safe import plain as plain
 from q2_metric.cli.verdict import print_verdict
+from q2_metric.data.catalogue import DataSet
+from q2_metric.engine.result import FileResult
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
+from q2_metric.models.presets import Preset, Stage
 from q2_metric.rows.plain import NONE, percent
 from q2_metric.rows.plain import number as value
-
-if TYPE_CHECKING:
-    from q2_metric.cli.assign import Assignable
-    from q2_metric.data.catalogue import DataSet
-    from q2_metric.engine.result import FileResult
-    from q2_metric.models.presets import Preset, Stage
-    from q2_metric.types import SystemScore
+from q2_metric.types import SystemScore
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
@@ -108,8 +105,6 @@ def print_whole(screen: Console, table: Table) -> None:
 
 
 def print_presets(presets: Sequence[Preset]) -> None:
-    from q2_metric.models.presets import Stage
-
     table = bare_table(Column("preset", no_wrap=True), Column("stage", no_wrap=True),
                        Column("model", overflow="fold"))
     for preset in presets:

@@ -12,14 +12,15 @@ import click
 from q2_metric.cli import knowledge as shared
 from q2_metric.cli.commands import Group, Read
 from q2_metric.errors import InputError
+from q2_metric.knowledge.dstc import TurnLabel, read_labelled, read_logs
+from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
+from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, check_names
 
 if TYPE_CHECKING:
-    from q2_metric.knowledge.dstc import TurnLabel
     from q2_metric.knowledge.pipeline import Pipeline
-    from q2_metric.knowledge.respond import GroundedTurn, Responder
-    from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 
 
 @click.group("respond", cls=Group)
@@ -55,8 +56,6 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
           as_json: bool, **options: Any) -> None:
     """Generate a response to each dialogue, score it, and compare it with the gold response."""
     from q2_metric.knowledge.pipeline import TurnReply, official_scores
-    from q2_metric.knowledge.pools import read_pool
-    from q2_metric.knowledge.respond import Responder
 
     if gold_knowledge and (labels is None or detector):
         raise InputError("--gold-knowledge needs --labels, and no --detector")
@@ -102,8 +101,6 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 @shared.train_options(rate=3e-5, epochs=10)
 def train(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train a model such as BART or GPT-2 on gold snippets and gold responses."""
-    from q2_metric.knowledge.respond import train_responder
-
     pool, *parts = shared.training_turns(options)
     turns, dev = (
         _grounded(some.dialogues, _gold_snippets(some.labels, pool), some.labels)
@@ -126,8 +123,6 @@ def _pipeline(detector: str, responder: Responder, pool: Pool, options: dict[str
 def _dialogues(
     logs: Path, labels: Path | None, pool: Pool, *, seeking: bool
 ) -> tuple[list[Dialogue], list[TurnLabel] | None]:
-    from q2_metric.knowledge.dstc import read_labelled, read_logs
-
     if labels is None:
         return read_logs(logs), None
     read = read_labelled(logs, labels, pool)
@@ -145,16 +140,12 @@ def _chosen(
 
 
 def _gold_snippets(gold: Sequence[TurnLabel], pool: Pool) -> list[Ranked]:
-    from q2_metric.knowledge.types import Ranked
-
     return [Ranked(pool.find(label.knowledge[0]), 1.0) for label in gold]
 
 
 def _grounded(
     dialogues: Sequence[Dialogue], chosen: Sequence[Ranked], gold: Sequence[TurnLabel] | None
 ) -> list[GroundedTurn]:
-    from q2_metric.knowledge.respond import GroundedTurn
-
     said = [label.response for label in gold] if gold is not None else [""] * len(dialogues)
     return [
         GroundedTurn(dialogue, ranked.snippet, response)

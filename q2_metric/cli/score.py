@@ -40,34 +40,34 @@ from q2_metric.cli.options import (
     load_keywords,
     metrics_option,
 )
+from q2_metric.engine.cached import Progress
+from q2_metric.engine.connection import Cluster
+from q2_metric.engine.job import Job
+from q2_metric.engine.manifest import beside, check_replaceable
+from q2_metric.engine.result import FileResult
+from q2_metric.engine.run import JobRun, Listener, OpenPage
+from q2_metric.engine.unfinished import unfinished_path
 from q2_metric.errors import InputError, ModelError, machine_fault
+from q2_metric.files import check_place, rereadable
+from q2_metric.knowledge.scoring import ROW, PoolChoice
+from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import METRICS, columns
 from q2_metric.models.presets import STAGES, is_endpoint
+from q2_metric.rows.columns import Columns
 from q2_metric.rows.read import Turns
-from q2_metric.rows.writers import SUFFIXES
+from q2_metric.rows.writers import SUFFIXES, check_output
 from q2_metric.scoring import NO_CLAIM, NoClaim
 
 if TYPE_CHECKING:
-    from q2_metric.engine.cached import Progress
-    from q2_metric.engine.connection import Cluster
-    from q2_metric.engine.job import Job
-    from q2_metric.engine.result import FileResult
-    from q2_metric.engine.run import OpenPage
     from q2_metric.models.endpoints import Cost
 
 
 def _beside(out: str) -> Iterable[str | PathLike[str]]:
-    from q2_metric.engine.manifest import beside
-    from q2_metric.engine.unfinished import unfinished_path
-
     return beside(out), unfinished_path(out)
 
 
 def _replaceable(out: str) -> None:
     """Checks before models are loaded."""
-    from q2_metric.engine.manifest import check_replaceable
-    from q2_metric.engine.unfinished import unfinished_path
-
     if not unfinished_path(out).exists():  # otherwise it says which file may be replaced
         check_replaceable(out)
 
@@ -203,8 +203,6 @@ def score(**options: Any) -> None:
     3 the machine could not do it (package, model, disk, network); 4 a mean is under --fail-under;
     130 Ctrl-C.
     """
-    from q2_metric.engine.run import JobRun, Listener
-
     quiet, out = options["quiet"], options["out"]
     _check_together(options)
     cluster, job = _cluster(options), _job(options)
@@ -263,8 +261,6 @@ def _costs(options: Mapping[str, Any]) -> list[Cost]:
 
 def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
     """How to resume the run; ``None`` if nothing is kept, or if it would be interrupted again."""
-    from q2_metric.engine.unfinished import unfinished_path
-
     words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
         str(error) if isinstance(error, ModelError) else machine_fault(error), COULD_NOT)
     kept = out is not None and unfinished_path(out).exists()
@@ -312,12 +308,6 @@ def _next(out: str | None, report: str | None) -> tuple[str, str]:
 
 
 def _job(options: Mapping[str, Any]) -> Job:
-    from q2_metric.engine.job import Job
-    from q2_metric.files import rereadable
-    from q2_metric.knowledge.scoring import ROW, PoolChoice
-    from q2_metric.metrics.calibration import Calibration
-    from q2_metric.rows.columns import Columns
-
     pool, rankers = options["knowledge_pool"], options["rankers"]
     if rankers and pool is None:
         raise InputError("--ranker needs --knowledge-pool")
@@ -350,9 +340,6 @@ def _job(options: Mapping[str, Any]) -> Job:
 
 def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
     """Checks that the outputs can be written. Returns a function that opens the page."""
-    from q2_metric.files import check_place
-    from q2_metric.rows.writers import check_output
-
     if out is not None:
         check_output(out, job.files)
     if report is None:
@@ -366,8 +353,6 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
 def _cluster(options: Mapping[str, Any]) -> Cluster | None:
     ray_only = {"address": None, "actors": 1, "gpus_per_actor": 0}
     if options["engine"] == "ray":
-        from q2_metric.engine.connection import Cluster
-
         return Cluster(options["address"], options["actors"], options["gpus_per_actor"])
     for name, default in ray_only.items():
         if options[name] != default:
@@ -379,6 +364,5 @@ def _progress(file: str, job: Job, *, shown: bool) -> AbstractContextManager[Pro
     if not shown:
         return nullcontext(lambda _rows: None)
     from q2_metric.cli.render import progress_bar
-    from q2_metric.files import rereadable
 
     return progress_bar(file, sum(1 for _ in job.rows(file)) if rereadable(file) else None)

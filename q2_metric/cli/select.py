@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -30,10 +30,10 @@ from q2_metric.cli.knowledge import (
     write_lines,
 )
 from q2_metric.errors import InputError
-from q2_metric.files import read_text
-
-if TYPE_CHECKING:
-    from q2_metric.knowledge.types import Dialogue, Ranked
+from q2_metric.files import check_place, read_text
+from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, upto
+from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.types import Dialogue, Ranked
 
 
 @click.group("select", cls=Group)
@@ -65,8 +65,6 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
     A dialogue is a JSON list of turns. Each turn is a string, or an object with speaker, text and
     nbest (the alternatives of a speech recogniser).
     """
-    from q2_metric.knowledge.pools import read_pool
-
     dialogues = _dialogues(dialogue_file, turn, say, logs)
     pool = read_pool(pool_file)
     if domain is not None:
@@ -92,9 +90,6 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
 def _dialogues(
     file: Path | None, turn: int | None, say: tuple[str, ...], logs: Path | None
 ) -> list[Dialogue]:
-    from q2_metric.knowledge.dstc import read_dialogue, read_logs, upto
-    from q2_metric.knowledge.types import Dialogue
-
     if sum((file is not None, bool(say), logs is not None)) != 1:
         raise InputError("give one of DIALOGUE.json, --say and --logs")
     if logs is not None:
@@ -140,12 +135,9 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     """
     from q2_metric.cli.tables import print_report
     from q2_metric.evaluation.files import SUFFIXES, write
-    from q2_metric.files import check_place
     from q2_metric.knowledge import experiment
     from q2_metric.knowledge.choose import load_detector
-    from q2_metric.knowledge.dstc import read_labelled
     from q2_metric.knowledge.page import report
-    from q2_metric.knowledge.pools import read_pool
 
     for path in outs:
         check_place(path, SUFFIXES)

@@ -87,7 +87,7 @@ def versus(
     if all(golds) or reference is not None:
         from sacrebleu.metrics.bleu import BLEU
 
-        for name in ("f1", "bleu"):
+        for name in _MEASURES:
             scores[name] = [_against_gold(name, gold) for gold in golds]
             tested[name] = [_gold_difference(name, golds[0], gold, rows.pairs)
                             for gold, rows in zip(golds[1:], matched, strict=True)]
@@ -99,11 +99,10 @@ def versus(
 
 @dataclass(frozen=True, slots=True)
 class _Gold:
-    """A response beside its references: token F1, sentence-wise BLEU and BLEU's statistics."""
+    """A response beside its references. ``statistics`` are those of :data:`_MEASURES`."""
 
     references: tuple[str, ...]
-    f1: float
-    bleu: list[float]
+    statistics: Mapping[str, Sequence[float]]
 
 
 @dataclass(slots=True)
@@ -147,8 +146,8 @@ def _references(row: Mapping[str, Any], column: str | None) -> Iterator[str]:
 
 
 def _gold(response: str, references: tuple[str, ...]) -> _Gold:
-    return _Gold(references, max(token_f1(response, one) for one in references),
-                 bleu_statistics(response, references))
+    f1 = max(token_f1(response, one) for one in references)
+    return _Gold(references, {"f1": [f1, 1.0], "bleu": bleu_statistics(response, references)})
 
 
 def _columns(runs: Sequence[SystemRun], wanted: Sequence[str]) -> list[str]:
@@ -204,6 +203,11 @@ def _same_rows(
     return matched
 
 
+_MEASURES = {"f1": (mean, 2), "bleu": (bleu_of, 10)}
+"""By measure of the similarity to references: its :data:`~q2_metric.report.paired.Measure` and the
+number of its statistics."""
+
+
 def _number(ids: Sequence[str]) -> str:
     return f"{len(ids):,} {'row is' if len(ids) == 1 else 'rows are'}"
 
@@ -215,9 +219,9 @@ def _some(ids: Sequence[str]) -> str:
 def _statistics(name: str, golds: Sequence[_Gold | None]) -> Floats:
     import numpy as np
 
-    width = 2 if name == "f1" else 10
-    return np.array([[math.nan] * width if gold is None
-                     else [gold.f1, 1.0] if name == "f1" else gold.bleu for gold in golds])
+    _, width = _MEASURES[name]
+    return np.array([[math.nan] * width if gold is None else gold.statistics[name]
+                     for gold in golds])
 
 
 def _against_gold(name: str, golds: Sequence[_Gold | None]) -> SystemScore:
@@ -225,7 +229,7 @@ def _against_gold(name: str, golds: Sequence[_Gold | None]) -> SystemScore:
 
     rows = _statistics(name, golds)
     rows = rows[~np.isnan(rows[:, 0])]
-    measure = mean if name == "f1" else bleu_of
+    measure, _ = _MEASURES[name]
     value, interval = (float(measure(rows.sum(0, keepdims=True))[0]),
                        score_interval(rows, measure)) if len(rows) else (None, None)
     return SystemScore(name, value, len(rows), 0, interval, "")
@@ -240,11 +244,10 @@ def _gold_difference(
         if gold is not None and beside is not None and gold.references != beside.references:
             raise InputError(f"the references of two systems differ: {gold.references[0]!r} and "
                              f"{beside.references[0]!r}")
-    measure = mean if name == "f1" else bleu_of
+    measure, _ = _MEASURES[name]
     sides = [_statistics(name, golds) for golds in (one, other)]
-    rows = [[math.nan if gold is None else gold.f1 if name == "f1"
-             else float(bleu_of(_statistics(name, [gold]))[0]) for gold in golds]
-            for golds in (one, other)]
+    rows = [[math.nan if gold is None else float(measure(_statistics(name, [gold]))[0])
+             for gold in golds] for golds in (one, other)]
     return difference(name, *rows, tests=True, corpus=(sides[0], sides[1], measure))
 
 
