@@ -11,7 +11,7 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -131,7 +131,8 @@ class Command(click.Command):
         written: list[Any] = []
         guards: list[Callable[[], None]] = []
         for param in self.params:
-            for path in _values(ctx.params.get(param.name or "")):
+            given = ctx.params.get(param.name or "")
+            for path in given if isinstance(given, tuple) else filter(None, [given]):
                 if isinstance(param.type, Read):
                     read.append(path)
                 elif isinstance(param.type, Written):
@@ -200,13 +201,6 @@ def kept(options: Mapping[str, Any]) -> str:
     if "cache" not in options or (options.get("no_cache") and not options["cache"]):
         return ""
     return "; the scores so far are in the cache: the same command resumes from there"
-
-
-def _values(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        yield from value
-    elif value is not None:
-        yield value
 
 
 class Group(click.Group):

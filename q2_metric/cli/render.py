@@ -17,7 +17,6 @@ from rich.text import Text
 
 from q2_metric.cli.assign import Assignable
 from q2_metric.cli.safe import plain as plain
-from q2_metric.cli.verdict import print_verdict
 from q2_metric.data.catalogue import DataSet
 from q2_metric.engine.result import FileResult
 from q2_metric.metrics.registry import title
@@ -25,7 +24,19 @@ from q2_metric.metrics.signature import shortened
 from q2_metric.models.presets import Preset, Stage
 from q2_metric.rows.plain import NONE, percent
 from q2_metric.rows.plain import number as value
+from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
+
+VERDICTS: Mapping[str, tuple[str, str]] = {
+    "supported": ("✓", "green"),
+    "not found": ("✗", "red"),
+    "contradicted": ("≠", "bold magenta"),
+    "not checked": ("?", "dim"),
+}
+"""(Sign, colour) of a claim on the terminal."""
+
+_LONGEST = 200
+"""Characters of a claim or passage that are printed."""
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
@@ -53,6 +64,33 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
         screen.print()
     signatures = (system.signature for result in results for system in result.systems)
     print_signatures(screen, list(signatures), whole=whole)
+
+
+def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
+    """Prints how many responses have an unsupported claim or fail, and the worst of them."""
+    if not verdict.headline:
+        return
+    style = "bold red" if verdict.unsupported else "bold green"
+    screen.print(Text(verdict.headline, style=style), soft_wrap=True)
+    if verdict.criterion:
+        screen.print(Text(verdict.criterion), soft_wrap=True)
+    for worst in verdict.worst:
+        sign, colour = VERDICTS[worst.verdict]
+        # A bare number before the text could be taken for a part of the text.
+        row = f"row {worst.id}" if worst.id.isdecimal() else worst.id
+        screen.print(Text(f"{sign} ", style=colour) + safe_text(row, "dim") +
+                     Text(f"  {_short(worst.claim)}"), soft_wrap=True)
+        if worst.source:
+            words = "the sources say" if worst.decides else "nearest in the sources"
+            screen.print(Text(f"  {words}: {_short(worst.source)}", style="dim"), soft_wrap=True)
+    if verdict.citations:
+        screen.print(Text(verdict.citations), soft_wrap=True)
+    screen.print()
+
+
+def _short(text: str) -> str:
+    words = plain(" ".join(text.split()))
+    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
 
 
 def systems_table(result: FileResult) -> Table:

@@ -315,26 +315,19 @@ def _job(options: Mapping[str, Any]) -> Job:
         # The file is read twice: once for its digest, which the manifest records.
         raise InputError(f"{pool}: can be read only once; --knowledge-pool needs a file")
     knowledge = options["knowledge"] if pool in (None, ROW) else ""
+    same = ("files", "preset", "no_claim", "texts", "raw_csv", "form", "group_by", "limit", "turns")
     return Job(
-        files=options["files"],
         columns=Columns(options["response"], knowledge, options["history"], options["id_"],
                         options["label"], options["question"]),
         metrics=tuple(options["metrics"]),
-        preset=options["preset"],
         keywords=load_keywords(options),
         calibrations=tuple(Calibration.load(path) for path in options["calibrations"]),
         evidence=options["evidence"]
         and (options["out"] is not None or options["report"] is not None),
-        no_claim=options["no_claim"],
-        texts=options["texts"],
-        raw_csv=options["raw_csv"],
-        form=options["form"],
-        group_by=options["group_by"],
-        limit=options["limit"],
-        turns=options["turns"],
         choice=None if pool is None else PoolChoice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
         cache_bytes=cache_bytes(),
+        **{name: options[name] for name in same},
     )
 
 

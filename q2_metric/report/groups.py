@@ -80,8 +80,9 @@ def groupings(
                 group.verdict.add(row)
     kept = {column: values for column, values in by_column.items()
             if (column in asked or 1 < len(values) < n) and not _names_systems(values, runs)}
-    return [_grouping(column, kept[column], names)
-            for column in sorted(kept, key=lambda column: _rank(column, asked))]
+    wanted = [*asked, *USUAL]
+    return [_grouping(column, kept[column], names) for column in sorted(
+        kept, key=lambda one: wanted.index(one) if one in wanted else len(wanted))]
 
 
 def _names_systems(
@@ -114,11 +115,6 @@ def chosen(groups: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
     """The column by which the page groups rows when it is opened; "" for none."""
     wanted = (*asked_for(runs), *USUAL)
     return next((group.column for group in groups if group.column in wanted), "")
-
-
-def _rank(column: str, asked: Sequence[str]) -> int:
-    wanted = [*asked, *USUAL]
-    return wanted.index(column) if column in wanted else len(wanted)
 
 
 def _values(row: Mapping[str, Any], column: str) -> list[str]:

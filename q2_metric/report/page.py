@@ -25,7 +25,6 @@ from q2_metric.report.groups import chosen, groupings
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import SideBySide, SystemRun, compare_runs, curves, places, series
 from q2_metric.report.view import DROPPED
-from q2_metric.report.words import WORDS
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent
 from q2_metric.scoring.verdict import GATED, VerdictCounts
@@ -41,6 +40,19 @@ MATCHED_BY: Mapping[How, str] = {
     "knowledge": "knowledge, question and history",
     "order": "row number, because the texts are unknown",
 }
+
+WORDS: Mapping[str, str] = {
+    "mean": "the mean score of the responses that count",
+    "95 % interval":
+        "the range in which the mean of other such responses would probably be (bootstrap)",
+    "coverage": "the share of responses with a valid question of Q²",
+    "no answer": "the share of questions that the knowledge does not answer",
+    "fallback": "the share of responses without a valid question. NLI judges each of these "
+                "responses as a whole",
+    "no claim": "the share of responses that claim nothing",
+    "n": "the number of responses that count in the mean",
+}
+"""Explains the columns of the table of scores, in the same words on the page and in the docs."""
 
 _MOST_VERDICTS = 4
 """The verdicts of more systems are folded away."""

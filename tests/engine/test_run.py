@@ -22,7 +22,7 @@ from q2_metric.engine.run import JobRun, Listener
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OutputRow
-from q2_metric.scoring import system_score
+from q2_metric.scoring.aggregate import system_score
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import Example, Score
 
