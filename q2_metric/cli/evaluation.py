@@ -12,7 +12,6 @@ from q2_metric.cli.experiments import (
     EXPERIMENT_OPTIONS,
     FILE,
     FORMAT_OPTION,
-    NOTE_OPTION,
     OUTPUT_OPTIONS,
     check,
     columns_of,
@@ -72,7 +71,7 @@ def dev(limit: int | None, **options: Any) -> None:
 
 @meta_eval.command("render")
 @click.argument("result", type=FILE)
-@NOTE_OPTION
+@click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
 @FORMAT_OPTION
 @OUTPUT_OPTIONS
 def render(result: Path, **options: Any) -> None:

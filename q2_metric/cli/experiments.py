@@ -66,8 +66,6 @@ OUTPUT_OPTIONS = all_options(
                  help="Draw the figures in this folder, as PNG and SVG."),
     click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
 )
-NOTE_OPTION = click.option(
-    "--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
 FORMATS = {"text": "", "markdown": ".md", "latex": ".tex", "json": ".json", "csv": ".csv"}
 FORMAT_OPTION = click.option(
     "--format", "shown_as", type=click.Choice(list(FORMATS)), default="text",

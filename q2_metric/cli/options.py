@@ -140,16 +140,6 @@ def cache_bytes() -> int:
     return int(text) * 1_000_000
 
 
-TEXT_OPTIONS = all_options(
-    click.option("--response", required=True, help="The response."),
-    click.option("--knowledge", required=True, help="The text that should support the response."),
-    click.option("--question", help="The question that the response answers."),
-    click.option("--history", multiple=True,
-                 help="An earlier turn of the dialogue; may be repeated, oldest turn first."),
-    click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead."),
-)
-
-
 def format_option(files: str) -> Option[Any]:
     """``--format``, for inputs without a suffix. The help text calls them ``files``."""
     return click.option(

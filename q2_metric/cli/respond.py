@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from q2_metric.cli import knowledge as shared
 from q2_metric.cli.commands import Group, Read
 from q2_metric.errors import InputError
+from q2_metric.knowledge.choose import load_detector
 from q2_metric.knowledge.dstc import TurnLabel, read_labelled, read_logs
 from q2_metric.knowledge.pools import read_pool
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, check_names
-
-if TYPE_CHECKING:
-    from q2_metric.knowledge.pipeline import Pipeline
 
 
 @click.group("respond", cls=Group)
@@ -55,7 +53,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
           beam: int, detector: str | None, metrics: str | None, preset: str, out: Path | None,
           as_json: bool, **options: Any) -> None:
     """Generate a response to each dialogue, score it, and compare it with the gold response."""
-    from q2_metric.knowledge.pipeline import TurnReply, official_scores
+    from q2_metric.knowledge.pipeline import Pipeline, TurnReply, official_scores
 
     if gold_knowledge and (labels is None or detector):
         raise InputError("--gold-knowledge needs --labels, and no --detector")
@@ -67,9 +65,13 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
     responder = Responder(model, device=options["device"], beam=beam,
                           batch_size=options["batch_size"] or 8)
     if detector:
-        answers = _pipeline(detector, responder, pool, options).answer(dialogues, pool)
+        found = load_detector(detector, pool, device=options["device"],
+                              batch_size=options["batch_size"])
+        pipeline = Pipeline(found, shared.combined_ranker(options), responder)
+        answers = pipeline.answer(dialogues, pool)
     else:
-        chosen = _chosen(dialogues, gold, pool, gold_knowledge, options)
+        chosen = _gold_snippets(gold or [], pool) if gold_knowledge else [
+            ranking[0] for ranking in shared.combined_ranker(options).rank(dialogues, pool, 1)]
         said = responder.respond(_grounded(dialogues, chosen, gold))
         answers = [TurnReply((one,), text) for one, text in zip(chosen, said, strict=True)]
     kept = [(i, answer) for i, answer in enumerate(answers) if answer is not None]
@@ -111,15 +113,6 @@ def train(base: str, folder: Path, device: str, **options: Any) -> None:
     shared.finished(done, folder)
 
 
-def _pipeline(detector: str, responder: Responder, pool: Pool, options: dict[str, Any]) -> Pipeline:
-    from q2_metric.knowledge.choose import load_detector
-    from q2_metric.knowledge.pipeline import Pipeline
-
-    found = load_detector(detector, pool, device=options["device"],
-                          batch_size=options["batch_size"])
-    return Pipeline(found, shared.combined_ranker(options), responder)
-
-
 def _dialogues(
     logs: Path, labels: Path | None, pool: Pool, *, seeking: bool
 ) -> tuple[list[Dialogue], list[TurnLabel] | None]:
@@ -128,15 +121,6 @@ def _dialogues(
     read = read_labelled(logs, labels, pool)
     read = read.seeking() if seeking else read
     return read.dialogues, read.labels
-
-
-def _chosen(
-    dialogues: Sequence[Dialogue], gold: Sequence[TurnLabel] | None, pool: Pool, use_gold: bool,
-    options: dict[str, Any],
-) -> list[Ranked]:
-    if use_gold:
-        return _gold_snippets(gold or [], pool)
-    return [ranking[0] for ranking in shared.combined_ranker(options).rank(dialogues, pool, 1)]
 
 
 def _gold_snippets(gold: Sequence[TurnLabel], pool: Pool) -> list[Ranked]:

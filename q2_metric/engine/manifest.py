@@ -188,7 +188,7 @@ def check_evidence(out: str | Path, metric: str) -> None:
         problem = f"{record}: says that the run did not finish"
     elif fields["output"] != fingerprint(out):
         problem = f"{out}: is not the file that q2 score wrote: its SHA-256 is not that in {record}"
-    elif not all(_signs(name, text) for name, text in signatures.items()):
+    elif not all(map(signs, signatures, signatures.values())):
         problem = f"{record}: has a damaged signature"
     elif metric not in signatures:
         problem = f"{record}: has no signature of {metric}"
@@ -197,7 +197,8 @@ def check_evidence(out: str | Path, metric: str) -> None:
     raise InputError(f"{problem}; score the rows again with q2 score")
 
 
-def _signs(name: str, text: object) -> bool:
+def signs(name: str, text: object) -> bool:
+    """Whether a text is a signature of the metric."""
     try:
         return isinstance(text, str) and parse(text)[0] == name
     except InputError:

@@ -64,6 +64,15 @@ class SystemValues:
     contexts: list[tuple[int, ...] | None] = field(default_factory=list)
     scores: dict[str, array[float]] = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls, no_claim: NoClaim, rows: Iterable[Mapping[str, Any]], metrics: Iterable[str]
+    ) -> SystemValues:
+        values = cls(no_claim)
+        for row in rows:
+            values.add(row, metrics)
+        return values
+
     def add(self, row: Mapping[str, Any], metrics: Iterable[str]) -> None:
         self.ids.append(row["id"])
         parts = (row.get("knowledge"), row.get("question"), tuple(row.get("history") or ()))

@@ -160,7 +160,8 @@ def gate(
         old_name, old = _one(baseline, metric)
         _check_signatures(scored, baseline, metric)
         remarks += _unsigned(baseline, metric)
-        first, second = _values(baseline, old, metric), _values(scored, rows, metric)
+        first, second = (SystemValues.of(files.runs[0].no_claim, read, [metric])
+                         for files, read in ((baseline, old), (scored, rows)))
         found = match(first, second)
         if found is None:
             raise InputError(f"{name}: no row matches a row of {old_name} by id or by knowledge "
@@ -207,13 +208,6 @@ def _unsigned(scored: ScoreFiles, metric: str) -> list[str]:
     return [] if _signature(scored, metric) else [
         f"{scored.runs[0].name}: no manifest is beside this file, so its models and settings are "
         "unknown, and the file may have been edited"]
-
-
-def _values(scored: ScoreFiles, rows: Iterable[OutputRow], metric: str) -> SystemValues:
-    values = SystemValues(scored.runs[0].no_claim)
-    for row in rows:
-        values.add(row, [metric])
-    return values
 
 
 def _cases(

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.engine.groups import values_of
-from q2_metric.engine.manifest import beside, read_manifest
+from q2_metric.engine.manifest import beside, read_manifest, signs
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.others import RESERVED
-from q2_metric.metrics.signature import parse
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
@@ -174,13 +173,9 @@ def day(path: str) -> str:
 def _recorded(path: str) -> tuple[dict[str, str], bool]:
     """(Signatures by column, whether the run is complete), from the manifest."""
     manifest = read_manifest(beside(path)) or {}
-    signatures: Any = manifest.get("signatures")
-    complete = manifest.get("complete") is not False
-    try:
-        known = all(parse(text)[0] == name for name, text in signatures.items())
-    except (ValueError, TypeError, AttributeError):
-        known = False
-    return (signatures if known else {}), complete
+    found = manifest.get("signatures")
+    known = isinstance(found, dict) and all(map(signs, found, found.values()))
+    return (found if known else {}), manifest.get("complete") is not False
 
 
 def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from q2_metric.report.compare import (
 from q2_metric.report.paired import holm, mean, score_interval
 from q2_metric.report.read import ScoreFiles
 from q2_metric.report.systems import SystemRun
-from q2_metric.rows.fields import OTHER
+from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import SystemScore
@@ -69,8 +69,9 @@ def versus(
                          "column that tells systems apart (--systems)")
     shared = _columns(runs, columns)
     signatures = {name: _signature(runs, name) for name in shared}
-    systems = [_Compared.of(run, rows, shared, reference)
+    systems = [SystemValues.of(run.no_claim, rows, shared)
                for run, rows in zip(runs, files.rows, strict=True)]
+    golds = [_golds(run, rows, reference) for run, rows in zip(runs, files.rows, strict=True)]
     notes = [f"{name}: no manifest is beside this file, so its models and settings are unknown"
              for name in sorted({run.name for run in runs
                                  if not all(one.signature for one in run.scores)})]
@@ -80,10 +81,9 @@ def versus(
               for name in shared}
     tested: dict[str, list[PairedDifference]] = {name: [] for name in shared}
     for system, rows in zip(systems[1:], matched, strict=True):
-        for one in differences(systems[0].values, system.values, rows.pairs, tests=True):
+        for one in differences(systems[0], system, rows.pairs, tests=True):
             tested[one.metric].append(one)
     titles = {name: title(name) for name in shared}
-    golds = [system.gold for system in systems]
     if all(golds) or reference is not None:
         from sacrebleu.metrics.bleu import BLEU
 
@@ -105,35 +105,23 @@ class _Gold:
     statistics: Mapping[str, Sequence[float]]
 
 
-@dataclass(slots=True)
-class _Compared:
-    """``gold`` is empty if a row has no reference, and ``None`` in it is a row without response."""
-
-    values: SystemValues
-    gold: list[_Gold | None] = field(default_factory=list)
-
-    @classmethod
-    def of(
-        cls, run: SystemRun, rows: Any, columns: Sequence[str], reference: str | None
-    ) -> _Compared:
-        system = cls(SystemValues(run.no_claim))
-        golds: list[_Gold | None] | None = []
-        for row in rows:
-            system.values.add(row, columns)
-            references = tuple(_references(row, reference))
-            if row.get("error") is not None:
-                made = None
-            elif references:
-                made = _gold(row.get("response") or "", references)
-            elif reference is not None:
-                raise InputError(f"{run.name}: row {row['id']} has no text in the column "
-                                 f"{reference!r}")
-            else:
-                golds = None
-            if golds is not None:
-                golds.append(made)
-        system.gold = golds or []
-        return system
+def _golds(
+    run: SystemRun, rows: Iterable[OutputRow], column: str | None
+) -> list[_Gold | None]:
+    """For each row, its response beside the references; ``None`` for a row without a response.
+    Empty if a row has no reference."""
+    golds: list[_Gold | None] = []
+    for row in rows:
+        references = tuple(_references(row, column))
+        if row.get("error") is not None:
+            golds.append(None)
+        elif references:
+            golds.append(_gold(row.get("response") or "", references))
+        elif column is not None:
+            raise InputError(f"{run.name}: row {row['id']} has no text in the column {column!r}")
+        else:
+            return []
+    return golds
 
 
 def _references(row: Mapping[str, Any], column: str | None) -> Iterator[str]:
@@ -180,22 +168,22 @@ def _signature(runs: Sequence[SystemRun], column: str) -> str:
 
 
 def _same_rows(
-    first: SystemRun, one: _Compared, second: SystemRun, other: _Compared
+    first: SystemRun, one: SystemValues, second: SystemRun, other: SystemValues
 ) -> Matched:
     """The pairs of rows. InputError: a row has no partner, or a partner with other texts."""
-    matched = match(one.values, other.values)
+    matched = match(one, other)
     if matched is None:
         raise InputError(f"{second.name}: no row matches a row of {first.name} by id or by "
                          "knowledge, question and history")
     for run, system, side in ((first, one, 0), (second, other, 1)):
         used = {pair[side] for pair in matched.pairs}
-        alone = [id_ for i, id_ in enumerate(system.values.ids) if i not in used]
+        alone = [id_ for i, id_ in enumerate(system.ids) if i not in used]
         if alone:
             raise InputError(f"{run.name}: {_number(alone)} not in the other file "
                              f"({first.name if side else second.name}): {_some(alone)}; systems "
                              "are compared on the same rows")
     if matched.changed:
-        changed = [other.values.ids[b] for _, b in matched.changed]
+        changed = [other.ids[b] for _, b in matched.changed]
         parts = next(iter(matched.changed.values()))
         raise InputError(f"{second.name}: {_number(changed)} not as in {first.name}: "
                          f"{_some(changed)} (other {' and '.join(parts)}); systems are compared "
