@@ -134,8 +134,10 @@ def _how(item: Mapping[str, Any]) -> str:
 
 
 def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:
-    only = _one_sentence(row)
-    for item in row.get("claims") or ():
+    claims = row.get("claims") or ()
+    only = all(claim["passage"] is None or claim["passage"].strip() == row["knowledge"].strip()
+               for claim in claims)
+    for item in claims:
         yield (Text(*VERDICTS[item["verdict"]]), safe_text(item["text"]),
                safe_text(f"{value(item['support'])}{_share(item, 'sentences', measured)}", "dim"))
         support = item["passage_support"]
@@ -149,11 +151,6 @@ def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
         if item["against"] is not None:
             start, end = item["against"]
             yield Text(), safe_text(f"contradicted by: {row['knowledge'][start:end]}"), Text()
-
-
-def _one_sentence(row: Mapping[str, Any]) -> bool:
-    return all(claim["passage"] is None or claim["passage"].strip() == row["knowledge"].strip()
-               for claim in row.get("claims") or ())
 
 
 def _parts(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:

@@ -36,7 +36,7 @@ SHOWN = 10
 
 
 JUNIT = ours(b'<testsuites><testsuite name="q2 gate ', "a JUnit file of q2 gate")
-COMMENT = ours(b"<!-- q2 gate -->\n", "a comment of q2 gate")
+COMMENT = ours(ci.COMMENT.encode(), "a comment of q2 gate")
 
 
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
@@ -110,7 +110,7 @@ def gate(**options: Any) -> None:
     if options["junit"] is not None:
         _write(options["junit"], ci.junit(decided))
     if options["comment"] is not None:
-        _write(options["comment"], ci.comment(decided).encode())
+        _write(options["comment"], (ci.COMMENT + ci.summary(decided)).encode())
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8", newline="\n", opener=opener) as file:
             file.write(ci.summary(decided))

@@ -96,7 +96,9 @@ def _short(text: str) -> str:
 def systems_table(result: FileResult) -> Table:
     """A line for each metric, at most 80 columns wide. Columns without values are left out."""
     table = bare_table()
-    table.add_column("metric", min_width=_longest_word(result))
+    # Titles are wrapped only between words.
+    words = [word for system in result.systems for word in title(system.name).split()]
+    table.add_column("metric", min_width=max(map(len, words), default=0))
     rows = [_numbers(system) for system in result.systems]
     shown = [heading for heading in _TITLES if heading in ("mean", "n")
              or any(row[heading] != NONE for row in rows)]
@@ -239,12 +241,6 @@ def bare_table(*columns: Column | str, header: bool = True) -> Table:
 
 def safe_text(text: str, style: str = "") -> Text:
     return Text(plain(text), style=style)
-
-
-def _longest_word(result: FileResult) -> int:
-    """Titles are wrapped only between words."""
-    return max((len(word) for system in result.systems
-                for word in title(system.name).split()), default=0)
 
 
 def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool = False) -> None:

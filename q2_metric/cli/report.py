@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import click
 
-from q2_metric.cli.commands import PAGE, Read, Written, command
+from q2_metric.cli.commands import PAGE, Read, Written, command, warn
 from q2_metric.cli.options import SYSTEMS_OPTION, format_option
 from q2_metric.errors import InputError
 
@@ -58,8 +58,6 @@ def report(
         write_page(out, systems.runs, systems)
     bare = sum(run.without_texts for run in systems.runs)
     if bare:
-        click.echo(
-            f"q2: {bare} rows have no texts, so the page cannot show any; "
-            "--texts FILE reads them from the scored file", err=True
-        )
+        warn(f"{bare} rows have no texts, so the page cannot show any; "
+             "--texts FILE reads them from the scored file")
     click.echo(out)

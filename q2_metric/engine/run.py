@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from q2_metric.engine.cached import Progress
 from q2_metric.engine.groups import Groups
-from q2_metric.engine.job import Job, LoadedJob
+from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import (
     Manifest,
     beside,
@@ -65,8 +65,9 @@ class Listener:
         lambda _rows: None)
 
 
-ScoreBlock = Callable[[str, int, Sequence[Row], Progress], list[OutputRow]]
-"""Scores the next block: (file, index of the block's first row, rows, progress) -> output rows."""
+ScoreBlock = Callable[[str, int, Sequence[Row], Progress], tuple[list[OutputRow], int]]
+"""Scores the next block: (file, index of the block's first row, rows, progress) -> output rows, and
+the number of scores that an earlier run had put into the cache."""
 
 # --- the run -----------------------------------------------------------------------------
 
@@ -93,17 +94,15 @@ class JobRun:
         self._bad = 0
         self._foreign = Counter[str]()
         self._said: set[str] = set()
-        self._loaded: LoadedJob | None = None
         self._here: ScoreBlock | None = None
-        self._looked_up = 0
         # Recorded before the files are read, so that a later change is noticed.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
             store = job.store(self.listener.warn)
             self._identities = job.identities(store)
-            self._loaded = job.load(store)
-            self._here = partial(job.score, self._loaded)
-            signed = self._loaded.signatures
+            loaded = job.load(store)
+            self._here = partial(job.score, loaded)
+            signed = loaded.signatures
         else:
             only_once = [file for file in job.files if file not in self._states]
             if only_once:
@@ -112,11 +111,6 @@ class JobRun:
 
             signed, self._identities = prepared(job, cluster, self.listener.warn)
         self.signatures = signatures(signed)
-
-    @property
-    def looked_up(self) -> int:
-        """The number of scores so far that an earlier run had put into the cache."""
-        return self._looked_up if self._loaded is None else self._loaded.looked_up
 
     def run(
         self, out: str | None = None, page: OpenPage | None = None, *, overwrite: bool = False
@@ -183,13 +177,11 @@ class JobRun:
 
         def score(
             file: str, _first: int, block: Sequence[Row], progress: Progress
-        ) -> list[OutputRow]:
+        ) -> tuple[list[OutputRow], int]:
             if (found := next(blocks, None)) is None:
                 raise _changed(file)
-            rows, looked_up = found
-            self._looked_up += looked_up
             progress(len(block))
-            return rows
+            return found
 
         return score
 
@@ -217,11 +209,11 @@ class JobRun:
                     rows = [json.loads(line) for line in lines.splitlines()]
                     progress(len(block))
                 else:
-                    started, before = time.perf_counter(), self.looked_up
-                    rows = score(file, result.rows, block, progress)
+                    started = time.perf_counter()
+                    rows, looked_up = score(file, result.rows, block, progress)
                     result.seconds += time.perf_counter() - started
                     result.timed += sum(row["error"] is None for row in rows)
-                    result.looked_up += self.looked_up - before
+                    result.looked_up += looked_up
                     if unfinished is not None:
                         unfinished.append(_encoded(rows))
                 bad = self._count(aggregate, rows)

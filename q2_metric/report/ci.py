@@ -19,12 +19,7 @@ _LONGEST = 400
 """Most characters of a text in the summary. A comment on GitHub has at most 65,536."""
 
 COMMENT = "<!-- q2 gate -->\n"
-"""The first line of a comment, by which the next run (``cli/gate.py``) finds and replaces it."""
-
-
-def comment(gate: Gate) -> str:
-    """The summary as a comment on a pull request."""
-    return COMMENT + summary(gate)
+"""The first line of a comment, by which the next run finds and replaces it."""
 
 
 def junit(gate: Gate) -> bytes:

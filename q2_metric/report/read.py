@@ -78,7 +78,8 @@ def read_scores(
         MissingExtra: a parquet file needs pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
-    columns = _named_columns(str(paths[0]))
+    named = {one.name: _setting(str(paths[0]), one.name) for one in fields(Columns)}
+    columns = Columns(**{name: one for name, one in named.items() if isinstance(one, str)})
     sources = (
         (str(path), row) for path in texts
         for row in read_rows(path, columns, blank=True, form=None if tells(path) else form)
@@ -173,7 +174,7 @@ def day(path: str) -> str:
 def _recorded(path: str) -> tuple[dict[str, str], bool]:
     """(Signatures by column, whether the run is complete), from the manifest."""
     manifest = read_manifest(beside(path)) or {}
-    found = manifest.get("signatures")
+    found: Any = manifest.get("signatures")
     known = isinstance(found, dict) and all(map(signs, found, found.values()))
     return (found if known else {}), manifest.get("complete") is not False
 
@@ -263,11 +264,6 @@ def _items(values: list[object], field: Field, where: str) -> list[Any]:
         items.append(
             {inner.name: _value(item.get(inner.name), inner, here) for inner in field.fields})
     return items
-
-
-def _named_columns(path: str) -> Columns:
-    named = {one.name: _setting(path, one.name) for one in fields(Columns)}
-    return Columns(**{name: column for name, column in named.items() if isinstance(column, str)})
 
 
 def _add_texts(

@@ -116,7 +116,10 @@ def _golds(
         if row.get("error") is not None:
             golds.append(None)
         elif references:
-            golds.append(_gold(row.get("response") or "", references))
+            said = row.get("response") or ""
+            f1 = max(token_f1(said, one) for one in references)
+            golds.append(_Gold(
+                references, {"f1": [f1, 1.0], "bleu": bleu_statistics(said, references)}))
         elif column is not None:
             raise InputError(f"{run.name}: row {row['id']} has no text in the column {column!r}")
         else:
@@ -131,11 +134,6 @@ def _references(row: Mapping[str, Any], column: str | None) -> Iterator[str]:
     for text in value if isinstance(value, list) else [value]:
         if isinstance(text, str) and not is_blank(text):
             yield text
-
-
-def _gold(response: str, references: tuple[str, ...]) -> _Gold:
-    f1 = max(token_f1(response, one) for one in references)
-    return _Gold(references, {"f1": [f1, 1.0], "bleu": bleu_statistics(response, references)})
 
 
 def _columns(runs: Sequence[SystemRun], wanted: Sequence[str]) -> list[str]:

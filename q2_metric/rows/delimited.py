@@ -33,7 +33,7 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     note: str | None = None
     rows = 0
     while True:
-        lines.begin_row()
+        lines.row = []
         where = f"{name}, line {lines.read + 1}"
         try:
             # strict=True makes a stray quote an error. Otherwise the row would swallow later rows.
@@ -118,9 +118,6 @@ class _Lines:
             self._waiting.appendleft(line)
             self.read -= 1
         return line
-
-    def begin_row(self) -> None:
-        self.row = []
 
     def put_back(self) -> None:
         later = self.row[1:]

@@ -213,7 +213,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
     ) -> Iterator[tuple[list[OutputRow], int]]:
         loaded = job.load()
         for file, first, block in islice(on_ray.all_blocks(job), done, None):
-            yield job.score(loaded, file, first, block), 5
+            yield job.score(loaded, file, first, block)[0], 5
 
     monkeypatch.setattr(on_ray, "prepared", prepared)
     monkeypatch.setattr(on_ray, "scored", scored)
