@@ -34,12 +34,11 @@ COMMANDS = {
 
 class Commands(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *COMMANDS]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        command: click.Command = named(COMMANDS[cmd_name])
+        where = COMMANDS.get(cmd_name)
+        command: click.Command | None = named(where) if where else None
         return command
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
 from q2_metric.cli.commands import Group, Read
+from q2_metric.cli.experiments import facts
 from q2_metric.cli.knowledge import (
     FILE,
     NEW_FILE,
@@ -156,8 +154,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
         asked = load_detector(detector, pool, device=options["device"],
                               batch_size=options["batch_size"])
         result.detection[asked.name] = experiment.detect(asked, labelled)
-    figures = report(result, date=datetime.now(UTC).date().isoformat(),
-                       command=shlex.join(["q2", *sys.argv[1:]]))
+    figures = report(result, date=facts()["date"], command=facts()["command"])
     print_report(figures)
     for path in outs:
         write(figures, path, note=read_text(note) if note else "")

@@ -84,8 +84,7 @@ class Cache:
                     "(key text primary key, value text, used integer)"
                 )
                 database.execute("create index if not exists by_use on scores (used)")
-            newest = database.execute("select max(rowid) from scores").fetchone()[0]
-            self._newest = newest or 0
+            self._newest = database.execute("select max(rowid) from scores").fetchone()[0] or 0
         except (OSError, sqlite3.Error) as error:
             self._give_up(error)
 

@@ -250,8 +250,7 @@ def _outcome(
     words = f"has {score:.3f}"
     if not falls_short(row, metric, threshold):
         return "passed", words
-    known = before is not None and before < threshold
-    return ("known" if known else "failed"), words
+    return ("known" if before is not None and before < threshold else "failed"), words
 
 
 def _findings(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:

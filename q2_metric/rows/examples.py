@@ -109,8 +109,7 @@ class ExampleReader:
         turns = turns_of(value, _named("history", column))
         if is_chat(value):
             place = response_at(turns)
-            own = self.columns["response"] == column
-            if own:
+            if self.columns["response"] == column:
                 turns = turns[:place]
             elif place is not None and place == len(turns) - 1 and (
                     column.strip().lower() not in _BEFORE
