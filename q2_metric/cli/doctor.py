@@ -127,8 +127,7 @@ def _presets() -> Iterator[Line]:
 
     for preset in PRESETS.values():
         stages = preset.on_the_hub()
-        lacks = [name for name in _NEEDED.get(preset.extra, ()) if not _version(name)]
-        if lacks:
+        if lacks := [name for name in _NEEDED.get(preset.extra, ()) if not _version(name)]:
             how = f'needs {" and ".join(lacks)}: pip install "q2-metric[{preset.extra}]"'
         elif stages:
             away = [stage for stage in stages if not _is_here(stage.model)]

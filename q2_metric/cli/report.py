@@ -56,8 +56,7 @@ def report(
         names = names if texts else in_order(names, list(map(day, names)))
         systems = read_scores(names, files, texts=texts, form=form, systems_by=systems_by)
         write_page(out, systems.runs, systems)
-    bare = sum(run.without_texts for run in systems.runs)
-    if bare:
+    if bare := sum(run.without_texts for run in systems.runs):
         warn(f"{bare} rows have no texts, so the page cannot show any; "
              "--texts FILE reads them from the scored file")
     click.echo(out)

@@ -6,10 +6,9 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -62,10 +61,6 @@ if TYPE_CHECKING:
     from q2_metric.models.endpoints import Cost
 
 
-def _beside(out: str) -> Iterable[str | PathLike[str]]:
-    return beside(out), unfinished_path(out)
-
-
 def _replaceable(out: str) -> None:
     """Checks before models are loaded."""
     if not unfinished_path(out).exists():  # otherwise it says which file may be replaced
@@ -114,7 +109,8 @@ GROUPS = {
 @click.option("--label", metavar="COL",
               help="Column of the human label, for the page.  [default: by name]")
 @metrics_option()
-@click.option("-o", "--out", metavar="PATH", type=Written(_beside, guard=_replaceable),
+@click.option("-o", "--out", metavar="PATH", type=Written(
+                  lambda out: (beside(out), unfinished_path(out)), guard=_replaceable),
               help=f"Write the scores of each row: {', '.join(SUFFIXES)}.")
 @click.option(
     "--texts/--no-texts",

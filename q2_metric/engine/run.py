@@ -104,8 +104,7 @@ class JobRun:
             self._here = partial(job.score, loaded)
             signed = loaded.signatures
         else:
-            only_once = [file for file in job.files if file not in self._states]
-            if only_once:
+            if only_once := [file for file in job.files if file not in self._states]:
                 raise InputError(f"{only_once[0]}: can be read only once; --engine ray needs files")
             from q2_metric.engine.cluster import prepared
 

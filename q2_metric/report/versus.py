@@ -175,8 +175,7 @@ def _same_rows(
                          "knowledge, question and history")
     for run, system, side in ((first, one, 0), (second, other, 1)):
         used = {pair[side] for pair in matched.pairs}
-        alone = [id_ for i, id_ in enumerate(system.ids) if i not in used]
-        if alone:
+        if alone := [id_ for i, id_ in enumerate(system.ids) if i not in used]:
             raise InputError(f"{run.name}: {_number(alone)} not in the other file "
                              f"({first.name if side else second.name}): {_some(alone)}; systems "
                              "are compared on the same rows")

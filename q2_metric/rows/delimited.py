@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import IO
 
 from q2_metric.errors import InputError
@@ -25,10 +26,11 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     """
     csv.field_size_limit(_LONGEST_FIELD)
     # Bytes that are not UTF-8 become lone surrogates.
-    lines = _Lines(line.decode("utf-8", errors="surrogateescape")
-                   for line in text_lines(file, name))
+    texts = (line.decode("utf-8", errors="surrogateescape") for line in text_lines(file, name))
+    first = next(texts, "")
+    lines = _Lines(chain([first], texts))
     if delimiter == ",":
-        delimiter = _separator(lines.peek())
+        delimiter = _separator(first)
     header: list[str] | None = None
     note: str | None = None
     rows = 0
@@ -109,14 +111,6 @@ class _Lines:
         line = self._waiting.popleft() if self._waiting else next(self._lines)
         self.read += 1
         self.row.append(line)
-        return line
-
-    def peek(self) -> str:
-        """The next line, which stays the next line; "" at the end."""
-        line = next(self, "")
-        if line:
-            self._waiting.appendleft(line)
-            self.read -= 1
         return line
 
     def put_back(self) -> None:
