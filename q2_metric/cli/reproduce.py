@@ -53,7 +53,11 @@ def reproduce(
 
     tables = _tables()
     if listed:
-        _print(tables)
+        from q2_metric.cli.render import print_table
+
+        print_table(
+            ["table", "title", "what is scored", "to do first"],
+            [[one.name, one.title, one.size, protocol.where(one.missing())] for one in tables])
         return
     chosen = list(tables) if every else [
         one for one in tables if {one.name, one.paper} & set(names)]
@@ -106,12 +110,3 @@ def _tables() -> Sequence[Any]:
     every = [*wow.TABLES, *ratings.TABLES, *scale.TABLES, *selection.TABLES]
     papers = list(dict.fromkeys(one.paper for one in every))
     return sorted(every, key=lambda one: (papers.index(one.paper), one.table or 99))
-
-
-def _print(tables: Sequence[Any]) -> None:
-    from q2_metric.cli.render import print_table
-    from q2_metric.evaluation.reproduce.table import where
-
-    print_table(
-        ["table", "title", "what is scored", "to do first"],
-        [[one.name, one.title, one.size, where(one.missing())] for one in tables])
