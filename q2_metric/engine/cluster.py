@@ -52,7 +52,7 @@ def prepared(
 
     try:
         remote = ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus)
-        (answer,) = watched(ray, lambda: iter([ray.get(remote.remote())]))
+        (answer,) = watched(ray, lambda: [ray.get(remote.remote())])
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray could not load the models: {cause(error)}") from error
     if isinstance(answer, Q2Error):
@@ -111,14 +111,12 @@ def scored(
         num_gpus=cluster.gpus,
     )
 
-    def batches() -> Iterator[Any]:
-        return iter(data.iter_batches(batch_size=None, prefetch_batches=0, batch_format="numpy"))
-
     try:
         with warnings.catch_warnings():
             # Ray warns if there are fewer blocks than actors.
             warnings.filterwarnings("ignore", module="ray")
-            for batch in watched(ray, batches):
+            for batch in watched(ray, lambda: data.iter_batches(
+                    batch_size=None, prefetch_batches=0, batch_format="numpy")):
                 for found in batch["scored"]:
                     rows, looked_up, problem = pickle.loads(found)
                     if problem:

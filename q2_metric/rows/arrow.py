@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,11 +18,10 @@ def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
     """Yields the rows of a file in Arrow's file format or stream format. While rows are read,
     raises InputError if the file has neither format or is damaged."""
     pa, _ = pyarrow("Arrow files")
-    ipc = import_module("pyarrow.ipc")
     try:
         is_file = file.read(6) == b"ARROW1"
         file.seek(0)
-        opened = ipc.open_file(file) if is_file else ipc.open_stream(file)
+        opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
         yield from rows_of(pa, _checked(opened, is_file), opened.schema.names, name)
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
         if isinstance(error, InputError) or getattr(error, "errno", None):  # of the disk
