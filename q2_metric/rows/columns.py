@@ -118,12 +118,10 @@ def resolve(
     resolved: dict[str, str | None] = {}
     for field, names in aliases.items():
         asked: str | None = getattr(columns, field)
-        if asked is None:
-            resolved[field] = next((by_lower[a] for a in names if a in by_lower), None)
-        else:
-            if asked:
-                check_column(asked, records, f"{name}: ", f" for the {field}")
-            resolved[field] = asked or None
+        if asked:
+            check_column(asked, records, f"{name}: ", f" for the {field}")
+        known = next((by_lower[alias] for alias in names if alias in by_lower), None)
+        resolved[field] = known if asked is None else asked or None
     _from_chat(resolved, columns, records)
     for field in needed:
         if resolved[field] is None:
