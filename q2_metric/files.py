@@ -127,7 +127,7 @@ def check_written(
             if _same(path, other):
                 raise InputError(f"{path}: is an input, so it cannot be written; choose another "
                                  "name")
-            if other.is_dir() and within(path, other):
+            if other.is_dir() and other.resolve() in path.resolve().parents:
                 raise InputError(f"{path}: lies in the input folder {other}; choose another folder")
     for path, other in combinations(written, 2):
         if _same(path, other):
@@ -184,10 +184,7 @@ def _followed(path: Path) -> Path:
 
 def is_taken(path: str | Path) -> bool:
     """Whether a non-empty file exists at a path. (``mktemp`` creates empty ones.)"""
-    try:
-        return os.path.isfile(path) and os.path.getsize(path) > 0
-    except OSError:
-        return False
+    return os.path.isfile(path) and os.path.getsize(path) > 0
 
 
 def check_free(path: str | Path, what: str = "") -> None:
@@ -209,11 +206,6 @@ def has_mark(path: str | Path, mark: bytes) -> bool:
 _HEAD = 4096
 
 CHOOSE = "choose another name, or replace it with --overwrite"
-
-
-def within(path: str | Path, folder: str | Path) -> bool:
-    """Whether a path is inside a folder, after following links."""
-    return Path(folder).resolve() in Path(path).resolve().parents
 
 
 def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
@@ -254,9 +246,6 @@ def replacing(path: Path, *, alone: bool = False, public: bool = False) -> Itera
         if alone:
             unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-    except OSError as error:
-        raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
-    try:
         with suppress(FileNotFoundError):
             os.chmod(unfinished, stat.S_IMODE(os.stat(place).st_mode))
         yield unfinished

@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from q2_metric.checks import Setting, settings_of
-from q2_metric.cli.commands import READ, LateOption
 from q2_metric.errors import InputError
 from q2_metric.files import read_text
 from q2_metric.metrics.registry import METRICS
@@ -85,31 +84,39 @@ def assignables() -> dict[str, Assignable]:
     return found
 
 
-class SettingsOption(LateOption):
-    """Adds all models and settings of the metrics to the command's parameters, with ``None`` for
-    those that the user did not give."""
+ASSIGNED = "assigned"
+"""The name of the parameter ``-s``."""
 
-    def hint(self, option: str) -> str:
-        name = option.lstrip("-").replace("-", "_")
-        if name in (known := assignables()):
-            return f"A setting is given as -s {name}=VALUE"
-        name = name.removeprefix("no_")
-        return f"A setting is given as -s {name}=false" if name in known else ""
+READ = "q2_metric.read"
+"""Key in ``ctx.meta`` of the models that the user names: files and folders that are read."""
 
-    def finish(self, ctx: click.Context) -> None:
-        known = assignables()
-        values: dict[str, Any] = dict.fromkeys(known)
-        try:
-            given = ctx.meta.get(_PRESET_FILE, {}) | dict(map(_pair, ctx.params.pop("assigned")))
-            for name, text in given.items():
-                if name not in known:
-                    raise InputError(_no_such(name, known))
-                values[name] = known[name].value(text)
-        except InputError as error:
-            raise click.BadParameter(str(error), ctx, self) from error
-        ctx.params.update(values)
-        ctx.meta[READ] = [value for name, value in values.items()
-                          if value is not None and known[name].setting is None]
+
+def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) -> None:
+    """A click callback that adds all models and settings of the metrics to the command's
+    parameters, with ``None`` for those that the user did not give."""
+    known = assignables()
+    values: dict[str, Any] = dict.fromkeys(known)
+    try:
+        given = ctx.meta.get(_PRESET_FILE, {}) | dict(map(_pair, pairs))
+        for name, text in given.items():
+            if name not in known:
+                raise InputError(_no_such(name, known))
+            values[name] = known[name].value(text)
+    except InputError as error:
+        raise click.BadParameter(str(error), ctx, option) from error
+    ctx.params.update(values)
+    ctx.meta[READ] = [value for name, value in values.items()
+                      if value is not None and known[name].setting is None]
+
+
+def hint(option: str) -> str:
+    """How ``-s`` sets what a user gave as an option; "" if that is neither a model nor a setting.
+    """
+    name = option.lstrip("-").replace("-", "_")
+    if name in (known := assignables()):
+        return f"A setting is given as -s {name}=VALUE"
+    name = name.removeprefix("no_")
+    return f"A setting is given as -s {name}=false" if name in known else ""
 
 
 def _text(value: object) -> str:

@@ -17,12 +17,7 @@ from q2_metric.cli.experiments import (
     metric_source,
     score_cache,
 )
-from q2_metric.cli.options import (
-    CACHE_OPTIONS,
-    MODEL_OPTIONS,
-    format_option,
-    metric_names,
-)
+from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, format_option, metric_names
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
 
@@ -32,20 +27,16 @@ from q2_metric.metrics.registry import DEFAULT
 @format_option("FILE")
 @click.option("--out", required=True, metavar="PATH", type=Written(),
               help="Path of the calibration, a .json file.")
-@click.option(
-    "--metric", default=DEFAULT[0], show_default=True, callback=metric_names,
-    help="The metric to calibrate.",
-)
+@click.option("--metric", default=DEFAULT[0], callback=metric_names,
+              help="The metric to calibrate.")
 @click.option("--name", help="Name of the calibration in signatures.  [default: from --out]")
 @click.option("--label", metavar="COL", help="Column of the human labels.  [default: by name]")
 @click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
 @click.option("--knowledge", metavar="COL", help="Column of the knowledge.  [default: by name]")
 @click.option("--history", metavar="COL", help='Column of the history; "" for none.')
 @click.option("--column", metavar="COL", help="Column of the file with scores of another metric.")
-@click.option(
-    "--kind", type=click.Choice(["isotonic", "platt"]), default="isotonic", show_default=True,
-    help="Method by which scores become probabilities.",
-)
+@click.option("--kind", type=click.Choice(["isotonic", "platt"]), default="isotonic",
+              help="Method by which scores become probabilities.")
 @click.option(
     "--precision", type=click.FloatRange(min=0, max=1, min_open=True),
     help="Choose the threshold with the highest recall at this precision.  "

@@ -11,7 +11,7 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import click
 
+from q2_metric.cli.assign import ASSIGNED, READ, hint
 from q2_metric.cli.safe import plain
 from q2_metric.errors import (
     BadRowError,
@@ -30,8 +31,7 @@ from q2_metric.errors import (
     WriteError,
     machine_fault,
 )
-from q2_metric.files import check_free, check_written
-from q2_metric.metrics.entry import named
+from q2_metric.files import check_free, check_written, has_mark
 
 ROWS_FAILED, WRONG_USE, COULD_NOT, TOO_LOW, STOPPED = 1, 2, 3, 4, 130
 """See docs/usage.md#exit-codes. 130 is Ctrl-C, as in shells."""
@@ -89,18 +89,6 @@ class Written(_Named):
         self.also, self.guard = also, guard
 
 
-class LateOption(click.Option):
-    """An option that is read when all others are known."""
-
-    def finish(self, ctx: click.Context) -> None:
-        """Replaces the option's value in ``ctx.params``. Raises BadParameter if it is wrong."""
-        raise NotImplementedError
-
-    def hint(self, option: str) -> str:
-        """What to write instead of an option that does not exist; "" if that is unknown."""
-        raise NotImplementedError
-
-
 def _overwrite_option(words: str) -> click.Option:
     def keep(ctx: click.Context, _option: click.Parameter, given: bool) -> None:
         ctx.meta[_OVERWRITE] = given
@@ -132,22 +120,19 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            hints = [param.hint(error.option_name) for param in self.params
-                     if isinstance(param, LateOption)]
-            if not any(hints):
+            words = hint(error.option_name)
+            if not words or all(param.name != ASSIGNED for param in self.params):
                 raise
             raise click.UsageError(
-                f"No such option: {error.option_name}. {hints[0]}", error.ctx) from error
+                f"No such option: {error.option_name}. {words}", error.ctx) from error
         if ctx.resilient_parsing:  # the shell asks for completions
             return rest
-        for param in self.params:
-            if isinstance(param, LateOption):
-                param.finish(ctx)
         read: list[Any] = list(ctx.meta.get(READ, ()))
         written: list[Any] = []
         guards: list[Callable[[], None]] = []
         for param in self.params:
-            for path in _values(ctx.params.get(param.name or "")):
+            given = ctx.params.get(param.name or "")
+            for path in given if isinstance(given, tuple) else filter(None, [given]):
                 if isinstance(param.type, Read):
                     read.append(path)
                 elif isinstance(param.type, Written):
@@ -161,9 +146,28 @@ class Command(click.Command):
         return rest
 
 
+class Grouped(Command):
+    """For commands with many options: ``--help`` shows the options in groups. ``groups`` has, by
+    title, names of parameters. Other options follow in a last group."""
+
+    def __init__(
+        self, *arguments: Any, groups: Mapping[str, Sequence[str]], **keywords: Any
+    ) -> None:
+        super().__init__(*arguments, **keywords)
+        self.groups = groups
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        params = {param.name: param for param in self.get_params(ctx)
+                  if isinstance(param, click.Option)}
+        listed = {name for names in self.groups.values() for name in names}
+        rest = [name for name in params if name not in listed]
+        for title, names in {**self.groups, "Other": rest}.items():
+            rows = [params[name].get_help_record(ctx) for name in names]
+            with formatter.section(title):
+                formatter.write_dl([row for row in rows if row is not None])
+
+
 _KEPT = "q2_metric.kept"
-READ = "q2_metric.read"
-"""Key in ``ctx.meta`` of further files and folders that a command reads, such as models."""
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -179,17 +183,17 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
     return files_here()
 
 
-def ours(is_ours: str, what: str) -> Callable[[str], None]:
+def ours(mark: bytes, what: str) -> Callable[[str], None]:
     """A guard that raises InputError if the file is not ``what`` ("a report page of q2"), by the
-    function "module:name"."""
+    ``mark`` in it."""
     def guard(path: str) -> None:
-        if not named(is_ours)(path):
+        if not has_mark(path, mark):
             check_free(path, what)
 
     return guard
 
 
-PAGE = ours("q2_metric.report.page:is_page", "a report page of q2")
+PAGE = ours(b'<meta name="generator" content="q2-metric">', "a report page of q2")
 
 
 def kept(options: Mapping[str, Any]) -> str:
@@ -197,13 +201,6 @@ def kept(options: Mapping[str, Any]) -> str:
     if "cache" not in options or (options.get("no_cache") and not options["cache"]):
         return ""
     return "; the scores so far are in the cache: the same command resumes from there"
-
-
-def _values(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        yield from value
-    elif value is not None:
-        yield value
 
 
 class Group(click.Group):

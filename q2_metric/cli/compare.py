@@ -10,10 +10,11 @@ import click
 from q2_metric.cli.commands import Read, command, warn
 from q2_metric.cli.experiments import FORMAT_OPTION, facts, print_as
 from q2_metric.cli.options import SYSTEMS_OPTION, given_names
+from q2_metric.report.read import files_of, read_scores
+from q2_metric.report.versus import Versus, versus
 
 if TYPE_CHECKING:
     from q2_metric.evaluation.tables import Report
-    from q2_metric.report.versus import Versus
 
 
 @command("compare")
@@ -40,9 +41,6 @@ def compare(
 
     All systems must have the same rows, and scores with the same signatures.
     """
-    from q2_metric.report.read import files_of, read_scores
-    from q2_metric.report.versus import versus
-
     with ExitStack() as files:
         read = read_scores(files_of(scores), files, systems_by=systems_by)
         found = versus(read, metrics, reference)

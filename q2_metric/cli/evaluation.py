@@ -12,7 +12,6 @@ from q2_metric.cli.experiments import (
     EXPERIMENT_OPTIONS,
     FILE,
     FORMAT_OPTION,
-    NOTE_OPTION,
     OUTPUT_OPTIONS,
     check,
     columns_of,
@@ -30,10 +29,8 @@ def meta_eval() -> None:
 @meta_eval.command("true")
 @click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
 @click.option("--against", metavar="METRIC", help="The metric to compare with.  [default: f1]")
-@click.option(
-    "--bins", type=click.IntRange(min=1), default=10, show_default=True,
-    help="Number of bins of the reliability curves.",
-)
+@click.option("--bins", type=click.IntRange(min=1), default=10,
+              help="Number of bins of the reliability curves.")
 @EXPERIMENT_OPTIONS
 def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) -> None:
     """Measure ROC-AUC, significance and calibration on each set of the benchmark TRUE.
@@ -74,7 +71,7 @@ def dev(limit: int | None, **options: Any) -> None:
 
 @meta_eval.command("render")
 @click.argument("result", type=FILE)
-@NOTE_OPTION
+@click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
 @FORMAT_OPTION
 @OUTPUT_OPTIONS
 def render(result: Path, **options: Any) -> None:

@@ -29,15 +29,25 @@ from q2_metric.cli.options import (
     load_keywords,
     metrics_option,
 )
+from q2_metric.engine.cache import Cache
 from q2_metric.errors import InputError, MissingExtra
-from q2_metric.files import read_text
+from q2_metric.evaluation.readings import USUAL
+from q2_metric.evaluation.scores import (
+    Bar,
+    ByGuideline,
+    FileSource,
+    MetricSource,
+    ScoreColumns,
+    silent,
+)
+from q2_metric.files import check_free, check_place, read_text
 from q2_metric.metrics.registry import entry
+from q2_metric.models.presets import preset
+from q2_metric.rows.formats import read_fields
+from q2_metric.types import Example
 
 if TYPE_CHECKING:
-    from q2_metric.engine.cache import Cache
-    from q2_metric.evaluation.scores import Bar, MetricSource, ScoreColumns
     from q2_metric.evaluation.tables import Report
-    from q2_metric.types import Example
 
 
 def _drawn(folder: str) -> Iterable[Path]:
@@ -49,7 +59,6 @@ def _drawn(folder: str) -> Iterable[Path]:
 FIGURES = Written(_drawn, guard=None, file_okay=False)
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
 
-METRICS_OPTION = metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli")
 OUTPUT_OPTIONS = all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
                  help="Write the results as .json, .csv, .md or .tex; may be repeated."),
@@ -57,11 +66,9 @@ OUTPUT_OPTIONS = all_options(
                  help="Draw the figures in this folder, as PNG and SVG."),
     click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
 )
-NOTE_OPTION = click.option(
-    "--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
 FORMATS = {"text": "", "markdown": ".md", "latex": ".tex", "json": ".json", "csv": ".csv"}
 FORMAT_OPTION = click.option(
-    "--format", "shown_as", type=click.Choice(list(FORMATS)), default="text", show_default=True,
+    "--format", "shown_as", type=click.Choice(list(FORMATS)), default="text",
     help="Format in which the tables are printed.")
 FOREIGN_OPTIONS = all_options(
     click.option(
@@ -73,7 +80,8 @@ FOREIGN_OPTIONS = all_options(
                  help="With --scores: a column of scores; may be repeated."),
 )
 EXPERIMENT_OPTIONS = all_options(
-    METRICS_OPTION, FOREIGN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS
+    metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli"), FOREIGN_OPTIONS, OUTPUT_OPTIONS,
+    CACHE_OPTIONS, MODEL_OPTIONS,
 )
 
 
@@ -82,7 +90,6 @@ def check(options: Mapping[str, Any], name: str) -> None:
     be written or options do not fit together, and MissingExtra if a package is missing."""
     from q2_metric.evaluation.figures import figures_of
     from q2_metric.evaluation.files import SUFFIXES
-    from q2_metric.files import check_free, check_place
 
     for path in options["outs"]:
         check_place(path, SUFFIXES)
@@ -105,11 +112,6 @@ def columns_of(
     """What an experiment compares with human labels: metrics, and columns of a file of scores. Each
     set counts a response that claims nothing as its guideline says, unless ``-s support=`` or a
     paper's preset has one rule for all."""
-    from q2_metric.evaluation.readings import USUAL
-    from q2_metric.evaluation.scores import ByGuideline, FileSource, ScoreColumns
-    from q2_metric.models.presets import preset
-    from q2_metric.rows.formats import read_fields
-
     file, kept = options["scores_file"], kept or score_cache(options)
     lines = list(read_fields(file, options["form"])) if file else []  # read once: it may be a pipe
     foreign = [FileSource(file, lines, column, rows) for column in options["score_columns"]]
@@ -127,22 +129,17 @@ def columns_of(
 
 
 def score_cache(options: Mapping[str, Any]) -> Cache:
-    from q2_metric.engine.cache import Cache
-
     return Cache(cache_file(options), largest=cache_bytes(), warn=warn)
 
 
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
     """The metric ``name`` with the models and settings that the options request."""
-    from q2_metric.evaluation.scores import MetricSource
-
     made_from = entry(name).request(options["preset"], load_keywords(options))
     return MetricSource(name, lambda: load([name], options)[0], kept, made_from)
 
 
 def bar_of(options: Mapping[str, Any]) -> Bar:
     from q2_metric.cli.render import progress_bar
-    from q2_metric.evaluation.scores import silent
 
     return silent if options["quiet"] or not sys.stderr.isatty() else progress_bar
 

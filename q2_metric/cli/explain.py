@@ -8,18 +8,17 @@ from typing import Any
 import click
 
 from q2_metric.cli.commands import command
-from q2_metric.cli.options import (
-    MODEL_OPTIONS,
-    SIGNATURE_OPTION,
-    TEXT_OPTIONS,
-    load,
-    metrics_option,
-)
+from q2_metric.cli.options import MODEL_OPTIONS, SIGNATURE_OPTION, load, metrics_option
 from q2_metric.errors import InputError
 
 
 @command("explain")
-@TEXT_OPTIONS
+@click.option("--response", required=True, help="The response.")
+@click.option("--knowledge", required=True, help="The text that should support the response.")
+@click.option("--question", help="The question that the response answers.")
+@click.option("--history", multiple=True,
+              help="An earlier turn of the dialogue; may be repeated, oldest turn first.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead.")
 @metrics_option()
 @MODEL_OPTIONS
 @SIGNATURE_OPTION

@@ -8,9 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from q2_metric.cli.render import bare_table, console, plain, print_signatures
-from q2_metric.cli.verdict import SIGNS as VERDICTS
-from q2_metric.cli.verdict import marked
+from q2_metric.cli.render import VERDICTS, bare_table, console, print_signatures, safe_text
 from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.report.findings import NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.view import DROPPED, WHOLE, supported, view
@@ -29,12 +27,12 @@ def print_explanation(
     shown, screen = view(row, measured), console()
     head = bare_table(header=False)
     for turn in shown["history"]:
-        head.add_row(Text("history", style="dim"), _text(turn))
+        head.add_row(Text("history", style="dim"), safe_text(turn))
     if shown["question"]:
-        head.add_row(Text("question", style="dim"), _text(shown["question"]))
-    head.add_row(Text("knowledge", style="dim"), _text(shown["knowledge"]))
+        head.add_row(Text("question", style="dim"), safe_text(shown["question"]))
+    head.add_row(Text("knowledge", style="dim"), safe_text(shown["knowledge"]))
     head.add_row(Text("response", style="dim"), _marked(shown))
-    head.add_row(Text("in words", style="dim"), _text("\n".join(shown["plain"])))
+    head.add_row(Text("in words", style="dim"), safe_text("\n".join(shown["plain"])))
     screen.print(head)
     for name in signatures:
         screen.print()
@@ -49,15 +47,11 @@ def print_explanation(
                 screen.print(table)
     screen.print()
     if measured:
-        screen.print(_text(MEASURED), style="dim")
+        screen.print(safe_text(MEASURED), style="dim")
     print_signatures(screen, list(signatures.values()), whole=whole)
 
 
 MEASURED = "[n%]: of all responses with a finding like this, people judged n% supported"
-
-
-def _text(text: str, style: str = "") -> Text:
-    return Text(plain(text), style=style)
 
 
 def _marked(row: Mapping[str, Any]) -> Text:
@@ -65,13 +59,28 @@ def _marked(row: Mapping[str, Any]) -> Text:
     response = row["response"]
     if row.get("claims"):
         return marked(response, row["claims"])
-    text = _text(response)
+    text = safe_text(response)
     for item in row["questions"]:
         end = item["start"] + len(item["span"])
         # If pronouns were replaced by names, offsets refer to the replaced text, not to this one.
         if response[item["start"] : end] == item["span"]:
             text.stylize("underline", item["start"], end)
     return text
+
+
+def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
+    """The response with each claim in the colour of its verdict, followed by the verdict's sign.
+    ``claims`` are those of an output row. A claim inside another is shown in its own colour."""
+    text = safe_text(response)
+    # Sorted by (end, size): if two claims have the same end, the inner claim comes first.
+    placed = sorted(claims, key=lambda claim: (claim["end"], claim["end"] - claim["start"]))
+    for claim in sorted(placed, key=lambda claim: claim["start"] - claim["end"]):
+        text.stylize(VERDICTS[claim["verdict"]][1], claim["start"], claim["end"])
+    signed = Text()
+    pieces = text.divide([claim["end"] for claim in placed])
+    for piece, claim in zip(pieces, placed, strict=False):
+        signed.append_text(piece).append(*VERDICTS[claim["verdict"]])
+    return signed.append_text(pieces[-1])
 
 
 def _headline(name: str, row: Mapping[str, Any]) -> Text:
@@ -100,17 +109,17 @@ def _share(item: Mapping[str, Any], details: str, measured: set[str]) -> str:
 def _questions(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:
     for item in row["questions"]:
         how = _how(item) + _share(item, "questions", measured)
-        yield _sign(item), _text(item["question"]), Text()
-        yield Text(), _text(item["plain"]), _text(how, "dim")
+        yield _sign(item), safe_text(item["question"]), Text()
+        yield Text(), safe_text(item["plain"]), safe_text(how, "dim")
     if row["fallback"]:
         how = f"entailment {value(row['whole'])}{_share(row, 'questions', measured)}"
-        yield _sign(row), _text(WHOLE[row["state"]]), _text(how, "dim")
+        yield _sign(row), safe_text(WHOLE[row["state"]]), safe_text(how, "dim")
     for item in row.get("dropped") or ():
-        yield Text("–"), _text(item["question"], "dim"), Text()
-        yield Text(), _text(f"not asked: {DROPPED[item['reason']]}", "dim"), Text()
+        yield Text("–"), safe_text(item["question"], "dim"), Text()
+        yield Text(), safe_text(f"not asked: {DROPPED[item['reason']]}", "dim"), Text()
     if row.get("unasked"):
         words = ", ".join(dict.fromkeys(word for _, word in row["unasked"]))
-        yield Text("–"), _text(f"not asked about: {words}", "dim"), Text()
+        yield Text("–"), safe_text(f"not asked about: {words}", "dim"), Text()
 
 
 def _how(item: Mapping[str, Any]) -> str:
@@ -125,41 +134,38 @@ def _how(item: Mapping[str, Any]) -> str:
 
 
 def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:
-    only = _one_sentence(row)
-    for item in row.get("claims") or ():
-        yield (Text(*VERDICTS[item["verdict"]]), _text(item["text"]),
-               _text(f"{value(item['support'])}{_share(item, 'sentences', measured)}", "dim"))
+    claims = row.get("claims") or ()
+    only = all(claim["passage"] is None or claim["passage"].strip() == row["knowledge"].strip()
+               for claim in claims)
+    for item in claims:
+        yield (Text(*VERDICTS[item["verdict"]]), safe_text(item["text"]),
+               safe_text(f"{value(item['support'])}{_share(item, 'sentences', measured)}", "dim"))
         support = item["passage_support"]
         if support is not None and support >= NO_SUPPORT and not only:
-            yield Text(), _text(f"support: {item['passage']}"), _text(value(support), "dim")
+            yield Text(), safe_text(f"support: {item['passage']}"), safe_text(value(support), "dim")
         elif support is not None and support < NO_SUPPORT and item["against"] is None:
             words = "supported by several sentences together" if supported(item) else (
                 "no support found")
             nearest = "" if only else f"; nearest ({value(support)}): {item['passage']}"
-            yield Text(), _text(words + nearest, "dim"), Text()
+            yield Text(), safe_text(words + nearest, "dim"), Text()
         if item["against"] is not None:
             start, end = item["against"]
-            yield Text(), _text(f"contradicted by: {row['knowledge'][start:end]}"), Text()
-
-
-def _one_sentence(row: Mapping[str, Any]) -> bool:
-    return all(claim["passage"] is None or claim["passage"].strip() == row["knowledge"].strip()
-               for claim in row.get("claims") or ())
+            yield Text(), safe_text(f"contradicted by: {row['knowledge'][start:end]}"), Text()
 
 
 def _parts(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:
     if not any(entry(name).details == "sentences" and name in row for name in METRICS):
         yield from _sentences(row, measured)
     for item in row["parts"]:
-        yield (Text("▼" if item["contribution"] < 0 else "▲"), _text(item["title"]),
-               _text(item["plain"], "dim"))
+        yield (Text("▼" if item["contribution"] < 0 else "▲"), safe_text(item["title"]),
+               safe_text(item["plain"], "dim"))
 
 
 def _plain(
     row: Mapping[str, Any], _measured: set[str], *, listed: str
 ) -> Iterator[Sequence[Text]]:
     for item in row[listed]:
-        yield (_text(item["plain"]),)
+        yield (safe_text(item["plain"]),)
 
 
 _DETAILS = {"questions": _questions, "sentences": _sentences, "parts": _parts}

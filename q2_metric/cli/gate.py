@@ -9,24 +9,34 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, warn
 from q2_metric.cli.options import CACHE_OPTIONS, cache_bytes, cache_file, metric_names
+from q2_metric.cli.safe import plain
+from q2_metric.engine.job import Job
+from q2_metric.engine.manifest import check_evidence
+from q2_metric.engine.run import JobRun, Listener
 from q2_metric.errors import InputError
+from q2_metric.files import STDIN, opener, replacing, rereadable
+from q2_metric.metrics.registry import columns
+from q2_metric.report import ci
+from q2_metric.report.gate import FAILING, Gate
+from q2_metric.report.gate import gate as decide
+from q2_metric.report.read import ScoreFiles, read_scores
+from q2_metric.report.spool import spool
+from q2_metric.report.systems import SystemRun
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.formats import read_fields
 from q2_metric.scoring.verdict import GATED, THRESHOLD
-
-if TYPE_CHECKING:
-    from q2_metric.report.gate import Gate
-    from q2_metric.report.read import ScoreFiles
 
 SHOWN = 10
 
 
-JUNIT = ours("q2_metric.report.ci:is_junit", "a JUnit file of q2 gate")
-COMMENT = ours("q2_metric.report.ci:is_comment", "a comment of q2 gate")
+JUNIT = ours(b'<testsuites><testsuite name="q2 gate ', "a JUnit file of q2 gate")
+COMMENT = ours(ci.COMMENT.encode(), "a comment of q2 gate")
 
 
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
@@ -38,8 +48,7 @@ def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | Non
 
 
 def _allow(outcome: str, what: str) -> Callable[..., Any]:
-    return click.option(f"--allow-{outcome}", metavar="N|all", default="0", show_default=True,
-                        callback=_most,
+    return click.option(f"--allow-{outcome}", metavar="N|all", default="0", callback=_most,
                         help=f"With --baseline: accept at most N rows {what}, or all of them.")
 
 
@@ -53,11 +62,11 @@ def _finite(_ctx: click.Context, _option: click.Parameter, value: float) -> floa
 @click.argument("file", metavar="FILE", type=Read())
 @click.option("--baseline", metavar="FILE", type=Read(),
               help="Scores or rows of an earlier run. Then only new failures count.")
-@click.option("-m", "--metric", default=GATED, show_default=True, callback=metric_names,
+@click.option("-m", "--metric", default=GATED, callback=metric_names,
               help="The metric whose scores are checked.")
-@click.option("--threshold", type=click.FloatRange(0, 1), default=THRESHOLD, show_default=True,
+@click.option("--threshold", type=click.FloatRange(0, 1), default=THRESHOLD,
               callback=_finite, help="A response with a lower score fails.")
-@click.option("--allow", "allowed", type=click.IntRange(min=0), default=0, show_default=True,
+@click.option("--allow", type=click.IntRange(min=0), default=0,
               metavar="N", help="The gate passes with at most N failures.")
 @_allow("missing", "that only the baseline has")
 @_allow("unscored", "that had a score and have none now")
@@ -87,16 +96,10 @@ def gate(**options: Any) -> None:
 
     Exit code 4 means that the gate failed. The other exit codes are those of q2 score.
     """
-    from q2_metric.files import opener
-    from q2_metric.report import ci
-    from q2_metric.report.gate import FAILING
-    from q2_metric.report.gate import gate as decide
-
     if len(options["metric"]) != 1:
         raise click.UsageError("--metric takes one name")
     [metric] = options["metric"]
-    allowed = {"allow": options["allowed"]} | {
-        name: options[name] for name in FAILING if name in options}
+    allowed = {name: options[name] for name in FAILING}
     paths = [options["file"], options["baseline"]]
     if all(path and os.path.exists(path) for path in paths) and os.path.samefile(*paths):
         raise InputError(f"{paths[0]}: is also the baseline; name the file of an earlier run")
@@ -107,7 +110,7 @@ def gate(**options: Any) -> None:
     if options["junit"] is not None:
         _write(options["junit"], ci.junit(decided))
     if options["comment"] is not None:
-        _write(options["comment"], ci.comment(decided).encode())
+        _write(options["comment"], (ci.COMMENT + ci.summary(decided)).encode())
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8", newline="\n", opener=opener) as file:
             file.write(ci.summary(decided))
@@ -124,14 +127,6 @@ def gate(**options: Any) -> None:
 
 def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> ScoreFiles:
     """Reads the scores of a file, which is scored first if it has none."""
-    from q2_metric.engine.job import Job
-    from q2_metric.engine.manifest import check_evidence
-    from q2_metric.engine.run import JobRun, Listener
-    from q2_metric.report.read import ScoreFiles, read_scores
-    from q2_metric.report.spool import spool
-    from q2_metric.report.systems import SystemRun
-    from q2_metric.rows.columns import Columns
-
     if _has_scores(path):
         scores = read_scores([path], stack)
         if any(score.name == metric for run in scores.runs for score in run.scores):
@@ -148,10 +143,6 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
 
 
 def _has_scores(path: str) -> bool:
-    from q2_metric.files import STDIN, rereadable
-    from q2_metric.metrics.registry import columns
-    from q2_metric.rows.formats import read_fields
-
     if path == STDIN or (os.path.exists(path) and not rereadable(path)):
         raise InputError(f"{path}: q2 gate needs a file that can be read twice")
     names = columns()
@@ -159,15 +150,11 @@ def _has_scores(path: str) -> bool:
 
 
 def _write(path: str, content: bytes) -> None:
-    from q2_metric.files import replacing
-
     with replacing(Path(path)) as unfinished:
-        Path(unfinished).write_bytes(content)
+        unfinished.write_bytes(content)
 
 
 def _print(decided: Gate) -> None:
-    from q2_metric.cli.render import plain
-
     click.echo(plain(decided.headline))
     shown = decided.shown()
     for case in shown[:SHOWN]:

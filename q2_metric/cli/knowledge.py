@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,19 +14,18 @@ from q2_metric.cli.commands import Read, Written
 from q2_metric.cli.options import all_options
 from q2_metric.errors import InputError
 from q2_metric.files import CHOOSE, check_place, replacing
-
-if TYPE_CHECKING:
-    from q2_metric.knowledge.dstc import LabelledTurns
-    from q2_metric.knowledge.training import Progress, TrainSettings
-    from q2_metric.knowledge.types import Pool, Ranked, Ranker
+from q2_metric.knowledge.choose import combined, load_ranker
+from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
+from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.trained import members
+from q2_metric.knowledge.training import ABOUT, STATE, Progress, TrainSettings
+from q2_metric.knowledge.types import Pool, Ranked, Ranker
 
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = Written(dir_okay=False, path_type=Path)
 
 
 def _check_folder(folder: Path) -> None:
-    from q2_metric.knowledge.training import ABOUT, STATE
-
     if folder.is_dir() and any(folder.iterdir()) and not any(
             folder.glob(f"**/{STATE}/**/{ABOUT}")):
         raise InputError(f"{folder}: the folder is not empty and holds no training; {CHOOSE}")
@@ -35,22 +35,23 @@ NEW_FOLDER = Written(guard=_check_folder, file_okay=False, path_type=Path)
 RANKER_OPTIONS = all_options(
     click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
                  default=["bundled"],
-                 show_default=True,
                  help="bundled, bundled-words, bm25, or the folder of a trained ranker; may be "
                  "repeated: several rankers vote."),
     click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
-                 show_default=True, help="How Entity Guided Reranking matches names."),
+                 help="How Entity Guided Reranking matches names."),
     click.option("--vote", type=click.Choice(["hard", "soft"]), default="hard",
-                 show_default=True, help="How several rankers vote."),
+                 help="How several rankers vote."),
 )
 RSS_OPTIONS = all_options(
-    click.option("--first", default="bundled", show_default=True, metavar="NAME",
+    click.option("--first", default="bundled", metavar="NAME",
                  help="Ranker of the first stage, bundled or bm25."),
     click.option("--narrow", type=click.IntRange(min=1), metavar="N",
                  help="A trained ranker scores only the N snippets that a first stage keeps."),
-    click.option("--device", default="auto", show_default=True, help="Where the models run."),
+    click.option("--device", default="auto", help="Where the models run."),
     click.option("--batch-size", type=click.IntRange(min=1), help="Rows in one model call."),
 )
+
+
 def train_options(rate: float = 1e-5, epochs: int = 20) -> Callable[[Any], Any]:
     """The options of a training. The defaults are those of the paper."""
     return all_options(
@@ -58,19 +59,18 @@ def train_options(rate: float = 1e-5, epochs: int = 20) -> Callable[[Any], Any]:
                      help="Hub name or folder of the model to train from."),
         click.option("--out", "folder", type=NEW_FOLDER, required=True,
                      help="Folder of the trained model. An interrupted training resumes from it."),
-        click.option("--rate", type=float, default=rate, show_default=True,
-                     help="Learning rate of Adam."),
-        click.option("--train-batch", type=click.IntRange(min=1), default=16, show_default=True,
+        click.option("--rate", type=float, default=rate, help="Learning rate of Adam."),
+        click.option("--train-batch", type=click.IntRange(min=1), default=16,
                      help="Number of examples in a training step."),
-        click.option("--epochs", type=click.IntRange(min=1), default=epochs, show_default=True,
+        click.option("--epochs", type=click.IntRange(min=1), default=epochs,
                      help="Number of passes over the training data."),
         click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
                      help="Number of steps between evaluations; each evaluation saves the state."),
         click.option("--patience", type=click.IntRange(min=1), show_default="none",
                      help="End the training after this many evaluations without improvement, "
                      "instead of after all epochs."),
-        click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
-        click.option("--device", default="auto", show_default=True, help="Where the model runs."),
+        click.option("--seed", type=int, default=0, help="Random seed."),
+        click.option("--device", default="auto", help="Where the model runs."),
     )
 
 
@@ -89,27 +89,12 @@ def labelled_options(*, logs: bool = True) -> Callable[[Any], Any]:
     )
 
 
-
-
 def ranked_row(ranked: Ranked) -> dict[str, Any]:
-    snippet = ranked.snippet
-    return {
-        "domain": snippet.domain,
-        "entity_id": snippet.entity_id,
-        "entity_name": snippet.entity_name,
-        "doc_id": snippet.doc_id,
-        "question": snippet.question,
-        "answer": snippet.answer,
-        "score": ranked.score,
-    }
+    return {**asdict(ranked.snippet), "score": ranked.score}
 
 
 def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, LabelledTurns]:
     """The pool, the training turns and the development turns that the options name."""
-    from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
-    from q2_metric.knowledge.pools import read_pool
-    from q2_metric.knowledge.types import Pool
-
     pool = read_pool(options["pool_file"])
     parts = (read_labelled(options["logs"], options["labels"], pool),
              read_labelled(options["dev_logs"], options["dev_labels"], pool))
@@ -124,8 +109,6 @@ def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, Labell
 
 
 def settings_of(options: dict[str, Any]) -> TrainSettings:
-    from q2_metric.knowledge.training import TrainSettings
-
     names = ("rate", "epochs", "evaluate_every", "patience", "seed")
     given = {name: options[name] for name in names}
     return TrainSettings(batch_size=options["train_batch"], **given)
@@ -147,9 +130,6 @@ def finished(progress: Progress, folder: Path) -> None:
 
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
     """The rankers of ``--ranker``, of an ensemble all. A repeated name is loaded once."""
-    from q2_metric.knowledge.choose import load_ranker
-    from q2_metric.knowledge.trained import members
-
     return [
         load_ranker(name, first=options["first"], narrow=options["narrow"],
                     device=options["device"], batch_size=options["batch_size"])
@@ -159,16 +139,13 @@ def load_rankers(options: dict[str, Any]) -> list[Ranker]:
 
 def combined_ranker(options: dict[str, Any]) -> Ranker:
     """One ranker in which those of ``--ranker`` vote, and Entity Guided Reranking (EGR) follows."""
-    from q2_metric.knowledge.choose import combined
-
     egr = None if options["egr"] == "none" else options["egr"]
     return combined(load_rankers(options), egr, options["vote"])
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[IO[str]]:
-    """A text file that appears at its path only when it is complete."""
+def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
+    """Writes a .jsonl file, which appears at its path only when it is complete."""
     check_place(path)
     with replacing(path) as unfinished, \
             open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-        yield file
+        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

@@ -6,12 +6,11 @@ and heavy libraries only when it runs.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
 from q2_metric._version import __version__
 from q2_metric.cli.commands import Group
+from q2_metric.metrics.entry import named
 
 COMMANDS = {
     "score": "q2_metric.cli.score:score",
@@ -35,30 +34,16 @@ COMMANDS = {
 
 class Commands(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *COMMANDS]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        module, name = COMMANDS[cmd_name].split(":")
-        command: click.Command = getattr(import_module(module), name)
+        where = COMMANDS.get(cmd_name)
+        command: click.Command | None = named(where) if where else None
         return command
 
 
-def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
-    if asked and not ctx.resilient_parsing:
-        click.echo(f"q2 {__version__}")
-        ctx.exit()
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "-V", "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Show the version and exit.",
-)
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"],
+                                             "show_default": True})
+@click.version_option(__version__, "-V", "--version", message="q2 %(version)s")
 def main() -> None:
     """Measure whether responses are supported by the texts that they should be based on."""

@@ -6,22 +6,21 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from q2_metric import metrics
 from q2_metric.checks import settings_of
-from q2_metric.cli.assign import SettingsOption, completed, read_preset
+from q2_metric.cli.assign import ASSIGNED, assign, completed, read_preset
 from q2_metric.cli.commands import Written
+from q2_metric.engine.cache import default_path
 from q2_metric.errors import InputError
-from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, METRICS, check_names, keywords
 from q2_metric.rows.formats import FORMS
 from q2_metric.runtime_config import RuntimeConfig
-
-if TYPE_CHECKING:
-    from q2_metric.types import Metric
+from q2_metric.types import Metric
 
 Wrapped = TypeVar("Wrapped", bound=Callable[..., Any])
 Option = Callable[[Wrapped], Wrapped]
@@ -51,11 +50,11 @@ def _runtime(name: str) -> Option[Any]:
 
 
 MODEL_OPTIONS = all_options(
-    click.option("--preset", metavar="NAME|FILE", default="bundled", show_default=True,
+    click.option("--preset", metavar="NAME|FILE", default="bundled",
                  callback=read_preset, is_eager=True,
                  help="Models and settings to use (q2 presets), or a .toml file of them."),
-    click.option("-s", "--set", "assigned", metavar="NAME=VALUE", multiple=True,
-                 cls=SettingsOption, shell_complete=completed,
+    click.option("-s", "--set", ASSIGNED, metavar="NAME=VALUE", multiple=True,
+                 expose_value=False, callback=assign, shell_complete=completed,
                  help="Set a model or setting (q2 presets --settings); may be repeated."),
     _runtime("device"), _runtime("dtype"),
 )
@@ -69,7 +68,7 @@ def metric_names(
     Without a text, they are the preset's. The module of "package.module:Class" may be in the
     current folder, as for ``python -m``."""
     if text is None:
-        return list(default_names(ctx.params["preset"]))
+        return list(metrics.default_names(ctx.params["preset"]))
     if ":" in text and (here := os.getcwd()) not in sys.path:
         sys.path.append(here)
     try:
@@ -106,8 +105,6 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
-    from q2_metric import metrics
-
     return metrics.load_metrics(names, options["preset"], **load_keywords(options))
 
 
@@ -126,8 +123,6 @@ CACHE_OPTIONS = all_options(
 
 
 def cache_file(options: Mapping[str, Any]) -> Path | None:
-    from q2_metric.engine.cache import default_path
-
     named: Path | None = options["cache"]
     if options["no_cache"]:
         # Only --cache on the command line overrides --no-cache; Q2_CACHE does not.
@@ -145,16 +140,6 @@ def cache_bytes() -> int:
     return int(text) * 1_000_000
 
 
-TEXT_OPTIONS = all_options(
-    click.option("--response", required=True, help="The response."),
-    click.option("--knowledge", required=True, help="The text that should support the response."),
-    click.option("--question", help="The question that the response answers."),
-    click.option("--history", multiple=True,
-                 help="An earlier turn of the dialogue; may be repeated, oldest turn first."),
-    click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead."),
-)
-
-
 def format_option(files: str) -> Option[Any]:
     """``--format``, for inputs without a suffix. The help text calls them ``files``."""
     return click.option(
@@ -170,18 +155,4 @@ SYSTEMS_OPTION = click.option(
 )
 SIGNATURE_OPTION = click.option(
     "--signature", is_flag=True, help="Print signatures in full: all models and settings."
-)
-
-COLUMN_OPTIONS = all_options(
-    click.option("--response", metavar="COL", help="Column of the response.  [default: by name]"),
-    click.option(
-        "--knowledge", "--context", "knowledge", metavar="COL",
-        help="Column of the knowledge.  [default: by name]",
-    ),
-    click.option("--history", metavar="COL", help='Column of the history; "" for none.'),
-    click.option("--question", metavar="COL",
-                 help="Column of the question.  [default: by name]"),
-    click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]"),
-    click.option("--label", metavar="COL",
-                 help="Column of the human label, for the page.  [default: by name]"),
 )

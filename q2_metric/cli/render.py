@@ -9,26 +9,34 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
+from q2_metric.cli.assign import Assignable
 from q2_metric.cli.safe import plain as plain
-from q2_metric.cli.verdict import print_verdict
+from q2_metric.data.catalogue import DataSet
+from q2_metric.engine.result import FileResult
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
+from q2_metric.models.presets import Preset, Stage
 from q2_metric.rows.plain import NONE, percent
 from q2_metric.rows.plain import number as value
+from q2_metric.scoring.verdict import VerdictCounts
+from q2_metric.types import SystemScore
 
-if TYPE_CHECKING:
-    from q2_metric.cli.assign import Assignable
-    from q2_metric.data.catalogue import DataSet
-    from q2_metric.engine.result import FileResult
-    from q2_metric.models.presets import Preset, Stage
-    from q2_metric.types import SystemScore
+VERDICTS: Mapping[str, tuple[str, str]] = {
+    "supported": ("✓", "green"),
+    "not found": ("✗", "red"),
+    "contradicted": ("≠", "bold magenta"),
+    "not checked": ("?", "dim"),
+}
+"""(Sign, colour) of a claim on the terminal."""
+
+_LONGEST = 200
+"""Characters of a claim or passage that are printed."""
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
@@ -36,7 +44,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
     screen = console()
     for result in results:
         if len(results) > 1:
-            screen.print(Text(plain(result.file), style="bold"), soft_wrap=True)
+            screen.print(safe_text(result.file, "bold"), soft_wrap=True)
         print_verdict(screen, result.verdict)
         print_whole(screen, systems_table(result))
         scored, speed = result.rows - result.failed, result.rows_per_second
@@ -58,17 +66,46 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
     print_signatures(screen, list(signatures), whole=whole)
 
 
+def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
+    """Prints how many responses have an unsupported claim or fail, and the worst of them."""
+    if not verdict.headline:
+        return
+    style = "bold red" if verdict.unsupported else "bold green"
+    screen.print(Text(verdict.headline, style=style), soft_wrap=True)
+    if verdict.criterion:
+        screen.print(Text(verdict.criterion), soft_wrap=True)
+    for worst in verdict.worst:
+        sign, colour = VERDICTS[worst.verdict]
+        # A bare number before the text could be taken for a part of the text.
+        row = f"row {worst.id}" if worst.id.isdecimal() else worst.id
+        screen.print(Text(f"{sign} ", style=colour) + safe_text(row, "dim") +
+                     Text(f"  {_short(worst.claim)}"), soft_wrap=True)
+        if worst.source:
+            words = "the sources say" if worst.decides else "nearest in the sources"
+            screen.print(Text(f"  {words}: {_short(worst.source)}", style="dim"), soft_wrap=True)
+    if verdict.citations:
+        screen.print(Text(verdict.citations), soft_wrap=True)
+    screen.print()
+
+
+def _short(text: str) -> str:
+    words = plain(" ".join(text.split()))
+    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+
+
 def systems_table(result: FileResult) -> Table:
     """A line for each metric, at most 80 columns wide. Columns without values are left out."""
     table = bare_table()
-    table.add_column("metric", min_width=_longest_word(result))
+    # Titles are wrapped only between words.
+    words = [word for system in result.systems for word in title(system.name).split()]
+    table.add_column("metric", min_width=max(map(len, words), default=0))
     rows = [_numbers(system) for system in result.systems]
     shown = [heading for heading in _TITLES if heading in ("mean", "n")
              or any(row[heading] != NONE for row in rows)]
     for heading in shown:
         table.add_column(heading, justify="right", no_wrap=True, vertical="top")
     for system, row in zip(result.systems, rows, strict=True):
-        table.add_row(_text(title(system.name)), *(row[heading] for heading in shown))
+        table.add_row(safe_text(title(system.name)), *(row[heading] for heading in shown))
     for column in table.columns[1:]:  # numbers are not broken
         texts = [str(column.header), *map(str, column.cells)]
         column.min_width = max(len(line) for text in texts for line in text.split("\n"))
@@ -87,15 +124,13 @@ def _numbers(system: SystemScore) -> dict[str, str]:
 
 def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Table:
     """A line for each value of an input column: number of rows, and means."""
-    table = bare_table()
-    table.add_column(_text(column), overflow="fold")
     names = list(dict.fromkeys(system.name for systems in groups.values() for system in systems))
-    table.add_column("n", justify="right", no_wrap=True)
-    for name in names:
-        table.add_column(title(name), justify="right", no_wrap=True)
+    table = bare_table(Column(safe_text(column), overflow="fold"),
+                       *(Column(heading, justify="right", no_wrap=True)
+                         for heading in ("n", *map(title, names))))
     for value_, systems in groups.items():
         scores = {system.name: system for system in systems}
-        table.add_row(_text(value_), f"{max((system.n for system in systems), default=0):,}",
+        table.add_row(safe_text(value_), f"{max((system.n for system in systems), default=0):,}",
                       *(value(scores[name].value) if name in scores else NONE for name in names))
     return table
 
@@ -110,12 +145,8 @@ def print_whole(screen: Console, table: Table) -> None:
 
 
 def print_presets(presets: Sequence[Preset]) -> None:
-    from q2_metric.models.presets import Stage
-
-    table = bare_table()
-    table.add_column("preset", no_wrap=True)
-    table.add_column("stage", no_wrap=True)
-    table.add_column("model", overflow="fold")
+    table = bare_table(Column("preset", no_wrap=True), Column("stage", no_wrap=True),
+                       Column("model", overflow="fold"))
     for preset in presets:
         needs = f"needs q2-metric[{preset.extra}]" if preset.extra else "no extra"
         full, half = preset.gigabytes(), preset.gigabytes(2)
@@ -132,13 +163,9 @@ def print_presets(presets: Sequence[Preset]) -> None:
 
 
 def print_settings(settings: Iterable[Assignable]) -> None:
-    table = bare_table()
-    for heading in ("name", "values  [default]", "of", "what it decides"):
-        table.add_column(heading, overflow="fold")
-    for one in settings:
-        table.add_row(Text(one.name, style="bold"), Text(one.values),
-                      ", ".join(one.titles) or "all", one.words)
-    console().print(table)
+    print_table(("name", "values  [default]", "of", "what it decides"), [
+        (Text(one.name, style="bold"), one.values, ", ".join(one.titles) or "all", one.words)
+        for one in settings])
 
 
 def _named(stage: Stage) -> str:
@@ -150,10 +177,7 @@ def _named(stage: Stage) -> str:
 
 def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
     """``sets`` are pairs of a data set and its state."""
-    table = bare_table()
-    table.add_column("name", no_wrap=True)
-    for heading in ("state", "description", "licence"):
-        table.add_column(heading)
+    table = bare_table(Column("name", no_wrap=True), "state", "description", "licence")
     for dataset, state in sets:
         if state == "missing":
             state = ("not fetched" if dataset.published else
@@ -162,14 +186,15 @@ def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
     console().print(table)
 
 
-def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    table = bare_table()
-    for name in titles:
-        table.add_column(name, overflow="fold")  # long ids are wrapped, not cut off
+def print_table(
+    titles: Sequence[str], rows: Sequence[Sequence[str | Text]], title: str = ""
+) -> None:
+    # Long ids are wrapped, not cut off.
+    table = bare_table(*(Column(name, overflow="fold") for name in titles))
     for row in rows:
-        table.add_row(*(_text(cell) for cell in row))
+        table.add_row(*(safe_text(cell) if isinstance(cell, str) else cell for cell in row))
     if title:
-        console().print(Text(plain(title), style="bold"), soft_wrap=True)
+        console().print(safe_text(title, "bold"), soft_wrap=True)
     console().print(table)
 
 
@@ -207,20 +232,15 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
-def bare_table(*, header: bool = True) -> Table:
+def bare_table(*columns: Column | str, header: bool = True) -> Table:
     return Table(
-        box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=header
+        *columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0),
+        show_header=header,
     )
 
 
-def _text(text: str) -> Text:
-    return Text(plain(text))
-
-
-def _longest_word(result: FileResult) -> int:
-    """Titles are wrapped only between words."""
-    return max((len(word) for system in result.systems
-                for word in title(system.name).split()), default=0)
+def safe_text(text: str, style: str = "") -> Text:
+    return Text(plain(text), style=style)
 
 
 def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool = False) -> None:
@@ -228,16 +248,15 @@ def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool 
     unique = list(dict.fromkeys(signatures))
     if whole:
         for line in unique:
-            screen.print(Text(plain(line), style="dim"), soft_wrap=True)
+            screen.print(safe_text(line, "dim"), soft_wrap=True)
     elif unique:
         words = ["signatures", *map(shortened, unique), "(in\xa0full:\xa0--signature)"]
         for line in wrap("  ".join(words), 80, subsequent_indent=" " * 12,
                          break_on_hyphens=False, break_long_words=False):
-            screen.print(_text(line.replace("\xa0", " ")), style="dim", soft_wrap=True)
+            screen.print(safe_text(line.replace("\xa0", " ")), style="dim", soft_wrap=True)
 
 
-def print_next(steps: Sequence[tuple[str, str]]) -> None:
-    """Prints next steps: pairs of a command, option or file, and what it shows."""
-    for step, purpose in steps:
-        console().print(Text("next  ", style="dim") + _text(f"{step}") +
-                        Text(f"  {purpose}", style="dim"), soft_wrap=True)
+def print_next(step: str, purpose: str) -> None:
+    """Prints a next step: a command, option or file, and what it shows."""
+    console().print(Text("next  ", style="dim") + safe_text(step) +
+                    Text(f"  {purpose}", style="dim"), soft_wrap=True)

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import click
 
-from q2_metric.cli.commands import PAGE, Read, Written, command
+from q2_metric.cli.commands import PAGE, Read, Written, command, warn
 from q2_metric.cli.options import SYSTEMS_OPTION, format_option
 from q2_metric.errors import InputError
 
@@ -14,7 +14,7 @@ from q2_metric.errors import InputError
 @command("report")
 @click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=Read())
 @format_option("SCORES and --texts")
-@click.option("-o", "--out", metavar="PATH", default="report.html", show_default=True,
+@click.option("-o", "--out", metavar="PATH", default="report.html",
               type=Written(guard=PAGE),
               help="Path of the page, an HTML file.")
 @click.option("--texts", metavar="FILE", multiple=True, type=Read(),
@@ -56,10 +56,7 @@ def report(
         names = names if texts else in_order(names, list(map(day, names)))
         systems = read_scores(names, files, texts=texts, form=form, systems_by=systems_by)
         write_page(out, systems.runs, systems)
-    bare = sum(run.without_texts for run in systems.runs)
-    if bare:
-        click.echo(
-            f"q2: {bare} rows have no texts, so the page cannot show any; "
-            "--texts FILE reads them from the scored file", err=True
-        )
+    if bare := sum(run.without_texts for run in systems.runs):
+        warn(f"{bare} rows have no texts, so the page cannot show any; "
+             "--texts FILE reads them from the scored file")
     click.echo(out)

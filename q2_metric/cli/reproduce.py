@@ -20,8 +20,6 @@ from q2_metric.cli.experiments import (
 from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, given_names
 from q2_metric.errors import InputError
 
-FOLDER = Read(exists=True, file_okay=False)
-
 
 @command("reproduce")
 @click.argument("names", metavar="[TABLE]...", nargs=-1)
@@ -31,7 +29,8 @@ FOLDER = Read(exists=True, file_okay=False)
               help="Read at most N examples of each data set, to try a command.")
 @click.option("-m", "--metrics", callback=given_names, show_default="those of the table",
               help="Metrics to compute in place of a table's own.")
-@click.option("--trained", metavar="FOLDER", multiple=True, type=FOLDER,
+@click.option("--trained", metavar="FOLDER", multiple=True,
+              type=Read(exists=True, file_okay=False),
               help="A trained ranker, detector or responder, for the tables of rss-egr; may be "
               "repeated.")
 @click.option("--narrow", type=click.IntRange(min=1), metavar="N", show_default="all",
@@ -54,7 +53,11 @@ def reproduce(
 
     tables = _tables()
     if listed:
-        _print(tables)
+        from q2_metric.cli.render import print_table
+
+        print_table(
+            ["table", "title", "what is scored", "to do first"],
+            [[one.name, one.title, one.size, protocol.where(one.missing())] for one in tables])
         return
     chosen = list(tables) if every else [
         one for one in tables if {one.name, one.paper} & set(names)]
@@ -107,12 +110,3 @@ def _tables() -> Sequence[Any]:
     every = [*wow.TABLES, *ratings.TABLES, *scale.TABLES, *selection.TABLES]
     papers = list(dict.fromkeys(one.paper for one in every))
     return sorted(every, key=lambda one: (papers.index(one.paper), one.table or 99))
-
-
-def _print(tables: Sequence[Any]) -> None:
-    from q2_metric.cli.render import print_table
-    from q2_metric.evaluation.reproduce.table import where
-
-    print_table(
-        ["table", "title", "what is scored", "to do first"],
-        [[one.name, one.title, one.size, where(one.missing())] for one in tables])

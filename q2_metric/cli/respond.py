@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from q2_metric.cli import knowledge as shared
 from q2_metric.cli.commands import Group, Read
 from q2_metric.errors import InputError
+from q2_metric.knowledge.choose import load_detector
+from q2_metric.knowledge.dstc import TurnLabel, read_labelled, read_logs
+from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
+from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, check_names
-
-if TYPE_CHECKING:
-    from q2_metric.knowledge.dstc import TurnLabel
-    from q2_metric.knowledge.pipeline import Pipeline
-    from q2_metric.knowledge.respond import GroundedTurn, Responder
-    from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 
 
 @click.group("respond", cls=Group)
@@ -34,17 +33,17 @@ def respond() -> None:
               help="Labels: which turns need knowledge, and the gold response to each.")
 @click.option("--gold-knowledge", is_flag=True,
               help="Respond from the snippets that the labels name.")
-@click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
+@click.option("--model", default="facebook/bart-base", metavar="MODEL",
               type=Read(),
               help="Hub name of the model, or a folder that q2 respond train wrote.")
-@click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True,
+@click.option("--beam", type=click.IntRange(min=1), default=5,
               help="Number of beams in the beam search.")
 @click.option("--detector", metavar="NAME|FOLDER", type=Read(),
               help="bundled, or the folder of a trained detector: respond only to the turns that "
               "it finds to need knowledge. With --labels, DSTC9's scores of all three subtasks.")
 @click.option("--metrics", show_default=",".join(DEFAULT),
               help="Metrics that compare each response with its snippet; \"\" for none.")
-@click.option("--preset", default="bundled", show_default=True, help="Preset of the metrics.")
+@click.option("--preset", default="bundled", help="Preset of the metrics.")
 @click.option("--out", type=shared.NEW_FILE,
               help="Write .jsonl with a line for each response, which q2 score reads.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
@@ -54,9 +53,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
           beam: int, detector: str | None, metrics: str | None, preset: str, out: Path | None,
           as_json: bool, **options: Any) -> None:
     """Generate a response to each dialogue, score it, and compare it with the gold response."""
-    from q2_metric.knowledge.pipeline import TurnReply, official_scores
-    from q2_metric.knowledge.pools import read_pool
-    from q2_metric.knowledge.respond import Responder
+    from q2_metric.knowledge.pipeline import Pipeline, TurnReply, official_scores
 
     if gold_knowledge and (labels is None or detector):
         raise InputError("--gold-knowledge needs --labels, and no --detector")
@@ -68,9 +65,13 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
     responder = Responder(model, device=options["device"], beam=beam,
                           batch_size=options["batch_size"] or 8)
     if detector:
-        answers = _pipeline(detector, responder, pool, options).answer(dialogues, pool)
+        found = load_detector(detector, pool, device=options["device"],
+                              batch_size=options["batch_size"])
+        pipeline = Pipeline(found, shared.combined_ranker(options), responder)
+        answers = pipeline.answer(dialogues, pool)
     else:
-        chosen = _chosen(dialogues, gold, pool, gold_knowledge, options)
+        chosen = _gold_snippets(gold or [], pool) if gold_knowledge else [
+            ranking[0] for ranking in shared.combined_ranker(options).rank(dialogues, pool, 1)]
         said = responder.respond(_grounded(dialogues, chosen, gold))
         answers = [TurnReply((one,), text) for one, text in zip(chosen, said, strict=True)]
     kept = [(i, answer) for i, answer in enumerate(answers) if answer is not None]
@@ -87,8 +88,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
         if no_meteor:
             click.echo(f"q2: {no_meteor}", err=True)
     if out is not None:
-        with shared.writing(out) as file:
-            file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        shared.write_lines(out, lines)
     if as_json:
         click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
     else:
@@ -103,8 +103,6 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 @shared.train_options(rate=3e-5, epochs=10)
 def train(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train a model such as BART or GPT-2 on gold snippets and gold responses."""
-    from q2_metric.knowledge.respond import train_responder
-
     pool, *parts = shared.training_turns(options)
     turns, dev = (
         _grounded(some.dialogues, _gold_snippets(some.labels, pool), some.labels)
@@ -115,20 +113,9 @@ def train(base: str, folder: Path, device: str, **options: Any) -> None:
     shared.finished(done, folder)
 
 
-def _pipeline(detector: str, responder: Responder, pool: Pool, options: dict[str, Any]) -> Pipeline:
-    from q2_metric.knowledge.choose import load_detector
-    from q2_metric.knowledge.pipeline import Pipeline
-
-    found = load_detector(detector, pool, device=options["device"],
-                          batch_size=options["batch_size"])
-    return Pipeline(found, shared.combined_ranker(options), responder)
-
-
 def _dialogues(
     logs: Path, labels: Path | None, pool: Pool, *, seeking: bool
 ) -> tuple[list[Dialogue], list[TurnLabel] | None]:
-    from q2_metric.knowledge.dstc import read_labelled, read_logs
-
     if labels is None:
         return read_logs(logs), None
     read = read_labelled(logs, labels, pool)
@@ -136,26 +123,13 @@ def _dialogues(
     return read.dialogues, read.labels
 
 
-def _chosen(
-    dialogues: Sequence[Dialogue], gold: Sequence[TurnLabel] | None, pool: Pool, use_gold: bool,
-    options: dict[str, Any],
-) -> list[Ranked]:
-    if use_gold:
-        return _gold_snippets(gold or [], pool)
-    return [ranking[0] for ranking in shared.combined_ranker(options).rank(dialogues, pool, 1)]
-
-
 def _gold_snippets(gold: Sequence[TurnLabel], pool: Pool) -> list[Ranked]:
-    from q2_metric.knowledge.types import Ranked
-
     return [Ranked(pool.find(label.knowledge[0]), 1.0) for label in gold]
 
 
 def _grounded(
     dialogues: Sequence[Dialogue], chosen: Sequence[Ranked], gold: Sequence[TurnLabel] | None
 ) -> list[GroundedTurn]:
-    from q2_metric.knowledge.respond import GroundedTurn
-
     said = [label.response for label in gold] if gold is not None else [""] * len(dialogues)
     return [
         GroundedTurn(dialogue, ranked.snippet, response)

@@ -6,10 +6,9 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -22,6 +21,7 @@ from q2_metric.cli.commands import (
     STOPPED,
     TOO_LOW,
     WRONG_USE,
+    Grouped,
     OneLineError,
     Read,
     Written,
@@ -29,47 +29,40 @@ from q2_metric.cli.commands import (
     overwriting,
     warn,
 )
-from q2_metric.cli.help import Grouped
 from q2_metric.cli.options import (
     CACHE_OPTIONS,
-    COLUMN_OPTIONS,
     MODEL_OPTIONS,
     SIGNATURE_OPTION,
-    all_options,
     cache_bytes,
     cache_file,
     format_option,
     load_keywords,
     metrics_option,
 )
+from q2_metric.engine.cached import Progress
+from q2_metric.engine.connection import Cluster
+from q2_metric.engine.job import Job
+from q2_metric.engine.manifest import beside, check_replaceable
+from q2_metric.engine.result import FileResult
+from q2_metric.engine.run import JobRun, Listener, OpenPage
+from q2_metric.engine.unfinished import unfinished_path
 from q2_metric.errors import InputError, ModelError, machine_fault
+from q2_metric.files import check_place, rereadable
+from q2_metric.knowledge.scoring import ROW, PoolChoice
+from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import METRICS, columns
 from q2_metric.models.presets import STAGES, is_endpoint
+from q2_metric.rows.columns import Columns
 from q2_metric.rows.read import Turns
-from q2_metric.rows.writers import SUFFIXES
+from q2_metric.rows.writers import SUFFIXES, check_output
 from q2_metric.scoring import NO_CLAIM, NoClaim
 
 if TYPE_CHECKING:
-    from q2_metric.engine.cached import Progress
-    from q2_metric.engine.connection import Cluster
-    from q2_metric.engine.job import Job
-    from q2_metric.engine.result import FileResult
-    from q2_metric.engine.run import OpenPage
     from q2_metric.models.endpoints import Cost
-
-
-def _beside(out: str) -> Iterable[str | PathLike[str]]:
-    from q2_metric.engine.manifest import beside
-    from q2_metric.engine.unfinished import unfinished_path
-
-    return beside(out), unfinished_path(out)
 
 
 def _replaceable(out: str) -> None:
     """Checks before models are loaded."""
-    from q2_metric.engine.manifest import check_replaceable
-    from q2_metric.engine.unfinished import unfinished_path
-
     if not unfinished_path(out).exists():  # otherwise it says which file may be replaced
         check_replaceable(out)
 
@@ -91,96 +84,6 @@ def _threshold(
     return thresholds
 
 
-OUTPUT_OPTIONS = all_options(
-    click.option("-o", "--out", metavar="PATH", type=Written(_beside, guard=_replaceable),
-                 help=f"Write the scores of each row: {', '.join(SUFFIXES)}."),
-    click.option(
-        "--texts/--no-texts",
-        default=True,
-        show_default=True,
-        help="With --out: also write response, knowledge and history, so that q2 report can show "
-        "them.",
-    ),
-    click.option("--raw-csv", is_flag=True,
-                 help="With --out as .csv: write texts unchanged. Otherwise, a ' is put before a "
-                 "text that a spreadsheet might run as a formula."),
-    click.option("--report", metavar="PATH", type=Written(guard=PAGE),
-                 help="Write a web page with the scores and their evidence."),
-    click.option(
-        "--calibration",
-        "calibrations",
-        metavar="FILE",
-        type=Read(),
-        multiple=True,
-        help="Apply a calibration made by q2 calibrate; may be repeated.",
-    ),
-    click.option(
-        "--evidence/--no-evidence",
-        default=True,
-        show_default=True,
-        help="With --out or --report: find the sentence of the knowledge that decides each claim "
-        f"({', '.join(name for name, one in METRICS.items() if one.evidence)}).",
-    ),
-)
-KNOWLEDGE_OPTIONS = all_options(
-    click.option(
-        "--knowledge-pool",
-        metavar="FILE|row",
-        type=Read(),
-        help="Choose each row's knowledge by its history, from the snippets of a file, or "
-        '("row") from the lines of its own knowledge.',
-    ),
-    click.option(
-        "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
-        help="With --knowledge-pool: a ranker as in q2 select rank.  [default: bundled]",
-    ),
-)
-GROUP_OPTIONS = all_options(
-    click.option("--group-by", metavar="COL", multiple=True,
-                 help="Also print the means for each value of this column; may be repeated."),
-    click.option("--limit", metavar="N", type=click.IntRange(min=1),
-                 help="Read only the first N rows of each file."),
-    click.option("--turns", type=click.Choice(get_args(Turns)), default="last", show_default=True,
-                 help="Of a chat, score the last turn of the assistant, or each turn by what tools "
-                 "had returned until then."),
-)
-RUN_OPTIONS = all_options(
-    click.option("--json", "as_json", is_flag=True,
-                 help="Print a JSON object instead of the table."),
-    click.option(
-        "--no-claim", type=click.Choice(get_args(NoClaim)), default=NO_CLAIM, show_default=True,
-        help="How empty responses and responses without a claim are averaged: as 0 (zero), or "
-        "not at all (exclude).",
-    ),
-    click.option(
-        "--fail-under", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
-        callback=_threshold,
-        help="Exit with code 4 if the mean of METRIC (default: of any metric) is lower or "
-        "missing; may be repeated.",
-    ),
-    click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored."),
-    click.option("--quiet", is_flag=True, help="Print no table and no progress bar."),
-)
-ENGINE_OPTIONS = all_options(
-    click.option(
-        "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
-        help="Score in this process, or on a Ray cluster.",
-    ),
-    click.option(
-        "--address", metavar="HOST:PORT",
-        help="ray: address of a running cluster.  [default: start one on this machine]",
-    ),
-    click.option(
-        "--actors", type=click.IntRange(min=1), default=1, show_default=True,
-        help="ray: number of processes that score, each with its own models.",
-    ),
-    click.option(
-        "--gpus-per-actor", type=click.FloatRange(min=0), default=0, show_default=True,
-        help="ray: GPUs of each actor; 0.5 lets two actors share one.",
-    ),
-)
-
-
 GROUPS = {
     "Rows": ("response", "knowledge", "question", "history", "id_", "label", "form", "limit",
              "turns", "knowledge_pool", "rankers"),
@@ -195,13 +98,94 @@ GROUPS = {
          overwrites="Replace existing files, and restart an interrupted run from the beginning.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
 @format_option("FILE")
-@COLUMN_OPTIONS
+@click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
+@click.option(
+    "--knowledge", "--context", "knowledge", metavar="COL",
+    help="Column of the knowledge.  [default: by name]",
+)
+@click.option("--history", metavar="COL", help='Column of the history; "" for none.')
+@click.option("--question", metavar="COL", help="Column of the question.  [default: by name]")
+@click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]")
+@click.option("--label", metavar="COL",
+              help="Column of the human label, for the page.  [default: by name]")
 @metrics_option()
-@OUTPUT_OPTIONS
-@KNOWLEDGE_OPTIONS
-@GROUP_OPTIONS
-@RUN_OPTIONS
-@ENGINE_OPTIONS
+@click.option("-o", "--out", metavar="PATH", type=Written(
+                  lambda out: (beside(out), unfinished_path(out)), guard=_replaceable),
+              help=f"Write the scores of each row: {', '.join(SUFFIXES)}.")
+@click.option(
+    "--texts/--no-texts",
+    default=True,
+    help="With --out: also write response, knowledge and history, so that q2 report can show "
+    "them.",
+)
+@click.option("--raw-csv", is_flag=True,
+              help="With --out as .csv: write texts unchanged. Otherwise, a ' is put before a "
+              "text that a spreadsheet might run as a formula.")
+@click.option("--report", metavar="PATH", type=Written(guard=PAGE),
+              help="Write a web page with the scores and their evidence.")
+@click.option(
+    "--calibration",
+    "calibrations",
+    metavar="FILE",
+    type=Read(),
+    multiple=True,
+    help="Apply a calibration made by q2 calibrate; may be repeated.",
+)
+@click.option(
+    "--evidence/--no-evidence",
+    default=True,
+    help="With --out or --report: find the sentence of the knowledge that decides each claim "
+    f"({', '.join(name for name, one in METRICS.items() if one.evidence)}).",
+)
+@click.option(
+    "--knowledge-pool",
+    metavar="FILE|row",
+    type=Read(),
+    help="Choose each row's knowledge by its history, from the snippets of a file, or "
+    '("row") from the lines of its own knowledge.',
+)
+@click.option(
+    "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
+    help="With --knowledge-pool: a ranker as in q2 select rank.  [default: bundled]",
+)
+@click.option("--group-by", metavar="COL", multiple=True,
+              help="Also print the means for each value of this column; may be repeated.")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1),
+              help="Read only the first N rows of each file.")
+@click.option("--turns", type=click.Choice(get_args(Turns)), default="last",
+              help="Of a chat, score the last turn of the assistant, or each turn by what tools "
+              "had returned until then.")
+@click.option("--json", "as_json", is_flag=True,
+              help="Print a JSON object instead of the table.")
+@click.option(
+    "--no-claim", type=click.Choice(get_args(NoClaim)), default=NO_CLAIM,
+    help="How empty responses and responses without a claim are averaged: as 0 (zero), or "
+    "not at all (exclude).",
+)
+@click.option(
+    "--fail-under", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
+    callback=_threshold,
+    help="Exit with code 4 if the mean of METRIC (default: of any metric) is lower or "
+    "missing; may be repeated.",
+)
+@click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored.")
+@click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
+@click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local",
+    help="Score in this process, or on a Ray cluster.",
+)
+@click.option(
+    "--address", metavar="HOST:PORT",
+    help="ray: address of a running cluster.  [default: start one on this machine]",
+)
+@click.option(
+    "--actors", type=click.IntRange(min=1), default=1,
+    help="ray: number of processes that score, each with its own models.",
+)
+@click.option(
+    "--gpus-per-actor", type=click.FloatRange(min=0), default=0,
+    help="ray: GPUs of each actor; 0.5 lets two actors share one.",
+)
 @CACHE_OPTIONS
 @MODEL_OPTIONS
 @SIGNATURE_OPTION
@@ -215,9 +199,6 @@ def score(**options: Any) -> None:
     3 the machine could not do it (package, model, disk, network); 4 a mean is under --fail-under;
     130 Ctrl-C.
     """
-    from q2_metric.engine.result import total
-    from q2_metric.engine.run import JobRun, Listener
-
     quiet, out = options["quiet"], options["out"]
     _check_together(options)
     cluster, job = _cluster(options), _job(options)
@@ -227,7 +208,7 @@ def score(**options: Any) -> None:
     listener = Listener(
         warn=warn,
         note=(lambda _line: None) if quiet else warn,
-        progress=lambda some: _progress(some, job, shown=shown),
+        progress=lambda file: _progress(file, job, shown=shown),
     )
     run = JobRun(job, cluster, strict=options["strict"], listener=listener)
     try:
@@ -247,8 +228,9 @@ def score(**options: Any) -> None:
         print_systems(results, whole=options["signature"])
         for cost in costs:
             click.echo(f"q2: {cost}", err=True)
-        print_next(_next(out, options["report"]))
-    rows, failed = total(results)
+        print_next(*_next(out, options["report"]))
+    rows = sum(result.rows for result in results)
+    failed = sum(result.failed for result in results)
     empty = [result.file for result in results if not result.rows]
     for file in empty:
         warn(f"error: {file}: has no rows")
@@ -275,8 +257,6 @@ def _costs(options: Mapping[str, Any]) -> list[Cost]:
 
 def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
     """How to resume the run; ``None`` if nothing is kept, or if it would be interrupted again."""
-    from q2_metric.engine.unfinished import unfinished_path
-
     words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
         str(error) if isinstance(error, ModelError) else machine_fault(error), COULD_NOT)
     kept = out is not None and unfinished_path(out).exists()
@@ -316,20 +296,14 @@ def _check_together(options: Mapping[str, Any]) -> None:
                              f"{', '.join(known)}")
 
 
-def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
+def _next(out: str | None, report: str | None) -> tuple[str, str]:
     if report is not None:
-        return [(report, "open in a browser: each response with its evidence")]
+        return report, "open in a browser: each response with its evidence"
     page = "a page of each response with its evidence"
-    return [("--report page.html" if out is None else shlex.join(["q2", "report", out]), page)]
+    return "--report page.html" if out is None else shlex.join(["q2", "report", out]), page
 
 
 def _job(options: Mapping[str, Any]) -> Job:
-    from q2_metric.engine.job import Job
-    from q2_metric.files import rereadable
-    from q2_metric.knowledge.scoring import ROW, PoolChoice
-    from q2_metric.metrics.calibration import Calibration
-    from q2_metric.rows.columns import Columns
-
     pool, rankers = options["knowledge_pool"], options["rankers"]
     if rankers and pool is None:
         raise InputError("--ranker needs --knowledge-pool")
@@ -337,34 +311,24 @@ def _job(options: Mapping[str, Any]) -> Job:
         # The file is read twice: once for its digest, which the manifest records.
         raise InputError(f"{pool}: can be read only once; --knowledge-pool needs a file")
     knowledge = options["knowledge"] if pool in (None, ROW) else ""
+    same = ("files", "preset", "no_claim", "texts", "raw_csv", "form", "group_by", "limit", "turns")
     return Job(
-        files=options["files"],
         columns=Columns(options["response"], knowledge, options["history"], options["id_"],
                         options["label"], options["question"]),
         metrics=tuple(options["metrics"]),
-        preset=options["preset"],
         keywords=load_keywords(options),
         calibrations=tuple(Calibration.load(path) for path in options["calibrations"]),
         evidence=options["evidence"]
         and (options["out"] is not None or options["report"] is not None),
-        no_claim=options["no_claim"],
-        texts=options["texts"],
-        raw_csv=options["raw_csv"],
-        form=options["form"],
-        group_by=options["group_by"],
-        limit=options["limit"],
-        turns=options["turns"],
         choice=None if pool is None else PoolChoice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
         cache_bytes=cache_bytes(),
+        **{name: options[name] for name in same},
     )
 
 
 def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
     """Checks that the outputs can be written. Returns a function that opens the page."""
-    from q2_metric.files import check_place
-    from q2_metric.rows.writers import check_output
-
     if out is not None:
         check_output(out, job.files)
     if report is None:
@@ -378,8 +342,6 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
 def _cluster(options: Mapping[str, Any]) -> Cluster | None:
     ray_only = {"address": None, "actors": 1, "gpus_per_actor": 0}
     if options["engine"] == "ray":
-        from q2_metric.engine.connection import Cluster
-
         return Cluster(options["address"], options["actors"], options["gpus_per_actor"])
     for name, default in ray_only.items():
         if options[name] != default:
@@ -387,17 +349,9 @@ def _cluster(options: Mapping[str, Any]) -> Cluster | None:
     return None
 
 
-@contextmanager
-def _progress(files: Sequence[str], job: Job, *, shown: bool) -> Iterator[Progress]:
-    if not shown or not files:
-        yield lambda _rows: None
-        return
+def _progress(file: str, job: Job, *, shown: bool) -> AbstractContextManager[Progress]:
+    if not shown:
+        return nullcontext(lambda _rows: None)
     from q2_metric.cli.render import progress_bar
-    from q2_metric.files import rereadable
 
-    rows = None
-    if all(map(rereadable, files)):
-        rows = sum(1 for file in files for _ in job.rows(file))
-    title = files[0] if len(files) == 1 else f"{len(files)} files"
-    with progress_bar(title, rows) as advance:
-        yield advance
+    return progress_bar(file, sum(1 for _ in job.rows(file)) if rereadable(file) else None)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from q2_metric.cli.commands import Group, Read
+from q2_metric.cli.experiments import facts
 from q2_metric.cli.knowledge import (
     FILE,
     NEW_FILE,
@@ -27,13 +25,13 @@ from q2_metric.cli.knowledge import (
     settings_of,
     train_options,
     training_turns,
-    writing,
+    write_lines,
 )
 from q2_metric.errors import InputError
-from q2_metric.files import read_text
-
-if TYPE_CHECKING:
-    from q2_metric.knowledge.types import Dialogue, Ranked
+from q2_metric.files import check_place, read_text
+from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, upto
+from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.types import Dialogue, Ranked
 
 
 @click.group("select", cls=Group)
@@ -51,7 +49,7 @@ def select() -> None:
               help="A turn of the dialogue, instead of a file; may be repeated, oldest turn first.")
 @click.option("--logs", type=FILE, help="Rank for many dialogues, in the format of DSTC9.")
 @click.option("--domain", help="Rank only the snippets of this domain.")
-@click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True,
+@click.option("-k", "count", type=click.IntRange(min=1), default=5,
               help="Number of snippets to show.")
 @click.option("--out", type=NEW_FILE, help="Write .jsonl with one line for each dialogue.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of a table.")
@@ -65,8 +63,6 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
     A dialogue is a JSON list of turns. Each turn is a string, or an object with speaker, text and
     nbest (the alternatives of a speech recogniser).
     """
-    from q2_metric.knowledge.pools import read_pool
-
     dialogues = _dialogues(dialogue_file, turn, say, logs)
     pool = read_pool(pool_file)
     if domain is not None:
@@ -79,8 +75,7 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
         for i, (dialogue, ranking) in enumerate(zip(dialogues, rankings, strict=True))
     ]
     if out is not None:
-        with writing(out) as file:
-            file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        write_lines(out, lines)
     if as_json:
         for line in lines:
             click.echo(json.dumps(line, ensure_ascii=False))
@@ -93,9 +88,6 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
 def _dialogues(
     file: Path | None, turn: int | None, say: tuple[str, ...], logs: Path | None
 ) -> list[Dialogue]:
-    from q2_metric.knowledge.dstc import read_dialogue, read_logs, upto
-    from q2_metric.knowledge.types import Dialogue
-
     if sum((file is not None, bool(say), logs is not None)) != 1:
         raise InputError("give one of DIALOGUE.json, --say and --logs")
     if logs is not None:
@@ -125,10 +117,10 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
 @click.option("--logs", type=FILE, help="Dialogues.  [default: those of dstc10]")
 @click.option("--labels", type=FILE, help="Labels of the dialogues.  [default: those of dstc10]")
 @click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
-              default=["bundled", "bundled-words", "bm25"], show_default=True,
+              default=["bundled", "bundled-words", "bm25"],
               help="A ranker to evaluate: alone, with EGR, and in votes; may be repeated.")
 @RSS_OPTIONS
-@click.option("--detector", metavar="NAME|FOLDER", default="bundled", show_default=True,
+@click.option("--detector", metavar="NAME|FOLDER", default="bundled",
               help='Detector of turns that need knowledge, to evaluate too; "" for none.')
 @click.option("--out", "outs", type=NEW_FILE, multiple=True,
               help="Write the results as .json, .csv or .md; may be repeated.")
@@ -141,12 +133,9 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     """
     from q2_metric.cli.tables import print_report
     from q2_metric.evaluation.files import SUFFIXES, write
-    from q2_metric.files import check_place
     from q2_metric.knowledge import experiment
     from q2_metric.knowledge.choose import load_detector
-    from q2_metric.knowledge.dstc import read_labelled
     from q2_metric.knowledge.page import report
-    from q2_metric.knowledge.pools import read_pool
 
     for path in outs:
         check_place(path, SUFFIXES)
@@ -165,8 +154,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
         asked = load_detector(detector, pool, device=options["device"],
                               batch_size=options["batch_size"])
         result.detection[asked.name] = experiment.detect(asked, labelled)
-    figures = report(result, date=datetime.now(UTC).date().isoformat(),
-                       command=shlex.join(["q2", *sys.argv[1:]]))
+    figures = report(result, date=facts()["date"], command=facts()["command"])
     print_report(figures)
     for path in outs:
         write(figures, path, note=read_text(note) if note else "")
@@ -175,19 +163,17 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 @select.command("train")
 @labelled_options(logs=False)
 @train_options()
-@click.option("--negatives", type=click.IntRange(min=1), default=4, show_default=True,
+@click.option("--negatives", type=click.IntRange(min=1), default=4,
               help="Number of wrong snippets for each right one.")
 @click.option("--sampling", type=click.Choice(["random", "mixed"]), default="random",
-              show_default=True,
               help="random: draw wrong snippets from the whole pool. mixed: also from the same "
               "entity and the same domain.")
 @click.option("--kind", type=click.Choice(["rss", "choice", "ensemble"]), default="rss",
-              show_default=True,
               help="rss: two scores. choice: one, by a softmax over the right snippet and the "
               "wrong ones. ensemble: the paper's seven rankers, rss and six times choice.")
 @click.option("--second-base", metavar="MODEL", type=Read(), show_default="--base",
               help="With ensemble: the model of three of the six, RoBERTa in the paper.")
-@click.option("--domain/--no-domain", default=True, show_default=True,
+@click.option("--domain/--no-domain", default=True,
               help="Read the names of domains.")
 @click.option("--without-domain", "without_domains", multiple=True, metavar="NAME",
               help="Leave out the turns and snippets of this domain; may be repeated.")

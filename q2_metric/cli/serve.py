@@ -18,10 +18,10 @@ from q2_metric.serve import API_KEY
 @click.option("--api", is_flag=True,
               help=f"Serve an HTTP API for programs instead of the page. If {API_KEY} is set, "
               "requests need this key.")
-@click.option("--host", default="127.0.0.1", show_default=True,
+@click.option("--host", default="127.0.0.1",
               help="Network interface to listen on. With the default, only this machine can reach "
               "the server.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True,
+@click.option("--port", type=click.IntRange(0, 65535), default=8765,
               help="Port to listen on; 0 chooses a free port.")
 @metrics_option("groundedness")
 @MODEL_OPTIONS

@@ -8,19 +8,20 @@ from typing import Literal
 from rich.text import Text
 
 from q2_metric.cli.render import bare_table, console, plain, print_whole
-from q2_metric.evaluation.tables import Report, Table
+from q2_metric.evaluation.tables import Report
 
 
 def print_report(report: Report) -> None:
     screen = console()
     for table in report.tables:
-        shown = bare_table()
-        widths = _widths(table)
-        for column, width in zip(table.columns, widths, strict=True):
+        shown, rows = bare_table(), table.shown()
+        for i, column in enumerate(table.columns):
+            # The longest cell, or the longest word of the title.
+            width = max(len(text) for text in [*column.title.split(), *(row[i] for row in rows)])
             side: Literal["left", "right"] = "left" if column.kind == "text" else "right"
             lines = textwrap.wrap(plain(column.title), width)
             shown.add_column(Text("\n".join(lines)), justify=side, width=width, no_wrap=True)
-        for row in table.shown():
+        for row in rows:
             shown.add_row(*(Text(plain(cell)) for cell in row))
         screen.print(Text(plain(table.title), style="bold"), soft_wrap=True)
         print_whole(screen, shown)
@@ -29,12 +30,3 @@ def print_report(report: Report) -> None:
         screen.print()
     for line in dict.fromkeys(report.signatures.values()):
         screen.print(Text(plain(line), style="dim"), soft_wrap=True)
-
-
-def _widths(table: Table) -> list[int]:
-    """In characters: the longest cell, or the longest word of the title."""
-    shown = table.shown()
-    return [
-        max(len(text) for text in [*column.title.split(), *(row[i] for row in shown)])
-        for i, column in enumerate(table.columns)
-    ]

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +43,12 @@ def default_path() -> Path:
     return cache_folder() / "score-cache.sqlite"
 
 
-def _warn(text: str) -> None:
-    warnings.warn(text, RuntimeWarning, stacklevel=3)
-
-
 class Cache:
     """Stores JSON values by key in a SQLite file, or in memory if the path is ``None``.
 
-    If the file cannot be opened, read or written, ``warn`` is called once with one line. Afterwards
-    :meth:`get` finds no values, and :meth:`put` does nothing. ``largest`` is in bytes.
+    If the file cannot be opened, read or written, ``warn`` (by default, a RuntimeWarning) is called
+    once with one line. Afterwards :meth:`get` finds no values, and :meth:`put` does nothing.
+    ``largest`` is in bytes.
     """
 
     def __init__(
@@ -58,9 +56,10 @@ class Cache:
         path: Path | None,
         *,
         largest: int = LARGEST,
-        warn: Callable[[str], None] = _warn,
+        warn: Callable[[str], None] | None = None,
     ) -> None:
-        self._path, self._largest, self._warn = path, largest, warn
+        self._path, self._largest = path, largest
+        self._warn = warn or partial(warnings.warn, category=RuntimeWarning, stacklevel=2)
         self._database: sqlite3.Connection | None = None
         self._newest = 0
         """The newest row when the file was opened."""
@@ -85,8 +84,7 @@ class Cache:
                     "(key text primary key, value text, used integer)"
                 )
                 database.execute("create index if not exists by_use on scores (used)")
-            newest = database.execute("select max(rowid) from scores").fetchone()[0]
-            self._newest = newest or 0
+            self._newest = database.execute("select max(rowid) from scores").fetchone()[0] or 0
         except (OSError, sqlite3.Error) as error:
             self._give_up(error)
 

@@ -67,17 +67,14 @@ class CachedMetric:
             for base in entry(self.name).bases:
                 if inner := getattr(self._metric, base):
                     setattr(self._metric, base, self._shared(base, inner))
-            self._describe(self._metric)
+            # Its signature and flags are cached for later processes.
+            self.signature = self._metric.signature
+            self.scores_all = bool(getattr(self._metric, "scores_all", False))
+            self.reads_question = bool(getattr(self._metric, "reads_question", False))
+            self.any_language = bool(getattr(self._metric, "any_language", False))
+            self._store.put({self._made_by: [
+                self.signature, self.scores_all, self.reads_question, self.any_language]})
         return self._metric
-
-    def _describe(self, metric: Metric) -> None:
-        """Copies the metric's signature and flags, and caches them for later processes."""
-        self.signature = metric.signature
-        self.scores_all = bool(getattr(metric, "scores_all", False))
-        self.reads_question = bool(getattr(metric, "reads_question", False))
-        self.any_language = bool(getattr(metric, "any_language", False))
-        self._store.put({self._made_by: [
-            self.signature, self.scores_all, self.reads_question, self.any_language]})
 
     def _shared(self, base: str, inner: Metric) -> _Shared:
         """Wraps a metric that this one is computed from, to cache it under its own name."""

@@ -52,7 +52,7 @@ def prepared(
 
     try:
         remote = ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus)
-        (answer,) = watched(ray, lambda: iter([ray.get(remote.remote())]))
+        (answer,) = watched(ray, lambda: [ray.get(remote.remote())])
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray could not load the models: {cause(error)}") from error
     if isinstance(answer, Q2Error):
@@ -111,14 +111,12 @@ def scored(
         num_gpus=cluster.gpus,
     )
 
-    def batches() -> Iterator[Any]:
-        return iter(data.iter_batches(batch_size=None, prefetch_batches=0, batch_format="numpy"))
-
     try:
         with warnings.catch_warnings():
             # Ray warns if there are fewer blocks than actors.
             warnings.filterwarnings("ignore", module="ray")
-            for batch in watched(ray, batches):
+            for batch in watched(ray, lambda: data.iter_batches(
+                    batch_size=None, prefetch_batches=0, batch_format="numpy")):
                 for found in batch["scored"]:
                     rows, looked_up, problem = pickle.loads(found)
                     if problem:
@@ -189,22 +187,18 @@ class _Actor:
         import numpy as np
 
         file, first, block = pickle.loads(batch["block"][0])
-        before = self._looked_up()
         rows: list[OutputRow] = []
-        problem = ""
+        looked_up, problem = 0, ""
         try:
-            rows = self._score(file, first, block)
+            rows, looked_up = self._score(file, first, block)
         except Q2Error as error:
             # The error is returned as a value, because Ray would retry a block that raises an
             # error, and the block would fail again.
             problem = str(error)
-        found = pickle.dumps((rows, self._looked_up() - before, problem))
+        found = pickle.dumps((rows, looked_up, problem))
         return {"scored": np.array([found], dtype=object)}
 
-    def _looked_up(self) -> int:
-        return 0 if self._loaded is None else self._loaded.looked_up
-
-    def _score(self, file: str, first: int, block: Sequence[Row]) -> list[OutputRow]:
+    def _score(self, file: str, first: int, block: Sequence[Row]) -> tuple[list[OutputRow], int]:
         ray: Any = import_module("ray")
         if ray.get(self._attempts.begin.remote(file, first)) > 1 + RETRIES:
             raise ModelError(

@@ -16,7 +16,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -197,8 +197,8 @@ def cause(error: BaseException) -> str:
 # --- a cluster at work -------------------------------------------------------------------
 
 
-def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yields the items of the iterator that ``source`` creates over a cluster's results.
+def watched(ray: Any, source: Callable[[], Iterable[T]]) -> Iterator[T]:
+    """Yields the items of the iterable that ``source`` creates over a cluster's results.
 
     It runs in a thread of its own, because it would wait for ever if the whole cluster died.
 
@@ -219,12 +219,10 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
 
     def pull() -> None:
         try:
-            for item in source():
-                hand_over(item)
-                if over.is_set():
-                    return
-            hand_over(None, StopIteration())
-        except BaseException as error:
+            items = iter(source())
+            while not over.is_set():
+                hand_over(next(items))
+        except BaseException as error:  # StopIteration at the end
             hand_over(None, error)
 
     threading.Thread(target=pull, daemon=True).start()

@@ -132,8 +132,7 @@ class Job:
 
     def store(self, warn: Warn | None = None) -> Cache:
         """Opens the cache of scores; it is in memory if the job names no cache file."""
-        callbacks: dict[str, Warn] = {} if warn is None else {"warn": warn}
-        return Cache(self.cache, largest=self.cache_bytes, **callbacks)
+        return Cache(self.cache, largest=self.cache_bytes, warn=warn)
 
     def identities(self, store: Cache | None = None) -> dict[str, Identity]:
         """By metric, its identity. The key "knowledge" stands for the choice of knowledge."""
@@ -207,8 +206,9 @@ class Job:
     def score(
         self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row],
         progress: Progress = lambda _rows: None,
-    ) -> list[OutputRow]:
-        """Scores a block, and returns an output row for each row, with an ``error`` if it failed.
+    ) -> tuple[list[OutputRow], int]:
+        """Scores a block. Returns an output row for each row, with an ``error`` if it failed, and
+        how many scores an earlier run had put into the cache.
 
         ``first`` is the index in the file of the block's first row. ``progress`` gets the number of
         rows that were just finished; a row that only some metrics have scored counts in part.
@@ -219,6 +219,7 @@ class Job:
         """
         faults: dict[int, list[str]] = {}
         scored = told = 0
+        before = loaded.looked_up
 
         def tell(done: int) -> None:
             nonlocal told
@@ -250,4 +251,4 @@ class Job:
         ]
         for i, words in faults.items():
             rows[i]["error"] = f"{file}, row {first + i + 1}: {'; '.join(words)}"
-        return rows
+        return rows, loaded.looked_up - before

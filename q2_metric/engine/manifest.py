@@ -60,13 +60,9 @@ def once(manifest: Manifest) -> bool:
     return any(file["sha256"] is None for file in manifest["files"])
 
 
-def difference(begun: Manifest, now: Manifest) -> str | None:
-    """The first difference between an earlier run and this run, in words, or ``None``."""
-    return _first(begun, now)
-
-
-def _first(begun: Manifest, now: Manifest, *, of_request: bool = False) -> str | None:
-    """What the commands request comes first; with ``of_request``, nothing else is compared."""
+def difference(begun: Manifest, now: Manifest, *, of_request: bool = False) -> str | None:
+    """The first difference between an earlier run and this run, in words, or ``None``. What the
+    commands request comes first; with ``of_request``, nothing else is compared."""
     found: list[tuple[bool, str]] = []
     try:
         found.extend(_differences(begun, now))
@@ -171,7 +167,7 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
         problem = f"is not an output of q2 score ({record.name} is not beside it)"
     elif written["output"] != held:
         problem = "has changed since q2 score wrote it"
-    elif other := now and _first(written, now, of_request=True):
+    elif other := now and difference(written, now, of_request=True):
         problem = f"was written by another command: {other}"
     else:
         return
@@ -192,7 +188,7 @@ def check_evidence(out: str | Path, metric: str) -> None:
         problem = f"{record}: says that the run did not finish"
     elif fields["output"] != fingerprint(out):
         problem = f"{out}: is not the file that q2 score wrote: its SHA-256 is not that in {record}"
-    elif not all(_signs(name, text) for name, text in signatures.items()):
+    elif not all(map(signs, signatures, signatures.values())):
         problem = f"{record}: has a damaged signature"
     elif metric not in signatures:
         problem = f"{record}: has no signature of {metric}"
@@ -201,7 +197,8 @@ def check_evidence(out: str | Path, metric: str) -> None:
     raise InputError(f"{problem}; score the rows again with q2 score")
 
 
-def _signs(name: str, text: object) -> bool:
+def signs(name: str, text: object) -> bool:
+    """Whether a text is a signature of the metric."""
     try:
         return isinstance(text, str) and parse(text)[0] == name
     except InputError:

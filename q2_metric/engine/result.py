@@ -74,8 +74,3 @@ def _systems(scores: Mapping[str, Any]) -> tuple[SystemScore, ...]:
         SystemScore(**{**score, "interval": score["interval"] and tuple(score["interval"])})
         for score in scores.values()
     )
-
-
-def total(results: Sequence[FileResult]) -> tuple[int, int]:
-    """(number of rows in all files, number of those rows that could not be scored)."""
-    return sum(result.rows for result in results), sum(result.failed for result in results)

@@ -9,7 +9,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from q2_metric.engine.cached import Progress
 from q2_metric.engine.groups import Groups
-from q2_metric.engine.job import Job, LoadedJob
+from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import (
     Manifest,
     beside,
@@ -30,7 +30,7 @@ from q2_metric.engine.manifest import (
     read_manifest,
     write_manifest,
 )
-from q2_metric.engine.result import FileResult, total
+from q2_metric.engine.result import FileResult
 from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
@@ -54,23 +54,20 @@ OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager["Spool"]]
 """Opens a report page, which reads the list of results only when it is closed."""
 
 
-@contextmanager
-def _no_bar(_files: Sequence[str]) -> Iterator[Progress]:
-    yield lambda _rows: None
-
-
 @dataclass(frozen=True)
 class Listener:
     """Receives warnings and notes, each a line of text, and the progress of a run:
-    ``progress`` opens a progress bar for files: a function that takes a number of new rows."""
+    ``progress`` opens a progress bar for a file: a function that takes a number of new rows."""
 
     warn: Callable[[str], None] = lambda _line: None
     note: Callable[[str], None] = lambda _line: None
-    progress: Callable[[Sequence[str]], AbstractContextManager[Progress]] = _no_bar
+    progress: Callable[[str], AbstractContextManager[Progress]] = lambda _file: nullcontext(
+        lambda _rows: None)
 
 
-ScoreBlock = Callable[[str, int, Sequence[Row], Progress], list[OutputRow]]
-"""Scores the next block: (file, index of the block's first row, rows, progress) -> output rows."""
+ScoreBlock = Callable[[str, int, Sequence[Row], Progress], tuple[list[OutputRow], int]]
+"""Scores the next block: (file, index of the block's first row, rows, progress) -> output rows, and
+the number of scores that an earlier run had put into the cache."""
 
 # --- the run -----------------------------------------------------------------------------
 
@@ -97,30 +94,22 @@ class JobRun:
         self._bad = 0
         self._foreign = Counter[str]()
         self._said: set[str] = set()
-        self._loaded: LoadedJob | None = None
         self._here: ScoreBlock | None = None
-        self._looked_up = 0
         # Recorded before the files are read, so that a later change is noticed.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
             store = job.store(self.listener.warn)
             self._identities = job.identities(store)
-            self._loaded = job.load(store)
-            self._here = partial(job.score, self._loaded)
-            signed = self._loaded.signatures
+            loaded = job.load(store)
+            self._here = partial(job.score, loaded)
+            signed = loaded.signatures
         else:
-            only_once = [file for file in job.files if file not in self._states]
-            if only_once:
+            if only_once := [file for file in job.files if file not in self._states]:
                 raise InputError(f"{only_once[0]}: can be read only once; --engine ray needs files")
             from q2_metric.engine.cluster import prepared
 
             signed, self._identities = prepared(job, cluster, self.listener.warn)
         self.signatures = signatures(signed)
-
-    @property
-    def looked_up(self) -> int:
-        """The number of scores so far that an earlier run had put into the cache."""
-        return self._looked_up if self._loaded is None else self._loaded.looked_up
 
     def run(
         self, out: str | None = None, page: OpenPage | None = None, *, overwrite: bool = False
@@ -160,7 +149,7 @@ class JobRun:
 
     def _complete(self, out: str, manifest: Manifest) -> list[FileResult]:
         results = [FileResult.from_json(system) for system in manifest["systems"]]
-        rows, _ = total(results)
+        rows = sum(result.rows for result in results)
         self.listener.note(
             f"{out} is complete already ({rows} rows); --overwrite scores them again"
         )
@@ -187,13 +176,11 @@ class JobRun:
 
         def score(
             file: str, _first: int, block: Sequence[Row], progress: Progress
-        ) -> list[OutputRow]:
+        ) -> tuple[list[OutputRow], int]:
             if (found := next(blocks, None)) is None:
                 raise _changed(file)
-            rows, looked_up = found
-            self._looked_up += looked_up
             progress(len(block))
-            return rows
+            return found
 
         return score
 
@@ -210,7 +197,7 @@ class JobRun:
         aggregate = Aggregate(self.job.metrics, self.job.no_claim)
         groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
         result = FileResult(file, columns=used)
-        with self.listener.progress([file]) as progress:
+        with self.listener.progress(file) as progress:
             for block in self.job.blocks(
                 file, on_columns=lambda columns: used.update(asdict(columns)),
                 on_note=self.listener.warn, on_read=self._say_once,
@@ -221,11 +208,11 @@ class JobRun:
                     rows = [json.loads(line) for line in lines.splitlines()]
                     progress(len(block))
                 else:
-                    started, before = time.perf_counter(), self.looked_up
-                    rows = score(file, result.rows, block, progress)
+                    started = time.perf_counter()
+                    rows, looked_up = score(file, result.rows, block, progress)
                     result.seconds += time.perf_counter() - started
                     result.timed += sum(row["error"] is None for row in rows)
-                    result.looked_up += self.looked_up - before
+                    result.looked_up += looked_up
                     if unfinished is not None:
                         unfinished.append(_encoded(rows))
                 bad = self._count(aggregate, rows)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from q2_metric.files import has_mark
 from q2_metric.report.gate import Case, Gate
 from q2_metric.rows.plain import number
 
@@ -22,15 +20,6 @@ _LONGEST = 400
 
 COMMENT = "<!-- q2 gate -->\n"
 """The first line of a comment, by which the next run finds and replaces it."""
-
-
-def comment(gate: Gate) -> str:
-    """The summary as a comment on a pull request."""
-    return COMMENT + summary(gate)
-
-
-def is_comment(path: str | Path) -> bool:
-    return has_mark(path, COMMENT.encode())
 
 
 def junit(gate: Gate) -> bytes:
@@ -59,10 +48,6 @@ def junit(gate: Gate) -> bytes:
     whole.append(suite)
     text: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
     return text
-
-
-def is_junit(path: str | Path) -> bool:
-    return has_mark(path, b'<testsuites><testsuite name="q2 gate ')
 
 
 def _xml(text: str) -> str:

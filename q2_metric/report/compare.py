@@ -30,7 +30,7 @@ class PairedDifference:
     ``n`` is the number of pairs in which both rows count in the means. ``value`` is the mean
     difference, second minus first, with its 95 % bootstrap percentile interval. ``better``,
     ``worse`` and ``same`` count the pairs, by :data:`SAME`. ``p_bootstrap`` and ``p_randomised``
-    are two-sided p-values (:class:`~q2_metric.report.paired.PairedTest`); ``None``: not tested.
+    are two-sided p-values (:func:`~q2_metric.report.paired.paired`); ``None``: not tested.
     """
 
     metric: str
@@ -63,6 +63,15 @@ class SystemValues:
     ids: list[str] = field(default_factory=list)
     contexts: list[tuple[int, ...] | None] = field(default_factory=list)
     scores: dict[str, array[float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, no_claim: NoClaim, rows: Iterable[Mapping[str, Any]], metrics: Iterable[str]
+    ) -> SystemValues:
+        values = cls(no_claim)
+        for row in rows:
+            values.add(row, metrics)
+        return values
 
     def add(self, row: Mapping[str, Any], metrics: Iterable[str]) -> None:
         self.ids.append(row["id"])
@@ -169,6 +178,6 @@ def difference(
     if len(changes):
         sums = [measure(rows[there].sum(0, keepdims=True)) for rows in (a, b)]
         value = float((sums[1] - sums[0])[0]) if corpus else math.fsum(changes) / len(changes)
-    tested = paired(a[there], b[there], measure, tests=tests)
-    return PairedDifference(metric, len(changes), value, tested.interval, better, worse,
-                            len(changes) - better - worse, tested.bootstrap, tested.randomised)
+    interval, *p_values = paired(a[there], b[there], measure, tests=tests)
+    return PairedDifference(metric, len(changes), value, interval, better, worse,
+                            len(changes) - better - worse, *p_values)

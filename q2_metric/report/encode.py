@@ -48,12 +48,11 @@ def flags(row: OutputRow) -> Flag:
     """The properties of a row that comes from :func:`~q2_metric.report.view.view`."""
     states = [question["state"] for question in row["questions"]]
     claims = row.get("claims") or ()
-    unanswered = any(question["how"] == "no_answer" for question in row["questions"])
     return Flag(
         Flag.ERROR * (row.get("error") is not None)
         | Flag.ASKED * bool(states)
         | Flag.DIFFERS * ("differs" in states)
-        | Flag.UNANSWERED * unanswered
+        | Flag.UNANSWERED * any(question["how"] == "no_answer" for question in row["questions"])
         | Flag.SUPPORTED * (bool(states) and set(states) == {"supported"})
         | Flag.UNSUPPORTED * bool(unsupported(claims))
         | Flag.CONTRADICTED * any(claim["verdict"] == "contradicted" for claim in claims)
@@ -87,8 +86,7 @@ def json_rows(
                    min((claim["support"] for claim in failed), default=None),
                    *(row.get(name) for name in columns),
                    *(grouping.bits(row) for grouping in groupings)]
-        line = f"[{to_json(numbers)},{to_json(shown)}]"
-        yield Markup((",\n" if number else "") + line)
+        yield Markup((",\n" if number else "") + f"[{to_json(numbers)},{to_json(shown)}]")
 
 
 def _slim(item: Mapping[str, Any]) -> dict[str, Any]:

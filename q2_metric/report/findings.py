@@ -83,9 +83,8 @@ class Reliability:
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
         """The kinds of evidence ("questions", "sentences", "parts") that these signatures cover."""
-        kinds = {entry(signature.partition("|")[0]).details
-                 for signature in signatures if self.of(signature)}
-        return {details for details in kinds if details is not None}
+        return {details for signature in signatures if self.of(signature)
+                if (details := entry(signature.partition("|")[0]).details) is not None}
 
 
 @cache

@@ -160,7 +160,8 @@ def gate(
         old_name, old = _one(baseline, metric)
         _check_signatures(scored, baseline, metric)
         remarks += _unsigned(baseline, metric)
-        first, second = _values(baseline, old, metric), _values(scored, rows, metric)
+        first, second = (SystemValues.of(files.runs[0].no_claim, read, [metric])
+                         for files, read in ((baseline, old), (scored, rows)))
         found = match(first, second)
         if found is None:
             raise InputError(f"{name}: no row matches a row of {old_name} by id or by knowledge "
@@ -209,13 +210,6 @@ def _unsigned(scored: ScoreFiles, metric: str) -> list[str]:
         "unknown, and the file may have been edited"]
 
 
-def _values(scored: ScoreFiles, rows: Iterable[OutputRow], metric: str) -> SystemValues:
-    values = SystemValues(scored.runs[0].no_claim)
-    for row in rows:
-        values.add(row, [metric])
-    return values
-
-
 def _cases(
     rows: Sequence[OutputRow], old: Sequence[OutputRow], matched: Matched, metric: str,
     threshold: float, allowed: Mapping[str, int | None],
@@ -256,8 +250,7 @@ def _outcome(
     words = f"has {score:.3f}"
     if not falls_short(row, metric, threshold):
         return "passed", words
-    known = before is not None and before < threshold
-    return ("known" if known else "failed"), words
+    return ("known" if before is not None and before < threshold else "failed"), words
 
 
 def _findings(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:

@@ -42,9 +42,6 @@ class Grouping:
         """The row's values in this column: bit i stands for ``self.values[i]``."""
         return sum(1 << self.values.index(value) for value in _values(row, self.column))
 
-    def as_json(self) -> dict[str, Any]:
-        return {"column": self.column, "values": self.values, "lines": self.lines}
-
 
 def groupings(
     runs: Sequence[SystemRun], rows: Iterable[OutputRow], names: Sequence[str],
@@ -83,8 +80,9 @@ def groupings(
                 group.verdict.add(row)
     kept = {column: values for column, values in by_column.items()
             if (column in asked or 1 < len(values) < n) and not _names_systems(values, runs)}
-    return [_grouping(column, kept[column], names)
-            for column in sorted(kept, key=lambda column: _rank(column, asked))]
+    wanted = [*asked, *USUAL]
+    return [_grouping(column, kept[column], names) for column in sorted(
+        kept, key=lambda one: wanted.index(one) if one in wanted else len(wanted))]
 
 
 def _names_systems(
@@ -117,11 +115,6 @@ def chosen(groups: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
     """The column by which the page groups rows when it is opened; "" for none."""
     wanted = (*asked_for(runs), *USUAL)
     return next((group.column for group in groups if group.column in wanted), "")
-
-
-def _rank(column: str, asked: Sequence[str]) -> int:
-    wanted = [*asked, *USUAL]
-    return wanted.index(column) if column in wanted else len(wanted)
 
 
 def _values(row: Mapping[str, Any], column: str) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
-from q2_metric.files import has_mark, replacing
+from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
 from q2_metric.report.compare import How
@@ -25,7 +25,6 @@ from q2_metric.report.groups import chosen, groupings
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import SideBySide, SystemRun, compare_runs, curves, places, series
 from q2_metric.report.view import DROPPED
-from q2_metric.report.words import WORDS
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent
 from q2_metric.scoring.verdict import GATED, VerdictCounts
@@ -41,6 +40,19 @@ MATCHED_BY: Mapping[How, str] = {
     "knowledge": "knowledge, question and history",
     "order": "row number, because the texts are unknown",
 }
+
+WORDS: Mapping[str, str] = {
+    "mean": "the mean score of the responses that count",
+    "95 % interval":
+        "the range in which the mean of other such responses would probably be (bootstrap)",
+    "coverage": "the share of responses with a valid question of Q²",
+    "no answer": "the share of questions that the knowledge does not answer",
+    "fallback": "the share of responses without a valid question. NLI judges each of these "
+                "responses as a whole",
+    "no claim": "the share of responses that claim nothing",
+    "n": "the number of responses that count in the mean",
+}
+"""Explains the columns of the table of scores, in the same words on the page and in the docs."""
 
 _MOST_VERDICTS = 4
 """The verdicts of more systems are folded away."""
@@ -67,14 +79,6 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
     with replacing(Path(path)) as unfinished, \
             open(unfinished, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(_rendered(runs, rows))
-
-
-def is_page(path: str | Path) -> bool:
-    return has_mark(path, _MADE_BY)
-
-
-_MADE_BY = b'<meta name="generator" content="q2-metric">'
-"""Tells report pages from other files."""
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
@@ -107,7 +111,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
                   for c in comparisons],
         "series": None if steps is None else {**asdict(steps), "curves": curves(runs, verdicts)},
-        "groups": [group.as_json() for group in groups],
+        "groups": list(map(asdict, groups)),
         "grouped": chosen(groups, runs),
         # By system, the columns in whose means a response without a claim counts as 0.
         "zero": [[score.name for score in run.scores] if run.no_claim == "zero" else []
@@ -204,10 +208,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
         "script_hashes": [source_hash(script) for script in scripts],
         "style_hash": source_hash(style),
         "facts": Markup(to_json(facts)),
-        "titles": facts["titles"],
-        "glosses": facts["glosses"],
-        "ranked": facts["ranked"],
-        "findings": facts["findings"],
+        **{name: facts[name] for name in ("titles", "glosses", "ranked", "findings")},
         "words": WORDS,
         "dash": NONE,
         "version": __version__,

@@ -7,7 +7,6 @@ score of a set of rows from the sums of their statistics. Both tests draw with o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from q2_metric.metrics.bootstrap import SEED, percentiles, resampled
@@ -30,26 +29,21 @@ _EQUAL = 1e-12
 """Differences of scores that differ by less are equal but for rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTest:
-    """A difference of two scores, second minus first, with its 95 % bootstrap percentile interval
-    (``None`` below two rows) and two-sided p-values. ``bootstrap`` is that of paired bootstrap
-    resampling (Koehn, EMNLP 2004) as in sacrebleu, which is too small; ``randomised`` that of
-    paired approximate randomisation (Riezler and Maxwell, 2005). ``None``: not tested."""
-
-    interval: tuple[float, float] | None
-    bootstrap: float | None = None
-    randomised: float | None = None
-
-
 def mean(sums: Floats) -> Floats:
     """The :data:`Measure` of rows with the statistics [value, 1]."""
     values: Floats = sums[:, 0] / sums[:, 1]
     return values
 
 
-def paired(first: Floats, second: Floats, measure: Measure, *, tests: bool = True) -> PairedTest:
+def paired(
+    first: Floats, second: Floats, measure: Measure, *, tests: bool = True
+) -> tuple[tuple[float, float] | None, float | None, float | None]:
     """Compares two systems on the same rows. Without ``tests``, computes only the interval.
+
+    Returns the 95 % bootstrap percentile interval of the difference of two scores, second minus
+    first (``None`` below two rows), and two two-sided p-values (``None``: not tested). The first is
+    that of paired bootstrap resampling (Koehn, EMNLP 2004) as in sacrebleu, which is too small; the
+    second that of paired approximate randomisation (Riezler and Maxwell, 2005).
 
     Unlike sacrebleu, a trial with exactly the observed difference counts as extreme (Noreen, 1989),
     so that a system does not differ from itself.
@@ -57,16 +51,16 @@ def paired(first: Floats, second: Floats, measure: Measure, *, tests: bool = Tru
     import numpy as np
 
     if len(first) < 2:
-        return PairedTest(None)
+        return None, None, None
     observed = abs(float((measure(second.sum(0)[None]) - measure(first.sum(0)[None]))[0]))
     drawn = resampled(len(first), lambda rows: (
         measure(second[rows].sum(axis=1)) - measure(first[rows].sum(axis=1))))
     if not tests:
-        return PairedTest(percentiles(drawn))
+        return percentiles(drawn), None, None
     sizes = np.abs(drawn)
     swapped = np.abs(_swapped(first, second, measure))
-    return PairedTest(percentiles(drawn), _p_value(sizes - sizes.mean(), observed),
-                      _p_value(swapped, observed))
+    return (percentiles(drawn), _p_value(sizes - sizes.mean(), observed),
+            _p_value(swapped, observed))
 
 
 def score_interval(rows: Floats, measure: Measure) -> tuple[float, float]:

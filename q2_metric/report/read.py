@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.engine.groups import values_of
-from q2_metric.engine.manifest import beside, read_manifest
+from q2_metric.engine.manifest import beside, read_manifest, signs
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.others import RESERVED
-from q2_metric.metrics.signature import parse
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
@@ -79,7 +78,12 @@ def read_scores(
         MissingExtra: a parquet file needs pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
-    sources = _sources(texts, _named_columns(str(paths[0])), form)
+    named = {one.name: _setting(str(paths[0]), one.name) for one in fields(Columns)}
+    columns = Columns(**{name: one for name, one in named.items() if isinstance(one, str)})
+    sources = (
+        (str(path), row) for path in texts
+        for row in read_rows(path, columns, blank=True, form=None if tells(path) else form)
+    )
     for path in map(str, paths):
         several = len(paths) > 1
         for where, row in _rows(path, None if tells(path) else form):
@@ -93,17 +97,14 @@ def read_scores(
                 value = _system_of(row, systems_by, where)
                 name = f"{name}: {value}" if several else value
             if (path, name) not in systems:
-                systems[path, name] = _System(
-                    name, open_files.enter_context(spool()), _no_claim(path))
+                systems[path, name] = _System(name, open_files.enter_context(spool()), path)
             systems[path, name].add(row)
         if not any(file == path for file, _ in systems):
             raise InputError(f"{path}: has no rows")
     if texts and (left := next(sources, None)):
         raise InputError(f"{left[0]}: has more rows than the scores")
-    recorded = {path: _recorded(path) for path, _ in systems}
     return ScoreFiles(
-        tuple(system.run(*recorded[path], _group_by(path), day(path))
-              for (path, _), system in systems.items()),
+        tuple(system.run() for system in systems.values()),
         tuple(system.spool for system in systems.values()),
     )
 
@@ -123,11 +124,10 @@ def files_of(paths: Sequence[str]) -> list[str]:
 
 
 class _System:
-    def __init__(self, name: str, rows: Spool, no_claim: NoClaim) -> None:
-        self.name = name
-        self.spool = rows
+    def __init__(self, name: str, rows: Spool, path: str) -> None:
+        self.name, self.spool, self._path = name, rows, path
         self._rows = self._failed = self._without_texts = 0
-        self._aggregate = Aggregate(no_claim=no_claim)
+        self._aggregate = Aggregate(no_claim=_no_claim(path))
 
     def add(self, row: OutputRow) -> None:
         self._rows += 1
@@ -138,10 +138,10 @@ class _System:
             self._without_texts += row.get("response") is None or row.get("knowledge") is None
         self._aggregate.add(of_row(row))
 
-    def run(
-        self, signatures: dict[str, str], complete: bool, group_by: tuple[str, ...], date: str
-    ) -> SystemRun:
-        signatures = registry.signatures(signatures) | signatures
+    def run(self) -> SystemRun:
+        recorded, complete = _recorded(self._path)
+        signatures = registry.signatures(recorded) | recorded
+        group_by = _setting(self._path, "group_by")
         return SystemRun(
             self.name,
             self._rows,
@@ -149,8 +149,8 @@ class _System:
             tuple(self._aggregate.systems(signatures).values()),
             without_texts=self._without_texts,
             complete=complete,
-            group_by=group_by,
-            date=date,
+            group_by=tuple(map(str, group_by)) if isinstance(group_by, list) else (),
+            date=day(self._path),
         )
 
 
@@ -171,21 +171,12 @@ def day(path: str) -> str:
         return ""
 
 
-def _group_by(path: str) -> tuple[str, ...]:
-    columns = _setting(path, "group_by")
-    return tuple(map(str, columns)) if isinstance(columns, list) else ()
-
-
 def _recorded(path: str) -> tuple[dict[str, str], bool]:
     """(Signatures by column, whether the run is complete), from the manifest."""
     manifest = read_manifest(beside(path)) or {}
-    signatures: Any = manifest.get("signatures")
-    complete = manifest.get("complete") is not False
-    try:
-        known = all(parse(text)[0] == name for name, text in signatures.items())
-    except (ValueError, TypeError, AttributeError):
-        known = False
-    return (signatures if known else {}), complete
+    found: Any = manifest.get("signatures")
+    known = isinstance(found, dict) and all(map(signs, found, found.values()))
+    return (found if known else {}), manifest.get("complete") is not False
 
 
 def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
@@ -273,20 +264,6 @@ def _items(values: list[object], field: Field, where: str) -> list[Any]:
         items.append(
             {inner.name: _value(item.get(inner.name), inner, here) for inner in field.fields})
     return items
-
-
-def _named_columns(path: str) -> Columns:
-    named = {one.name: _setting(path, one.name) for one in fields(Columns)}
-    return Columns(**{name: column for name, column in named.items() if isinstance(column, str)})
-
-
-def _sources(
-    paths: Sequence[str | Path], columns: Columns, form: str | None
-) -> Iterator[tuple[str, Example | BadRow]]:
-    return (
-        (str(path), row) for path in paths
-        for row in read_rows(path, columns, blank=True, form=None if tells(path) else form)
-    )
 
 
 def _add_texts(

@@ -146,19 +146,17 @@ def curves(
 ) -> list[tuple[str, list[Point]]]:
     """Curves over the systems: (name of the score column, a point for each system). If responses
     have claims, the first curve, named "", is the share of them with an unsupported claim."""
-    by_column: dict[str, list[Point]] = {}
+    found: list[tuple[str, list[Point]]] = []
     if any(verdict.judged for verdict in verdicts):
-        by_column[""] = [
+        found.append(("", [
             [verdict.unsupported / verdict.judged if verdict.judged else None, None, None]
-                         for verdict in verdicts]
-    names = dict.fromkeys(score.name for run in runs for score in run.scores)
-    for name in names:
-        by_column[name] = []
-        for run in runs:
-            score = {summary.name: summary for summary in run.scores}.get(name)
-            ends = (score and score.interval) or (None, None)
-            by_column[name].append([score.value if score else None, *ends])
-    return list(by_column.items())
+            for verdict in verdicts]))
+    for name in dict.fromkeys(score.name for run in runs for score in run.scores):
+        by_run = [{score.name: score for score in run.scores}.get(name) for run in runs]
+        found.append((name, [
+            [score.value, *(score.interval or (None, None))] if score else [None, None, None]
+            for score in by_run]))
+    return found
 
 
 def places(runs: Sequence[SystemRun]) -> Iterator[int]:

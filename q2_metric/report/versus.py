@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from q2_metric.report.compare import (
 from q2_metric.report.paired import holm, mean, score_interval
 from q2_metric.report.read import ScoreFiles
 from q2_metric.report.systems import SystemRun
-from q2_metric.rows.fields import OTHER
+from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import SystemScore
@@ -69,8 +69,9 @@ def versus(
                          "column that tells systems apart (--systems)")
     shared = _columns(runs, columns)
     signatures = {name: _signature(runs, name) for name in shared}
-    systems = [_Compared.of(run, rows, shared, reference)
+    systems = [SystemValues.of(run.no_claim, rows, shared)
                for run, rows in zip(runs, files.rows, strict=True)]
+    golds = [_golds(run, rows, reference) for run, rows in zip(runs, files.rows, strict=True)]
     notes = [f"{name}: no manifest is beside this file, so its models and settings are unknown"
              for name in sorted({run.name for run in runs
                                  if not all(one.signature for one in run.scores)})]
@@ -80,14 +81,13 @@ def versus(
               for name in shared}
     tested: dict[str, list[PairedDifference]] = {name: [] for name in shared}
     for system, rows in zip(systems[1:], matched, strict=True):
-        for one in differences(systems[0].values, system.values, rows.pairs, tests=True):
+        for one in differences(systems[0], system, rows.pairs, tests=True):
             tested[one.metric].append(one)
     titles = {name: title(name) for name in shared}
-    golds = [system.gold for system in systems]
     if all(golds) or reference is not None:
         from sacrebleu.metrics.bleu import BLEU
 
-        for name in ("f1", "bleu"):
+        for name in _MEASURES:
             scores[name] = [_against_gold(name, gold) for gold in golds]
             tested[name] = [_gold_difference(name, golds[0], gold, rows.pairs)
                             for gold, rows in zip(golds[1:], matched, strict=True)]
@@ -99,42 +99,32 @@ def versus(
 
 @dataclass(frozen=True, slots=True)
 class _Gold:
-    """A response beside its references: token F1, sentence-wise BLEU and BLEU's statistics."""
+    """A response beside its references. ``statistics`` are those of :data:`_MEASURES`."""
 
     references: tuple[str, ...]
-    f1: float
-    bleu: list[float]
+    statistics: Mapping[str, Sequence[float]]
 
 
-@dataclass(slots=True)
-class _Compared:
-    """``gold`` is empty if a row has no reference, and ``None`` in it is a row without response."""
-
-    values: SystemValues
-    gold: list[_Gold | None] = field(default_factory=list)
-
-    @classmethod
-    def of(
-        cls, run: SystemRun, rows: Any, columns: Sequence[str], reference: str | None
-    ) -> _Compared:
-        system = cls(SystemValues(run.no_claim))
-        golds: list[_Gold | None] | None = []
-        for row in rows:
-            system.values.add(row, columns)
-            references = tuple(_references(row, reference))
-            if row.get("error") is not None:
-                made = None
-            elif references:
-                made = _gold(row.get("response") or "", references)
-            elif reference is not None:
-                raise InputError(f"{run.name}: row {row['id']} has no text in the column "
-                                 f"{reference!r}")
-            else:
-                golds = None
-            if golds is not None:
-                golds.append(made)
-        system.gold = golds or []
-        return system
+def _golds(
+    run: SystemRun, rows: Iterable[OutputRow], column: str | None
+) -> list[_Gold | None]:
+    """For each row, its response beside the references; ``None`` for a row without a response.
+    Empty if a row has no reference."""
+    golds: list[_Gold | None] = []
+    for row in rows:
+        references = tuple(_references(row, column))
+        if row.get("error") is not None:
+            golds.append(None)
+        elif references:
+            said = row.get("response") or ""
+            f1 = max(token_f1(said, one) for one in references)
+            golds.append(_Gold(
+                references, {"f1": [f1, 1.0], "bleu": bleu_statistics(said, references)}))
+        elif column is not None:
+            raise InputError(f"{run.name}: row {row['id']} has no text in the column {column!r}")
+        else:
+            return []
+    return golds
 
 
 def _references(row: Mapping[str, Any], column: str | None) -> Iterator[str]:
@@ -144,11 +134,6 @@ def _references(row: Mapping[str, Any], column: str | None) -> Iterator[str]:
     for text in value if isinstance(value, list) else [value]:
         if isinstance(text, str) and not is_blank(text):
             yield text
-
-
-def _gold(response: str, references: tuple[str, ...]) -> _Gold:
-    return _Gold(references, max(token_f1(response, one) for one in references),
-                 bleu_statistics(response, references))
 
 
 def _columns(runs: Sequence[SystemRun], wanted: Sequence[str]) -> list[str]:
@@ -181,27 +166,31 @@ def _signature(runs: Sequence[SystemRun], column: str) -> str:
 
 
 def _same_rows(
-    first: SystemRun, one: _Compared, second: SystemRun, other: _Compared
+    first: SystemRun, one: SystemValues, second: SystemRun, other: SystemValues
 ) -> Matched:
     """The pairs of rows. InputError: a row has no partner, or a partner with other texts."""
-    matched = match(one.values, other.values)
+    matched = match(one, other)
     if matched is None:
         raise InputError(f"{second.name}: no row matches a row of {first.name} by id or by "
                          "knowledge, question and history")
     for run, system, side in ((first, one, 0), (second, other, 1)):
         used = {pair[side] for pair in matched.pairs}
-        alone = [id_ for i, id_ in enumerate(system.values.ids) if i not in used]
-        if alone:
+        if alone := [id_ for i, id_ in enumerate(system.ids) if i not in used]:
             raise InputError(f"{run.name}: {_number(alone)} not in the other file "
                              f"({first.name if side else second.name}): {_some(alone)}; systems "
                              "are compared on the same rows")
     if matched.changed:
-        changed = [other.values.ids[b] for _, b in matched.changed]
+        changed = [other.ids[b] for _, b in matched.changed]
         parts = next(iter(matched.changed.values()))
         raise InputError(f"{second.name}: {_number(changed)} not as in {first.name}: "
                          f"{_some(changed)} (other {' and '.join(parts)}); systems are compared "
                          "on the same rows")
     return matched
+
+
+_MEASURES = {"f1": (mean, 2), "bleu": (bleu_of, 10)}
+"""By measure of the similarity to references: its :data:`~q2_metric.report.paired.Measure` and the
+number of its statistics."""
 
 
 def _number(ids: Sequence[str]) -> str:
@@ -215,9 +204,9 @@ def _some(ids: Sequence[str]) -> str:
 def _statistics(name: str, golds: Sequence[_Gold | None]) -> Floats:
     import numpy as np
 
-    width = 2 if name == "f1" else 10
-    return np.array([[math.nan] * width if gold is None
-                     else [gold.f1, 1.0] if name == "f1" else gold.bleu for gold in golds])
+    _, width = _MEASURES[name]
+    return np.array([[math.nan] * width if gold is None else gold.statistics[name]
+                     for gold in golds])
 
 
 def _against_gold(name: str, golds: Sequence[_Gold | None]) -> SystemScore:
@@ -225,7 +214,7 @@ def _against_gold(name: str, golds: Sequence[_Gold | None]) -> SystemScore:
 
     rows = _statistics(name, golds)
     rows = rows[~np.isnan(rows[:, 0])]
-    measure = mean if name == "f1" else bleu_of
+    measure, _ = _MEASURES[name]
     value, interval = (float(measure(rows.sum(0, keepdims=True))[0]),
                        score_interval(rows, measure)) if len(rows) else (None, None)
     return SystemScore(name, value, len(rows), 0, interval, "")
@@ -240,11 +229,10 @@ def _gold_difference(
         if gold is not None and beside is not None and gold.references != beside.references:
             raise InputError(f"the references of two systems differ: {gold.references[0]!r} and "
                              f"{beside.references[0]!r}")
-    measure = mean if name == "f1" else bleu_of
+    measure, _ = _MEASURES[name]
     sides = [_statistics(name, golds) for golds in (one, other)]
-    rows = [[math.nan if gold is None else gold.f1 if name == "f1"
-             else float(bleu_of(_statistics(name, [gold]))[0]) for gold in golds]
-            for golds in (one, other)]
+    rows = [[math.nan if gold is None else float(measure(_statistics(name, [gold]))[0])
+             for gold in golds] for golds in (one, other)]
     return difference(name, *rows, tests=True, corpus=(sides[0], sides[1], measure))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,11 +18,10 @@ def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
     """Yields the rows of a file in Arrow's file format or stream format. While rows are read,
     raises InputError if the file has neither format or is damaged."""
     pa, _ = pyarrow("Arrow files")
-    ipc = import_module("pyarrow.ipc")
     try:
         is_file = file.read(6) == b"ARROW1"
         file.seek(0)
-        opened = ipc.open_file(file) if is_file else ipc.open_stream(file)
+        opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
         yield from rows_of(pa, _checked(opened, is_file), opened.schema.names, name)
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
         if isinstance(error, InputError) or getattr(error, "errno", None):  # of the disk
@@ -43,7 +41,9 @@ def arrow_files(folder: Path) -> list[Path]:
     """The Arrow files of a folder that ``save_to_disk`` wrote, in order. Raises InputError if
     ``save_to_disk`` did not write the folder, or the folder has several splits."""
     if (folder / _SPLITS).exists():
-        splits = _names(read_json(folder / _SPLITS), "splits")
+        saved = read_json(folder / _SPLITS)
+        names = saved.get("splits") if isinstance(saved, dict) else None
+        splits = list(map(str, names)) if isinstance(names, list) else []
         if len(splits) == 1 and (folder / splits[0]).is_dir():
             return arrow_files(folder / splits[0])
         raise InputError(f"{folder}: has the splits {', '.join(splits)}; "
@@ -58,8 +58,3 @@ def arrow_files(folder: Path) -> list[Path]:
     if not paths or any(path.parent != folder for path in paths):
         raise InputError(f"{folder / _STATE}: does not name the Arrow files of its folder")
     return paths
-
-
-def _names(value: Any, key: str) -> list[str]:
-    names = value.get(key) if isinstance(value, dict) else None
-    return [str(name) for name in names] if isinstance(names, list) else []

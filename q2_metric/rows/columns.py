@@ -118,12 +118,10 @@ def resolve(
     resolved: dict[str, str | None] = {}
     for field, names in aliases.items():
         asked: str | None = getattr(columns, field)
-        if asked is None:
-            resolved[field] = next((by_lower[a] for a in names if a in by_lower), None)
-        else:
-            if asked:
-                check_column(asked, records, f"{name}: ", f" for the {field}")
-            resolved[field] = asked or None
+        if asked:
+            check_column(asked, records, f"{name}: ", f" for the {field}")
+        known = next((by_lower[alias] for alias in names if alias in by_lower), None)
+        resolved[field] = known if asked is None else asked or None
     _from_chat(resolved, columns, records)
     for field in needed:
         if resolved[field] is None:
@@ -202,11 +200,11 @@ _NO_RIVALS = ("reference", "references", "source", "sources")
 
 
 def described(
-    resolved: Mapping[str, str | None], records: Sequence[Record], response: str = "the last turn",
+    resolved: Mapping[str, str | None], records: Sequence[Record], turns: str
 ) -> str:
     """A line such as "read response from 'answer'; kept: 'model'". It is empty if each column has
     the name of its field and the file has no other columns."""
-    words = [f"{field} from {column!r}{_form(field, column, records, response)}"
+    words = [f"{field} from {column!r}{_form(field, column, records, turns)}"
              for field, column in resolved.items() if column]
     others = [repr(key) for key in dict.fromkeys(key for record in records for key in record.fields)
               if key not in resolved.values()]
@@ -217,10 +215,11 @@ def described(
     return f"read {', '.join(words)}{rest}"
 
 
-def _form(field: str, column: str, records: Sequence[Record], response: str) -> str:
+def _form(field: str, column: str, records: Sequence[Record], turns: str) -> str:
     values = [value_of(record.fields, column) for record in records]
     if any(map(is_chat, values)):
-        return {"response": f" ({response} of the assistant)",
+        which = "the last" if turns == "last" else "each"
+        return {"response": f" ({which} turn of the assistant)",
                 "knowledge": " (what tools returned)",
                 "history": " (the turns before the response)"}.get(field, "")
     if field == "knowledge" and any(isinstance(unfolded(one), (list, dict)) for one in values):

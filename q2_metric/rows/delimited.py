@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import IO
 
 from q2_metric.errors import InputError
@@ -25,15 +26,16 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     """
     csv.field_size_limit(_LONGEST_FIELD)
     # Bytes that are not UTF-8 become lone surrogates.
-    lines = _Lines(line.decode("utf-8", errors="surrogateescape")
-                   for line in text_lines(file, name))
+    texts = (line.decode("utf-8", errors="surrogateescape") for line in text_lines(file, name))
+    first = next(texts, "")
+    lines = _Lines(chain([first], texts))
     if delimiter == ",":
-        delimiter = _separator(lines.peek())
+        delimiter = _separator(first)
     header: list[str] | None = None
     note: str | None = None
     rows = 0
     while True:
-        lines.begin_row()
+        lines.row = []
         where = f"{name}, line {lines.read + 1}"
         try:
             # strict=True makes a stray quote an error. Otherwise the row would swallow later rows.
@@ -110,17 +112,6 @@ class _Lines:
         self.read += 1
         self.row.append(line)
         return line
-
-    def peek(self) -> str:
-        """The next line, which stays the next line; "" at the end."""
-        line = next(self, "")
-        if line:
-            self._waiting.appendleft(line)
-            self.read -= 1
-        return line
-
-    def begin_row(self) -> None:
-        self.row = []
 
     def put_back(self) -> None:
         later = self.row[1:]

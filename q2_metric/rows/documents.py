@@ -73,11 +73,9 @@ def _rows(value: Any, name: str) -> Iterable[Any]:
     for key in (*_ROWS, *([next(iter(held))] if len(held) == len(value) == 1 else ())):
         if key in held:
             return held[key]
-    columns = [_column(item) for item in value.values()]
-    lengths = {len(column) for column in columns if column is not None}
-    if columns and None not in columns and len(lengths) == 1:
-        there = [column for column in columns if column is not None]
-        return [dict(zip(value, row, strict=True)) for row in zip(*there, strict=True)]
+    columns = [column for item in value.values() if (column := _column(item)) is not None]
+    if len(columns) == len(value) and len(set(map(len, columns))) == 1:
+        return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
     return [value]
 
 

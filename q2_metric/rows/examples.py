@@ -9,7 +9,7 @@ from typing import Any
 from q2_metric.errors import InputError
 from q2_metric.rows.columns import as_label
 from q2_metric.rows.record import Record, value_of
-from q2_metric.rows.shapes import DialogueTurn, is_chat, kept, passages_of, response_at, turns_of
+from q2_metric.rows.shapes import is_chat, kept, passages_of, response_at, turns_of
 from q2_metric.text.given import encodable, is_blank, kind, missing
 from q2_metric.types import Example, Passage
 
@@ -71,7 +71,7 @@ class ExampleReader:
             return ""
         value = _there(fields, "response", column)
         if is_chat(value):
-            turns = self._turns(value, "response", column)
+            turns = turns_of(value, _named("response", column))
             place = response_at(turns)
             if place is None:
                 raise InputError(
@@ -89,7 +89,7 @@ class ExampleReader:
         value = _there(fields, "knowledge", column)
         where = _named("knowledge", column)
         if is_chat(value):  # the knowledge is the tool results before the response
-            turns = self._turns(value, "knowledge", column)
+            turns = turns_of(value, where)
             before = turns[:response_at(turns)]
             given = [passage for turn in before
                      if turn.role == "tool" and turn.text.strip()
@@ -106,11 +106,10 @@ class ExampleReader:
         value = value_of(fields, column) if column else None
         if column is None or missing(value):
             return ()
-        turns = self._turns(value, "history", column)
+        turns = turns_of(value, _named("history", column))
         if is_chat(value):
             place = response_at(turns)
-            own = self.columns["response"] == column
-            if own:
+            if self.columns["response"] == column:
                 turns = turns[:place]
             elif place is not None and place == len(turns) - 1 and (
                     column.strip().lower() not in _BEFORE
@@ -124,9 +123,6 @@ class ExampleReader:
         names = [name for name in fields if name not in read]
         values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
         return {name: value for name, value in values.items() if value is not None}
-
-    def _turns(self, value: object, field: str, column: str | None) -> list[DialogueTurn]:
-        return turns_of(value, _named(field, column))
 
     def _checked(self, text: str, field: str, column: str | None) -> str:
         text = encodable(text, _named(field, column))

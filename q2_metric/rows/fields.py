@@ -55,10 +55,6 @@ class Field:
         return float(value) if math.isfinite(value) else None  # type: ignore[arg-type]
 
 
-def _verdict_p(item: Comparison) -> float | None:
-    return getattr(item.verdict, item.verdict.label) if item.verdict else None
-
-
 def fields_of(kind: Any, *paths: str) -> tuple[Field, ...]:
     """Makes fields from the attributes ``paths`` of a dataclass (all by default), with their types.
     "claim.start" is an attribute of an attribute."""
@@ -90,7 +86,8 @@ QUESTIONS = Field("questions", "objects", lambda score: score.evidence, kind=Com
     *_ASKED,
     *fields_of(Comparison, "response_answer", "knowledge_answer", "knowledge_start", "how"),
     Field("verdict", "text", lambda item: item.verdict.label if item.verdict else None),
-    Field("verdict_p", "number", _verdict_p),
+    Field("verdict_p", "number",
+          lambda item: getattr(item.verdict, item.verdict.label) if item.verdict else None),
     *fields_of(Comparison, "f1", "score"),
     Field("plain", "text", lambda item: plain(
         item.response_answer, item.knowledge_answer, item.how, item.verdict and item.verdict.label,
@@ -161,10 +158,6 @@ TEXT_FIELDS = (
 TEXTS = tuple(field.name for field in TEXT_FIELDS)
 
 
-def _decision(metric: str) -> Field:
-    return Field(f"{metric}_consistent", "yes-no", lambda score: score.consistent)
-
-
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Determines which fields the rows of an output have.
@@ -208,7 +201,8 @@ class Layout:
             numbers += [(name, Field(column.name, "number", column.of))
                         for column in entry(name).columns]
             if name in self.decided:
-                numbers.append((name, _decision(name)))
+                decision = Field(f"{name}_consistent", "yes-no", attrgetter("consistent"))
+                numbers.append((name, decision))
         return numbers
 
     def _marks(self) -> list[tuple[str, Field]]:

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -134,30 +134,21 @@ def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _csv(file: IO[bytes], name: str) -> Iterator[Record]:
-    return read_table(file, name, ",")
-
-
-def _tsv(file: IO[bytes], name: str) -> Iterator[Record]:
-    return read_table(file, name, "\t")
-
-
 def _json(file: IO[bytes], name: str) -> Iterator[Record]:
     # A pipe can be read only once, but read_document may read the file twice.
     whole = file if file.seekable() else io.BytesIO(file.read(LARGEST + 1))
     return read_document(whole, name, _jsonl)
 
 
-_READERS = {
+_READERS: Mapping[str, Callable[[IO[bytes], str], Iterator[Record]]] = {
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
     ".json": _json,
-    ".csv": _csv,
-    ".tsv": _tsv,
+    ".csv": partial(read_table, delimiter=","),
+    ".tsv": partial(read_table, delimiter="\t"),
     ".parquet": read_parquet,
     ".arrow": read_arrow,
 }
 
 
 FORMS = ("jsonl", "json", "csv", "tsv", "parquet", "arrow")
-

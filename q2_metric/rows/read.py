@@ -31,6 +31,10 @@ PEEKED = 100
 """Rows at the start in which columns are looked for: one jsonl row may lack some."""
 
 
+def _ignore(_told: object) -> None:
+    """What a callback does by default."""
+
+
 def read_rows(
     path: str | Path,
     columns: Columns | None = None,
@@ -38,9 +42,9 @@ def read_rows(
     aliases: Mapping[str, Sequence[str]] = ALIASES,
     need_response: bool = True,
     blank: bool = False,
-    on_columns: Callable[[Columns], None] | None = None,
-    on_note: Callable[[str], None] | None = None,
-    on_read: Callable[[str], None] | None = None,
+    on_columns: Callable[[Columns], None] = _ignore,
+    on_note: Callable[[str], None] = _ignore,
+    on_read: Callable[[str], None] = _ignore,
     group_by: Sequence[str] = (),
     form: str | None = None,
     given: Iterable[Record] | None = None,
@@ -48,8 +52,7 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yields the rows of a file in order: an example for each row, or a :class:`BadRow`.
 
-    All text is UTF-8; words such as "nan" and "null" are text. :mod:`q2_metric.rows.shapes`
-    describes the values that a cell may have.
+    All text is UTF-8; "nan" and "null" are text. :mod:`q2_metric.rows.shapes` describes values.
 
     Args:
         path: the file to read; "-" is standard input.
@@ -63,8 +66,7 @@ def read_rows(
         group_by: columns that are copied to ``other`` even if a field is read from them.
         form: the format (:data:`q2_metric.rows.formats.FORMS`), if the suffix does not tell it.
         given: the records of the file, if they were already read.
-        turns: of a chat, the response is the "last" turn of the assistant, or "all" its turns are
-            responses: each is a row, whose chat ends with it.
+        turns: of a chat, the assistant's "last" turn is the response, or each of "all" is a row.
 
     Raises:
         InputError: the file cannot be read, or lacks a needed column. Raised while rows are read.
@@ -80,16 +82,18 @@ def read_rows(
     resolved = resolve(columns, first, name, aliases, [field for field in needs if needs[field]])
     for column in group_by:
         check_column(column, first, f"{name}: ", " for --group-by")
-    _tell(resolved, columns, first, name, aliases, on_note, on_read, turns)
-    if on_columns is not None:
-        on_columns(Columns(**resolved))
+    for doubt in _settled(resolved, columns, first, aliases):
+        on_note(f"{name}: {doubt}")
+    if words := described(resolved, first, turns):
+        on_read(f"{name}: {words}")
+    on_columns(Columns(**resolved))
     if turns == "all":
         given, first = _each_turn(chain(first, given), resolved), []
     reader = ExampleReader(resolved, needs, blank, columns.label is not None, group_by)
     for index, record in enumerate(chain(first, given)):
-        if record.note is not None and on_note is not None:
+        if record.note is not None:
             on_note(f"{record.where}: {record.note}")
-            on_note = None
+            on_note = _ignore
         yield reader.row(index, record)
 
 
@@ -120,20 +124,6 @@ def _said_at(chat: Sequence[object]) -> list[int]:
                 if response_at(turns_of([message], "")) is not None]
     except InputError:  # the row's error will say why
         return [len(chat)]
-
-
-def _tell(
-    resolved: dict[str, str | None], columns: Columns, first: Sequence[Record], name: str,
-    aliases: Mapping[str, Sequence[str]], on_note: Callable[[str], None] | None,
-    on_read: Callable[[str], None] | None, turns: Turns,
-) -> None:
-    """Removes the label's column from ``resolved`` if it holds no labels."""
-    for doubt in _settled(resolved, columns, first, aliases):
-        if on_note is not None:
-            on_note(f"{name}: {doubt}")
-    said = "the last turn" if turns == "last" else "each turn"
-    if on_read is not None and (words := described(resolved, first, said)):
-        on_read(f"{name}: {words}")
 
 
 def _settled(

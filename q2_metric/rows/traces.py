@@ -161,8 +161,7 @@ def _value(value: object) -> Any:
     if form == "arrayValue" and isinstance(held, Mapping):
         return [_value(one) for one in _objects(held.get("values"))]
     if form == "kvlistValue" and isinstance(held, Mapping):
-        return {str(one.get("key")): _value(one.get("value"))
-                for one in _objects(held.get("values"))}
+        return _attributes({"attributes": held.get("values")})
     return held
 
 

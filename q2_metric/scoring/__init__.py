@@ -12,10 +12,8 @@
 
 from q2_metric.scoring.aggregate import Aggregate as Aggregate
 from q2_metric.scoring.aggregate import Mean as Mean
-from q2_metric.scoring.aggregate import sign as sign
 from q2_metric.scoring.aggregate import signature_lines as signature_lines
 from q2_metric.scoring.aggregate import signatures as signatures
-from q2_metric.scoring.aggregate import system_score as system_score
 from q2_metric.scoring.outcome import NO_CLAIM as NO_CLAIM
 from q2_metric.scoring.outcome import SHARES as SHARES
 from q2_metric.scoring.outcome import NoClaim as NoClaim
@@ -32,7 +30,6 @@ from q2_metric.scoring.run import hollow as hollow
 from q2_metric.scoring.scores import load as load
 from q2_metric.scoring.scores import score as score
 from q2_metric.scoring.scores import score_rows as score_rows
-from q2_metric.scoring.scores import score_with as score_with
 from q2_metric.scoring.texts import check_column as check_column
 from q2_metric.scoring.texts import check_response as check_response
 from q2_metric.scoring.texts import check_text as check_text
@@ -40,5 +37,4 @@ from q2_metric.scoring.texts import check_texts as check_texts
 from q2_metric.scoring.texts import example as example
 from q2_metric.scoring.texts import given as given
 from q2_metric.scoring.texts import given_columns as given_columns
-from q2_metric.scoring.verdict import UNSUPPORTED as UNSUPPORTED
 from q2_metric.scoring.verdict import unsupported as unsupported

@@ -153,7 +153,6 @@ def test_the_cache_in_the_midst_of_writing(folder: Path) -> None:
 OTHERS = {
     "q2_metric/knowledge/training.py", "q2_metric/knowledge/encoder.py",  # weights and settings
     "q2_metric/rows/writers.py",  # its caller passes the path of a file that is there
-    "q2_metric/cli/help.py",  # the screen
 }
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from q2_metric.cli.explanation import marked
 from q2_metric.cli.main import main
-from q2_metric.cli.verdict import marked
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import contribution_words
 

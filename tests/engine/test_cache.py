@@ -35,8 +35,8 @@ from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
-from q2_metric.scoring import score_with
 from q2_metric.scoring.codec import from_json, to_json
+from q2_metric.scoring.scores import score_with
 from q2_metric.types import (
     Comparison,
     Dropped,

@@ -201,7 +201,7 @@ def test_rows_are_numbered_in_their_file_and_say_all_that_failed() -> None:
     f1, scale = Failing("f1", {"r0": 0.25}), Failing("scale")
     block: list[Row] = [
         Example("r0", "k"), BadRow(6, "six", "b.jsonl, line 7: bad"), Example("r1", "k", id="x")]
-    found = job.score(LoadedJob([f1, scale]), "b.jsonl", 5, block)
+    found, _ = job.score(LoadedJob([f1, scale]), "b.jsonl", 5, block)
     assert [row["file"] for row in found] == ["b.jsonl"] * 3
     assert [row["id"] for row in found] == ["6", "six", "x"]
     assert [row["f1"] for row in found] == [0.25, None, None]
@@ -257,12 +257,12 @@ def test_knowledge_may_be_chosen(
     job = Job((str(rows),), Columns(), ("f1",), choice=Chosen(pool))
     loaded = job.load()
     assert loaded.signatures == {"f1": "f1|version:test|chosen:yes"}
-    found = job.score(loaded, "a.jsonl", 4, [
+    found, _ = job.score(loaded, "a.jsonl", 4, [
         Example("Rome has 7 hills.", ""), Example("Rome has 8 hills.", "")])
     assert [row["f1"] for row in found] == [4.0, 5.0]
     assert list(found[0])[-1] == "selected"
     chosen = _Chosen("r", "k")
-    [shown] = job.score(LoadedJob([FakeMetric("f1")]), "a.jsonl", 0, [chosen])
+    [shown], _ = job.score(LoadedJob([FakeMetric("f1")]), "a.jsonl", 0, [chosen])
     assert shown["selected"] == {"text": "snippet"}
     first = job.identities()["knowledge"]
     assert (first["by"], first["pool"]) == ("number", str(pool))

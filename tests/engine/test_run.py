@@ -17,12 +17,12 @@ from q2_metric import metrics
 from q2_metric.engine import cluster as on_ray
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import difference, manifest
-from q2_metric.engine.result import FileResult, total
+from q2_metric.engine.result import FileResult
 from q2_metric.engine.run import JobRun, Listener
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OutputRow
-from q2_metric.scoring import system_score
+from q2_metric.scoring.aggregate import system_score
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import Example, Score
 
@@ -55,8 +55,8 @@ def heard() -> tuple[Listener, dict[str, list[Any]]]:
     told: dict[str, list[Any]] = {"warn": [], "note": [], "files": [], "rows": []}
 
     @contextmanager
-    def progress(files: Sequence[str]) -> Iterator[Callable[[int], None]]:
-        told["files"].append([*files])
+    def progress(file: str) -> Iterator[Callable[[int], None]]:
+        told["files"].append(file)
         yield told["rows"].append
 
     return Listener(told["warn"].append, told["note"].append, progress), told
@@ -75,7 +75,7 @@ def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
     assert found.verdict.headline == "5 of 8 responses with claims have an unsupported claim"
     assert found.seconds > 0
     assert found.rows_per_second == pytest.approx(8 / found.seconds)
-    assert told["files"] == [[job.files[0]]]
+    assert told["files"] == [job.files[0]]
     assert told["rows"] == [1, 1, 1, 3, 2, 1, 1]
     assert told["warn"] == [
         f"{job.files[0]}, line {line}: the response (field 'response') is a number, not a string"
@@ -127,8 +127,6 @@ def test_results_as_json() -> None:
         "scores": {"f1": asdict(system)}}
     assert FileResult.from_json(json.loads(json.dumps(shown))) == FileResult(
         "a", 4, 1, 0.0, (system,), {"id": "i", "label": None}, no_knowledge=1)
-    assert total([result, replace(result, rows=10, failed=5)]) == (14, 6)
-    assert total([]) == (0, 0)
 
 
 def test_scores_from_the_cache_are_counted(job: Job, fake: FakeMetric, tmp_path: Path) -> None:
@@ -215,7 +213,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
     ) -> Iterator[tuple[list[OutputRow], int]]:
         loaded = job.load()
         for file, first, block in islice(on_ray.all_blocks(job), done, None):
-            yield job.score(loaded, file, first, block), 5
+            yield job.score(loaded, file, first, block)[0], 5
 
     monkeypatch.setattr(on_ray, "prepared", prepared)
     monkeypatch.setattr(on_ray, "scored", scored)
@@ -236,7 +234,7 @@ def test_a_run_on_a_cluster(
             replace(one, seconds=0.0, looked_up=0) for one in here]
         assert [one.looked_up for one in found] == [4 * 5, 2 * 5]
         assert min(one.seconds for one in found) > 0
-        assert told["files"] == [[file] for file in job.files]
+        assert told["files"] == [*job.files]
         assert told["rows"][:6] == [3, 3, 3, 1, 3, 2]
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [one["scale"] for one in written[:10] if one["error"] is None] == SCORED

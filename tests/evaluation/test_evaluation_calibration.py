@@ -16,7 +16,7 @@ from fakes import FakeMetric
 from q2_metric._version import __version__
 from q2_metric.errors import InputError
 from q2_metric.metrics.calibration import Calibrated, Calibration, calibrate
-from q2_metric.scoring import score, score_with
+from q2_metric.scoring.scores import score, score_with
 from q2_metric.types import Example
 
 SIGNATURE = "q2|preset:bundled|reader:a|version:0.1.0"

@@ -26,7 +26,7 @@ from q2_metric.metrics.registry import (
 )
 from q2_metric.metrics.scale import ScaleSettings
 from q2_metric.runtime_config import RUNTIME_FIELDS, RuntimeConfig
-from q2_metric.scoring import system_score
+from q2_metric.scoring.aggregate import system_score
 from q2_metric.types import Example, Score
 
 

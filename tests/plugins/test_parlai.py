@@ -30,7 +30,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics import claims, registry
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
-from q2_metric.scoring import system_score
+from q2_metric.scoring.aggregate import system_score
 from q2_metric.types import Example, Metric, Score
 
 pytest.importorskip("parlai", reason='ParlAI is not installed: pip install "q2-metric[parlai]"')

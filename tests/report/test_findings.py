@@ -12,8 +12,8 @@ from q2_metric.engine.result import FileResult
 from q2_metric.report import findings
 from q2_metric.report.encode import Flag, flags
 from q2_metric.report.findings import Reliability, Share, of_fallback, of_question, of_sentence
+from q2_metric.report.page import WORDS
 from q2_metric.report.view import unasked, view
-from q2_metric.report.words import WORDS
 from q2_metric.rows.plain import plain
 from q2_metric.types import SystemScore
 from tools.training.reliability import kinds_of

@@ -79,7 +79,7 @@ def test_a_job_of_turns(tmp_path: Path) -> None:
     assert job.settings["turns"] == "all"
     assert "turns" not in Job((str(path),), Columns(), ("knowledge_f1",)).settings
     [block] = job.blocks(str(path))
-    rows = job.score(job.load(), str(path), 0, block)
+    rows, _ = job.score(job.load(), str(path), 0, block)
     assert [row["reason"] for row in rows] == ["no_knowledge", None, None]
     assert [row["error"] for row in rows] == [None, None, None]
     assert [row["knowledge_f1"] for row in rows] == [

@@ -18,10 +18,9 @@ from q2_metric.scoring import (
     ScoredRows,
     numbers,
     row_numbers,
-    sign,
     signature_lines,
-    system_score,
 )
+from q2_metric.scoring.aggregate import sign, system_score
 from q2_metric.scoring.outcome import counted
 from q2_metric.types import (
     Comparison,

@@ -20,7 +20,7 @@ from q2_metric.engine.cached import CachedMetric
 from q2_metric.errors import MachineFault, ModelError
 from q2_metric.metrics import load_metrics
 from q2_metric.models.bundled import on_onnx, runtimes, stored
-from q2_metric.scoring import score_rows, score_with
+from q2_metric.scoring.scores import score_rows, score_with
 from q2_metric.types import Comparison, Example, Judgement, Metric
 
 KNOWLEDGE = "Smeaton's Tower was designed by James Douglass and first lit in 1882. It is 49 m high."
