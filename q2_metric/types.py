@@ -283,7 +283,9 @@ class Score:
 
     @property
     def _short(self) -> str:
-        return f"no score: {self.reason}" if self.value is None else f"{self.value:.3f}"
+        if self.value is None:
+            return f"no score: {self.reason}" if self.reason else "no score"
+        return f"{self.value:.3f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,9 @@ class BundledQ2(Q2):
     ) -> list[Comparison]:
         """Adjusts each comparison to the verdict on its claim, and adds one for each claim without
         an answered question. NLI finds that "it does not support Bluetooth" contradicts a claim
-        although the reader finds the right answer "Bluetooth". Nothing is added for a response
-        without questions, because NLI judges it as a whole."""
+        although the reader finds the right answer "Bluetooth". A question that the knowledge does
+        not answer scores P(entailment) of its claim: the reader may not know the claim's words.
+        Nothing is added for a response without questions, because NLI judges it as a whole."""
         asked = {item.question.span.example for item in comparisons}
         claims = [(example, claim)
                   for example, found in zip(examples, self.claims.find(examples), strict=True)
@@ -133,6 +134,8 @@ def as_judged(knowledge: str, claim: str) -> tuple[str, str]:
 
 
 def _reviewed(comparison: Comparison, verdict: Verdict, found: Ruling | None) -> Comparison:
+    if comparison.knowledge_answer is None:
+        return _ruled(replace(comparison, verdict=verdict, score=verdict.entailment), found)
     weight = 1 - verdict.contradiction * (1 - verdict.entailment)
     return _ruled(replace(comparison, score=comparison.score * weight), found)
 
@@ -140,12 +143,11 @@ def _reviewed(comparison: Comparison, verdict: Verdict, found: Ruling | None) ->
 def _as_a_whole(
     example: Example, claim: Claim, verdict: Verdict, found: Ruling | None,
 ) -> Comparison:
-    """The score is e + 0.5 n, from the probabilities of entailment and neutral."""
     said = example.response[claim.start : claim.end]
     question = Question(Span(example, said, claim.start), ASKED_AS_A_WHOLE)
     return _ruled(Comparison(
         question, said, None, token_f1(claim.text, example.knowledge), verdict, "nli",
-        verdict.entailment + 0.5 * verdict.neutral), found)
+        verdict.entailment), found)
 
 
 def _ruled(comparison: Comparison, found: Ruling | None) -> Comparison:

@@ -98,6 +98,10 @@ class Entry:
         if not (isinstance(kind, type) and issubclass(kind, Evidence)):
             raise InputError(f"the metric {self.name!r}: its entry's details {self.details!r} are "
                              "not questions, sentences, parts, or module:Class of an Evidence")
+        taken = {"questions", "claims", "parts", *(column.name for column in self.columns)}
+        if self.listed in taken:
+            raise InputError(f"the metric {self.name!r}: output rows list {kind.__name__} as "
+                             f"{self.listed!r}, which is another field; rename the class")
         return kind
 
     def signatures(self, signed: str) -> dict[str, str]:

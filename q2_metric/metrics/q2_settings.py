@@ -35,7 +35,8 @@ class Q2Settings:
             program q-squared, or as the "bundled" models need it. "paper" corrects mistakes of that
             program. "authors" also scores responses that claim nothing. "bundled" skips markup,
             reads tables, compares values in any notation, seeks answers in the nearest passages,
-            and lowers the score of a question if NLI finds its claim contradicted. NLI also judges
+            and lowers the score of a question if NLI finds its claim contradicted. A question that
+            the knowledge does not answer scores P(entailment) of its claim, and NLI also judges
             each claim without an answered question.
     """
 

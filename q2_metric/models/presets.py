@@ -83,9 +83,10 @@ class Preset:
         return sum(stage.gigabytes(bytes_each) for stage in self.on_the_hub())
 
     def on_the_hub(self) -> list[Stage]:
-        """The stages whose models are on the Hub, in the order in which they run."""
+        """The stages whose models are on the Hub, in the order in which they run, each model once.
+        """
         stages = (self.questions, self.reader, self.nli, self.scale)
-        return [stage for stage in stages if stage.model]
+        return list({stage.model: stage for stage in stages if stage.model}.values())
 
     def model(self, keyword: str) -> str:
         """The model that a keyword such as "nli_model" would replace; "" for the package's own."""
@@ -111,7 +112,7 @@ _SCALE = {"recipe": "bundled", "chunk_size": 200, "support": "consistent", "top_
 _BUNDLED = Preset(
     name="bundled",
     description="the package's own models: offline, no torch",
-    questions=Stage("syntactic"), reader=_READER, nli=SMALL, scale=_BOTH,
+    questions=Stage("syntactic"), reader=_READER, nli=_BOTH, scale=_BOTH,
     scale_settings=_SCALE, q2_settings={"recipe": "bundled"},
     head=_WEIGHTS / "groundedness.json",
     needs_network=False,
@@ -144,7 +145,7 @@ PRESETS: dict[str, Preset] = {
         replace(
             _BUNDLED, name="bundled-small",
             description="only the smaller of the package's networks: faster, less memory",
-            scale=SMALL, head=_WEIGHTS / "groundedness-small.json",
+            nli=SMALL, scale=SMALL, head=_WEIGHTS / "groundedness-small.json",
         ),
         _PAPER,
         replace(

@@ -76,6 +76,14 @@ def q2(*arguments: object) -> str:
     return found.stdout
 
 
+def test_a_class_whose_field_has_the_name_of_another_is_refused() -> None:
+    """The field of the evidence "Quote" would be that of the metric "quotes"."""
+    METRICS["quoted"] = Entry("quotes", "quotes", "quotes_of_a_user:Quotes",
+                              details="quotes_of_a_user:Quote")
+    with pytest.raises(InputError, match="list Quote as 'quotes', which is another field; rename"):
+        METRICS["quoted"].evidence_class()
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 def test_it_is_in_outputs_page_and_cache(suffix: str, tmp_path: Path) -> None:
     rows, cache = tmp_path / "rows.jsonl", tmp_path / "cache"

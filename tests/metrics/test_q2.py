@@ -413,9 +413,23 @@ def test_a_claim_about_which_nothing_is_asked_counts_like_the_others() -> None:
     assert phone(judge).value == 1.0  # the papers' recipe does not look
     found = phone(judge, recipe="bundled")
     weight = 1 - VERDICTS["entailment"].contradiction * (1 - VERDICTS["entailment"].entailment)
-    lone = VERDICTS["contradiction"].entailment + 0.5 * VERDICTS["contradiction"].neutral
+    lone = VERDICTS["contradiction"].entailment
     assert found.value == pytest.approx((weight + lone) / 2)
     assert found.evidence[1].response_answer == "It is heavy."
+
+
+@pytest.mark.parametrize(("recipe", "expected"), [("paper", 0.0), ("bundled", 1.0)])
+def test_nli_judges_the_claim_of_a_question_without_an_answer(recipe: str, expected: float) -> None:
+    """The reader does not know "begins" from "starts", so it finds no answer."""
+    example = Example("The concert begins on Monday.", "The concert starts on Monday.")
+    reader = FakeReader({("When does the concert begin?", example.response): "Monday"})
+    judge = FakeEntailment({(example.knowledge, example.response): "entailment"})
+    [found] = q2({example.response: ["Monday"]}, {"Monday": ["When does the concert begin?"]},
+                 reader, judge, recipe=recipe).score([example])
+    assert found.value == pytest.approx(expected * VERDICTS["entailment"].entailment)
+    [asked, *_] = found.evidence
+    assert asked.knowledge_answer is None
+    assert asked.how == "no_answer"
 
 
 def test_a_claim_is_judged_in_the_notation_of_the_knowledge() -> None:

@@ -172,6 +172,7 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     assert made == [
         ("auto", "auto", "auto", None, ""),
         ("auto", "cpu", "auto", 4, "entailment"),
+        ("auto", "cpu", "auto", 4, "wide"),
         ("auto", "cuda", "bfloat16", None, "entailment"),
         ("auto", "cuda", "bfloat16", None, "wide"),
         ("auto", "auto", "auto", None, "entailment"),
