@@ -124,7 +124,8 @@ class BundledRanker:
         kind = "" if compare == "vectors" else f"-{compare}"
         self.name = f"bundled-selection{kind}-v{selection.VERSION}"
         vectors = selection.text_vectors() if compare == "vectors" else None
-        self._weights = bundled_weights()
+        arrays = selection.learned()
+        self._weights = Weights(arrays["text"], arrays["mention"], arrays["domain"])
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
@@ -142,13 +143,6 @@ def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
     domain = domain_features(dialogue, mentions, index) @ weights.domain
     scores: Floats = similar @ weights.text + entity[index.entity] + domain[index.domain]
     return scores
-
-
-def bundled_weights() -> Weights:
-    from q2_metric.models.bundled.selection import learned
-
-    arrays = learned()
-    return Weights(arrays["text"], arrays["mention"], arrays["domain"])
 
 
 def without(text: str, name: str | None) -> str:

@@ -26,9 +26,9 @@ LENGTH = 256
 
 def written(dialogue: Dialogue) -> str:
     """The turns of a dialogue as one text: ``user: … system: … user: …``."""
-    names = {SYSTEM: "system: "}
-    said = (names.get(turn.speaker, "user: ") + turn.text.strip() for turn in dialogue.turns)
-    return " ".join(said)
+    return " ".join(
+        f"{'system' if turn.speaker == SYSTEM else 'user'}: {turn.text.strip()}"
+        for turn in dialogue.turns)
 
 
 class HeadedEncoder:
@@ -114,8 +114,8 @@ class HeadedEncoder:
         # At least half of the input is the dialogue, so that a long answer cannot push it out.
         (text,) = cut(tokenizer, [text], (self.length - specials) // 2)
         room = self.length - specials - len(raw_offsets(tokenizer, text))
-        said = written(dialogue)
-        spans = raw_offsets(tokenizer, whole := said)
+        said = whole = written(dialogue)
+        spans = raw_offsets(tokenizer, whole)
         # A word that is cut in two can have more tokens than the whole word.
         for kept in range(min(room, len(spans)), 0, -1):
             said = whole[spans[-kept][0] :]
