@@ -8,7 +8,6 @@ roc                  panel -> metric -> x, y, auc
 reliability          panel -> metric -> bins
 robustness           panel -> metric -> x, y, low, high
 histogram            panel -> metric -> edges, consistent, inconsistent
-scatter              panel -> metric -> x, y
 sweep                what is measured -> metric -> x, y
 ===================  ===================================================================
 """

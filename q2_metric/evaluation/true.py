@@ -23,7 +23,6 @@ from q2_metric.evaluation.detection import (
     truths_of,
 )
 from q2_metric.evaluation.scores import ScoreColumns, ScoreSummary
-from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
@@ -116,7 +115,7 @@ def _auc(
         ),
         tuple(lines),
         f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed "
-        f"{SEED}). Consistent responses: {sizes}.{readings} The published figures are "
+        f"{st.SEED}). Consistent responses: {sizes}.{readings} The published figures are "
         f"from the SCALE paper, whose models are far larger{'; ' + parts if parts else ''}.",
     )
 

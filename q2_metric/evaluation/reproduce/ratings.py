@@ -13,7 +13,7 @@ from q2_metric.data.usr import REFERENCE, read_usr
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
-from q2_metric.evaluation.reproduce.wow import V1, asked
+from q2_metric.evaluation.reproduce.wow import V1, V1_NOTE, asked
 from q2_metric.evaluation.scores import ScoreSummary
 from q2_metric.evaluation.tables import Cell
 
@@ -80,8 +80,6 @@ def _dnli(run: Run, table: int, first: bool) -> Figures:
     return figures
 
 
-_V1 = ("Settings: decoding=greedy, personal=keep, fallback=false. Responses without a question are "
-       "left out.")
 TABLES = (
     PaperTable("q2-emnlp-5", "q2-emnlp", 5, "ratings of Topical-Chat", ("usr",),
                "The original human responses are left out.", "260 responses",
@@ -90,9 +88,9 @@ TABLES = (
                f"Consistent: a score above {THRESHOLD}. Neutral pairs are inconsistent. Settings: "
                "personal=keep.", "all pairs", partial(_dnli, table=6, first=False)),
     PaperTable("q2-v1-5", "q2-v1", 5, "Dialogue NLI", ("dnli",),
-               f"Consistent: a score above {THRESHOLD}. The paper's coverage is 68.46 %. {_V1}",
+               f"Consistent: a score above {THRESHOLD}. The paper's coverage is 68.46 %. {V1_NOTE}",
                "the pairs that are not neutral, twice", partial(_dnli, table=5, first=True)),
     PaperTable("q2-v1-6", "q2-v1", 6, "ratings of Topical-Chat", ("usr",),
-               f"All 312 responses, of which 258 have a question in the paper. {_V1}",
+               f"All 312 responses, of which 258 have a question in the paper. {V1_NOTE}",
                "312 responses", partial(_usr, table=6, first=True)),
 )

@@ -157,7 +157,7 @@ def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
         if not figures:
             lines.append((one.name, one.title, f"not run: {' '.join(run.left_out)}", 0, None))
             continue
-        beside = _beside(one, figures)
+        beside = sum(_published(one, key) is not None for key in figures)
         shown.append(_table(one, run, figures))
         state = "in part, see its note" if run.left_out else "measured"
         lines.append((one.name, one.title, state, beside, time.perf_counter() - start))
@@ -174,10 +174,6 @@ def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
     )
     return Report("reproduce", "The tables of the papers, measured again", (summary, *shown),
                   run.signatures, run.curves)
-
-
-def _beside(one: PaperTable, figures: Figures) -> int:
-    return sum(_published(one, key) is not None for key in figures)
 
 
 def _published(one: PaperTable, key: Key) -> Key | None:
