@@ -72,14 +72,11 @@ class YesNoEntailment:
         asked = list(dict.fromkeys(pairs))
         parts = self._clean(asked)
         wholes = self._rows([self._prompt.fill(*part) for part in parts])
-        rows: list[Row] = []
-        items: list[int] = []
-        for item, (part, whole) in enumerate(zip(parts, wholes, strict=True)):
-            fits = len(whole["input_ids"]) <= self.max_length
-            prompts = [whole] if fits else self._rows(self._windows(*part))
-            rows += prompts
-            items += [item] * len(prompts)
-        return self._best(pairs, asked, rows, items)
+        return self._best(pairs, asked, [
+            [whole] if len(whole["input_ids"]) <= self.max_length
+            else self._rows(self._windows(*part))
+            for part, whole in zip(parts, wholes, strict=True)
+        ])
 
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
@@ -100,24 +97,22 @@ class YesNoEntailment:
         asked = list(dict.fromkeys(pairs))
         documents = {document: self._without_specials(document) for document, _ in asked}
         bodies = dict(zip(documents, self._rows([*documents.values()]), strict=True))
-        rows: list[Row] = []
-        items: list[int] = []
-        for item, (document, sentence) in enumerate(asked):
-            body = bodies[document]["input_ids"][:-1]
-            prompts = self._authors_rows(documents[document], body, sentence, chunk_size, overlap)
-            rows += prompts
-            items += [item] * len(prompts)
-        return self._best(pairs, asked, rows, items)
+        return self._best(pairs, asked, [
+            self._authors_rows(documents[document], bodies[document]["input_ids"][:-1], sentence,
+                               chunk_size, overlap)
+            for document, sentence in asked
+        ])
 
     def _best(
         self,
         pairs: Sequence[tuple[str, str]],
         asked: Sequence[tuple[str, str]],
-        rows: Sequence[Row],
-        items: Sequence[int],
+        prompts: Sequence[Sequence[Row]],
     ) -> list[Verdict]:
-        """``rows`` are the prompts for ``asked[items]``, the distinct ``pairs``."""
-        best = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
+        """``prompts`` are those of each of ``asked``, the distinct ``pairs``."""
+        items = [item for item, rows in enumerate(prompts) for _ in rows]
+        verdicts = self.batches.run([row for rows in prompts for row in rows], self._run)
+        best = best_verdicts(items, verdicts, len(asked))
         by_pair = dict(zip(asked, best, strict=True))
         return [by_pair[pair] for pair in pairs]
 

@@ -146,10 +146,13 @@ def test_clean(texts: list[str], questions: list[str]) -> None:
 
 
 @pytest.mark.parametrize("template", sorted(TEMPLATES))
-def test_a_long_response_is_cut_around_its_span(loaded: Load, template: str) -> None:
+def test_a_long_response_is_cut_around_its_span(
+    loaded: Load, template: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("q2_metric.models.hub.questions.MAX_INPUT", 64)
     model = loaded("t5/tied")
     response = "the red dog sleeps . " * 100 + "Paris is big . " + "the cat runs . " * 100
-    generator = Seq2SeqQuestions(model, template=template, max_input=64)
+    generator = Seq2SeqQuestions(model, template=template)
     text = generator._input(span("Paris", response=response))
     ids = model.tokenizer(text)["input_ids"]
     assert 50 < len(ids) <= 64
