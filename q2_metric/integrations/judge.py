@@ -10,7 +10,6 @@ from typing import Any
 
 from q2_metric import forks, scoring
 from q2_metric.metrics.registry import columns, entry
-from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.rows.plain import REASONS
 from q2_metric.scoring.outcome import NOT_TRIED
 from q2_metric.types import Comparison, Example, Score
@@ -152,12 +151,3 @@ def said(score: Score) -> str:
     if score.fallback:
         lines[0] += " (no question found, judged as a whole)"
     return "\n  ".join([*lines, *map(str, score.evidence)])
-
-
-def split(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Splits keywords into (keywords of the metrics, all other keywords)."""
-    ours = {"preset", *known_keywords()}
-    return (
-        {name: value for name, value in keywords.items() if name in ours},
-        {name: value for name, value in keywords.items() if name not in ours},
-    )

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torchmetrics import Metric
 
-from q2_metric.integrations.judge import Judge, split
+from q2_metric.integrations.judge import Judge
+from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
 
 
@@ -37,9 +38,10 @@ class GroundedMean(Metric):  # type: ignore[misc]
         self, metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM,
         strict: bool = False, **keywords: Any,
     ) -> None:
-        ours, others = split(keywords)
-        super().__init__(**others)
-        self.judge = Judge(metrics, no_claim, ours, strict)
+        known = keywords.keys() & {"preset", *known_keywords()}
+        settings = {name: keywords.pop(name) for name in known}
+        super().__init__(**keywords)
+        self.judge = Judge(metrics, no_claim, settings, strict)
         for name in self.judge.names:
             self.add_state(f"{name}_sum", torch.tensor(0.0), dist_reduce_fx="sum")
             self.add_state(f"{name}_n", torch.tensor(0), dist_reduce_fx="sum")

@@ -56,8 +56,8 @@ def _known(column: Sequence[ScoreSummary | None]) -> list[int]:
 def _dnli(run: Run, table: int, first: bool) -> Figures:
     """Accuracy: v1 over the pairs that are not neutral and have a question, EMNLP over all, with
     neutral pairs as inconsistent. NLI alone is right if it finds entailment in consistent pairs."""
-    every = read_dnli(folder("dnli") / "dialogue_nli_verified_test.jsonl")
-    read = run.some([pair for pair in every if not first or pair.label != "neutral"])
+    read = run.some(read_dnli(folder("dnli") / "dialogue_nli_verified_test.jsonl",
+                              neutral=not first))
     data = "DNLI, pairs that are not neutral" if first else "DNLI"
     settings: dict[str, Any] = {**(V1 if first else {}), "personal": "keep"}
     variants = {"": settings}
