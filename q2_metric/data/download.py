@@ -61,6 +61,11 @@ def download(name: str) -> list[Path]:
     return [path for dataset in chosen for path in _download(dataset)]
 
 
+def here(name: str) -> bool:
+    """Whether all files of the data set with this name are on this machine."""
+    return _place(CATALOGUE[name]) is not None
+
+
 def files_here() -> list[Path]:
     """The files of all data sets that are complete on this machine."""
     places = ((dataset, _place(dataset)) for dataset in CATALOGUE.values())

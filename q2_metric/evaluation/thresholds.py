@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from q2_metric.errors import InputError
 from q2_metric.evaluation.statistics.values import checked, sklearn_metrics
 
-Rule = Literal["balanced_accuracy", "accuracy", "macro_f1"]
+Rule = Literal["balanced_accuracy", "macro_f1"]
 
 
 def best_threshold(
@@ -55,10 +55,6 @@ def best_threshold(
             right = specificity * negative
             wrong = len(labels) - hits - right
             measure = hits / (2 * hits + wrong) + right / (2 * right + wrong)
-        if rule == "accuracy":
-            measure = (recall * positive + specificity * negative) / len(labels)
-            if measure.max() < negative / len(labels):  # the best threshold is above all scores
-                return float(order[0])
         place = int(np.flatnonzero(measure >= measure.max() - 1e-12)[-1])
     if place + 1 < len(order):
         return float((order[place] + order[place + 1]) / 2)

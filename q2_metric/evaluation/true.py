@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import folder
+from q2_metric.data.download import here
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.true import read_true
 from q2_metric.errors import DataError, InputError
@@ -39,11 +39,7 @@ def sets_here() -> list[str]:
     """
     names: list[str] = []
     for name in SETS:
-        try:
-            folder(f"true/{name}")
-        except DataError:
-            continue
-        if SAME_SET.get(name) not in names:
+        if here(f"true/{name}") and SAME_SET.get(name) not in names:
             names.append(name)
     if not names:
         raise DataError("no set of TRUE is here yet; run: q2 data download true")

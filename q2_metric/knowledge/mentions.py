@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from q2_metric.errors import InputError, optional
@@ -117,11 +116,6 @@ class MentionFinder:
             self._common = _common_words(pool)
             self._variants, self._rare = _variants(named, self._common)
             self._names = list(self._variants)
-
-    @staticmethod
-    def cached(matching: Matching) -> Callable[[Pool], MentionFinder]:
-        """A function that creates a pool's finder, and keeps those of the last four pools."""
-        return lru_cache(maxsize=4)(lambda pool: MentionFinder(pool, matching))
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:
         """The mentioned entities, each once; the entity mentioned last comes first."""

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from q2_metric.data.download import folder
+from q2_metric.data.download import folder, here
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, here
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
 from q2_metric.knowledge.choose import BM25, BUNDLED, combined, load_detector, load_ranker
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
 from q2_metric.knowledge.egr import margin_of, rerank
@@ -91,7 +91,8 @@ def _selection(run: Run, table: int) -> Figures:
     data, pool, turns = _data(run, "validation")
     seeking = turns.seeking()
     gold = [label.knowledge for label in seeking.labels]
-    mentioned = [MentionFinder.cached("exact")(pool).entities(one) for one in seeking.dialogues]
+    finder = MentionFinder(pool)
+    mentioned = [finder.entities(dialogue) for dialogue in seeking.dialogues]
 
     def guided(rankings: Rankings, margin: float | None = None) -> Rankings:
         return [rerank(*one, margin) for one in zip(rankings, mentioned, strict=True)]

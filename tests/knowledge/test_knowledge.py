@@ -20,7 +20,7 @@ from q2_metric.knowledge.ensemble import Ensemble, hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import error_kind, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import MentionFinder, spoken_words
 from q2_metric.knowledge.overlap import response_scores
-from q2_metric.knowledge.pools import passages, pool_of, read_pool
+from q2_metric.knowledge.pools import passages, read_pool
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker, Snippet, Turn
 
 
@@ -374,18 +374,17 @@ def test_pools_of_passages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        ([], "p: has no snippets"),
-        (["a", ""], "p: snippet 1 has no answer"),
-        ([{"question": "Q?"}], "p: snippet 0 has no answer"),
-        ([3], "p: snippet 0 is neither"),
-        ([{"text": ["a"]}], "p: snippet 0 has a answer that is not a text"),
+        ([], "p.json: has no snippets"),
+        (["a", ""], "p.json: snippet 1 has no answer"),
+        ([{"question": "Q?"}], "p.json: snippet 0 has no answer"),
+        ([3], "p.json: snippet 0 is neither"),
+        ([{"text": ["a"]}], "p.json: snippet 0 has a answer that is not a text"),
         ([{"text": "a", "id": "x"}, {"text": "b", "id": "x"}], "snippet //x occurs twice"),
-        ({}, "p: is not a list"),
     ],
 )
-def test_bad_pools(items: object, message: str) -> None:
+def test_bad_pools(items: object, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        pool_of(items, "p")
+        read_pool(write(tmp_path, "p.json", items))
 
 
 def test_unknown_domain() -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import folder
-from q2_metric.errors import DataError, InputError, MissingExtra, ModelError
+from q2_metric.data.download import here
+from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.evaluation import published
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns, Scores
@@ -121,14 +121,6 @@ class PaperTable:
         """The data sets that it needs and that are not here."""
         lacking = [name for name in self.data if not here(name)]
         return [] if self.any_data and len(lacking) < len(self.data) else lacking
-
-
-def here(name: str) -> bool:
-    try:
-        folder(name)
-    except DataError:
-        return False
-    return True
 
 
 def where(names: Iterable[str]) -> str:

@@ -8,12 +8,13 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from q2_metric.data.download import here
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected, whole_dialogues
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import detection_curves
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, here, where
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, where
 from q2_metric.evaluation.scores import Scores, ScoreSummary, values
 from q2_metric.evaluation.tables import Cell
 from q2_metric.types import Example
@@ -37,10 +38,6 @@ RANDOM_SAMPLE = 150
 """The paper selected as many consistent and as many inconsistent responses of each system."""
 
 Groups = dict[str, list[Example]]
-
-
-def truths(rows: Sequence[Labelled]) -> list[bool]:
-    return [row.consistent for row in rows]
 
 
 def sample(annotated: Sequence[Labelled], system: str) -> list[int]:
@@ -168,7 +165,7 @@ def _smaller(run: Run) -> dict[str, dict[str, str]]:
 def _responses(run: Run) -> Figures:
     """Decisions at 0.5 on the selected responses, and the curves of figure 3."""
     selected = run.some(read_selected())
-    truth = truths(selected)
+    truth = [row.consistent for row in selected]
     scores = run.scores([row.example for row in selected], ["q2", *BASELINES])
     run.draw(detection_curves({f"{len(selected)} selected responses": (truth, scores)}))
     figures: Figures = {}
@@ -301,7 +298,7 @@ def _robustness(run: Run) -> Figures:
     """Figures 3 to 9: precision and recall of responses, mean scores of simulated systems, and the
     distributions of scores."""
     selected = run.some(read_selected())
-    truth = truths(selected)
+    truth = [row.consistent for row in selected]
     scores = run.scores([row.example for row in selected], ["q2", "overlap", "knowledge_bleu"],
                         **V1)
     panel = f"{len(selected)} selected responses (v1)"
