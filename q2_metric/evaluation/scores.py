@@ -51,10 +51,8 @@ Scores = Mapping[str, Sequence[ScoreSummary | None]]
 """The scores of the same responses by several metrics, keyed by the metric's name."""
 
 
-class Bar(Protocol):
-    """Opens a progress bar with a title, for a total number of responses."""
-
-    def __call__(self, title: str, total: int, /) -> AbstractContextManager[Progress]: ...
+Bar = Callable[[str, int], AbstractContextManager[Progress]]
+"""Opens a progress bar with a title, for a total number of responses."""
 
 
 class ScoreSource(Protocol):
