@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from q2_metric.errors import InputError
 from q2_metric.knowledge.types import TOP, Key, Ranked
 
 ErrorKind = Literal["domain", "entity", "document"]
@@ -39,16 +38,9 @@ def evaluate(
 ) -> dict[str, Selection]:
     """The results of a ranker on all turns (key :data:`OVERALL`), and on the turns of each domain.
 
-    Only the first five snippets count. The first gold key determines the domain of a turn.
-
-    Raises:
-        InputError: there are no turns, the lengths differ, or a turn has no gold snippet.
+    Each turn has at least one gold key, of which the first determines the domain. Only the first
+    five snippets count.
     """
-    if not gold or len(rankings) != len(gold):
-        raise InputError(f"there are {len(rankings)} rankings for {len(gold)} labelled turns")
-    for i, keys in enumerate(gold):
-        if not keys:
-            raise InputError(f"labelled turn {i} names no snippet")
     places = _places(rankings, gold)
     errors = [error_kind(ranking, keys) for ranking, keys in zip(rankings, gold, strict=True)]
     domains = dict.fromkeys(keys[0][0] for keys in gold)
