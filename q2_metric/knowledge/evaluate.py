@@ -6,9 +6,10 @@ R@k is success at k, as in DSTC9's evaluation: a right snippet is among the firs
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from q2_metric.knowledge.types import TOP, Key, Ranked
 
@@ -80,11 +81,8 @@ def _mean(
     found = [places[i] for i in turns]
     r1, r5 = (sum(place < k for place in found) / n for k in (1, TOP))
     mrr5 = sum(1 / (place + 1) for place in found if place < TOP) / n
-    shares = {
-        kind: sum(errors[i] == kind for i in turns) / n
-        for kind in ("domain", "entity", "document")
-    }
-    return Selection(n, r1, r5, mrr5, shares["domain"], shares["entity"], shares["document"])
+    wrong = Counter(errors[i] for i in turns)
+    return Selection(n, r1, r5, mrr5, *(wrong[kind] / n for kind in get_args(ErrorKind)))
 
 
 def first_stage_recall(

@@ -42,13 +42,11 @@ Rankings = Sequence[Sequence[Ranked]]
 def _data(run: Run, part: str) -> tuple[str, Pool, LabelledTurns]:
     """The name of the data in figures, the pool, and the labelled turns."""
     name, place = part, "dstc9"
-    files = {"test": "test_", "validation": ""}
     if not here("dstc9"):
-        name, place, files = DSTC10, "dstc10", {"test": "", "validation": ""}
+        name, place = DSTC10, "dstc10"
         run.left_out.append("Measured on DSTC10's validation dialogues, because DSTC9 is not here.")
-    at = folder(place)
-    prefix = "test" if files[part] else "val"
-    pool = read_pool(at / f"{files[part]}knowledge.json")
+    at, prefix = folder(place), "test" if name == "test" else "val"
+    pool = read_pool(at / ("test_knowledge.json" if name == "test" else "knowledge.json"))
     turns = read_labelled(at / f"{prefix}_logs.json", at / f"{prefix}_labels.json", pool)
     kept = run.some(range(len(turns.dialogues)))
     return name, pool, LabelledTurns([turns.dialogues[i] for i in kept],

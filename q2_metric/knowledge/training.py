@@ -93,12 +93,10 @@ def train(
     An interrupted run resumes from a subfolder. ``report`` gets what ``task.judge`` returned.
 
     Raises:
-        InputError: there are no examples, the saved state belongs to other settings, or the device
-            is a GPU other than the first.
+        InputError: the saved state belongs to other settings, or the device is a GPU other than
+            the first.
         MissingExtra: accelerate is not installed.
     """
-    if task.count < 1:
-        raise InputError("there are no training examples")
     folder = Path(folder)
     checkpoint, progress = _resumed(folder / STATE, settings, task.count)
     if not progress.done:
