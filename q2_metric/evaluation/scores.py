@@ -188,7 +188,7 @@ class FileSource:
             return None if key is None else [fields.get(key) for _, fields in lines]
 
         responses, knowledge, ids = texts("response"), texts("knowledge"), texts("id")
-        self._values: dict[tuple[str, str], float | None] = {}
+        self._summaries: dict[tuple[str, str], ScoreSummary] = {}
         if responses is not None and knowledge is not None:
             pairs = zip(responses, knowledge, strict=True)
             keys = [(str(response), str(known)) for response, known in pairs]
@@ -206,17 +206,14 @@ class FileSource:
             )
         for example, place in zip(rows, places, strict=True):
             if place is None or not math.isnan(place):
-                self._values.setdefault((example.response, example.knowledge), place)
-        if not self._values:
+                key = (example.response, example.knowledge)
+                self._summaries.setdefault(key, ScoreSummary(place))
+        if not self._summaries:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
         progress(len(examples))
-        summaries: list[ScoreSummary | None] = []
-        for example in examples:
-            key = (example.response, example.knowledge)
-            summaries.append(ScoreSummary(self._values[key]) if key in self._values else None)
-        return summaries
+        return [self._summaries.get((one.response, one.knowledge)) for one in examples]
 
 
 def _named(rows: Sequence[Example]) -> set[str | None]:
