@@ -103,11 +103,6 @@ class Judge:
                 self._last = list(rows), list(map(self._judged, rows, scores))
             return self._last[1]
 
-    def aggregate(self, rows: Sequence[Example]) -> Mapping[str, scoring.Mean]:
-        """The mean of each number, as a sum and a count that can be added over batches."""
-        judged = self(rows)
-        return {name: scoring.Mean.of(one.numbers[name] for one in judged) for name in self.names}
-
     def _judged(self, row: Example, scores: Mapping[str, Score]) -> Judged:
         numbers = scoring.row_numbers(scores, self.no_claim)
         wrong = scoring.unsupported(scoring.claims(row, scores))

@@ -56,7 +56,9 @@ class GroundedMean(Metric):  # type: ignore[misc]
     ) -> None:
         """Scores a batch. The knowledge of a response is a text or a list of passages. Raises
         InputError if the lengths differ, or a value is not a text."""
-        for name, mean in self.judge.aggregate(given_columns(preds, knowledge, histories)).items():
+        judged = self.judge(given_columns(preds, knowledge, histories))
+        for name in self.judge.names:
+            mean = Mean.of(one.numbers[name] for one in judged)
             setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + mean.total)
             setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)
 
