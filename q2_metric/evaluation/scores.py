@@ -83,16 +83,12 @@ class ScoreColumns:
         if len(set(names)) < len(names):
             raise InputError(f"a metric is named twice: {', '.join(names)}")
         self._sources, self._bar, self._reading = sources, bar or silent, reading
-        self._signatures: dict[str, str] = {}
+        self.signatures: dict[str, str] = {}
+        """The signature of each column for which scores were requested."""
 
     @property
     def names(self) -> list[str]:
         return [column.name for source in self._sources for column in entry(source.name).columns]
-
-    @property
-    def signatures(self) -> dict[str, str]:
-        """The signature of each column for which scores were requested."""
-        return dict(self._signatures)
 
     def scores(
         self, examples: Sequence[Example], title: str = "", *, complete: bool = True
@@ -121,8 +117,8 @@ class ScoreColumns:
                 by_name[more.name] = [
                     item and ScoreSummary(getattr(item, more.field)) for item in column]
             other = f" ({reading})" if isinstance(given, ByGuideline) and reading != USUAL else ""
-            self._signatures |= {name + other: signed for name, signed
-                                 in metric.signatures(source.signature).items()}
+            self.signatures |= {name + other: signed for name, signed
+                                in metric.signatures(source.signature).items()}
         return by_name
 
     def reading_of(self, name: str) -> Reading:
