@@ -33,15 +33,19 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """The files are in the subfolder ``folder`` of ``Q2_DATA_DIR`` or of the cache. ``by_hand``
-    says where the user finds files that the package cannot download."""
+    """The files are in the subfolder ``folder`` of ``Q2_DATA_DIR`` or of the cache: the group of a
+    set ("true/q2"), or its name. ``by_hand`` says where the user finds files that the package
+    cannot download."""
 
     name: str
-    folder: str
     description: str
     licence: str
     files: tuple[DataFile, ...]
     by_hand: str = ""
+
+    @property
+    def folder(self) -> str:
+        return self.name.partition("/")[0]
 
     @property
     def published(self) -> bool:
@@ -61,7 +65,6 @@ def _true(name: str, description: str, digest: str, *, published: bool = True) -
     file = f"{name}.csv"
     return DataSet(
         name=f"true/{name}",
-        folder="true",
         description=description,
         licence="repository: MIT; texts under the terms of their sources",
         files=(DataFile(file, digest, f"{_SCALE}/{file}" if published else None),),
@@ -71,7 +74,6 @@ def _true(name: str, description: str, digest: str, *, published: bool = True) -
 _SETS = (
     DataSet(
         name="wow_q2",
-        folder="wow_q2",
         description="Wizard of Wikipedia responses of dodecaDialogue and MemNet: "
         "544 contexts x 2 annotated, and 4 x 150 selected",
         licence="MIT",
@@ -165,7 +167,6 @@ _SETS = (
     ),
     DataSet(
         name="dstc10",
-        folder="dstc10",
         description="DSTC10 track 2, task 2, validation: 263 spoken dialogues, of which 104 need "
         "one of 12,039 snippets",
         licence="Apache-2.0",
@@ -189,7 +190,6 @@ _SETS = (
     ),
     DataSet(
         name="wow",
-        folder="wow",
         description="Wizard of Wikipedia: the 981 dialogues from which wow_q2 is",
         licence="CC BY 4.0",
         files=(DataFile("valid_random_split.json", ""),),
@@ -197,7 +197,6 @@ _SETS = (
     ),
     DataSet(
         name="screeneval",
-        folder="screeneval",
         description="ScreenEval: 624 sentences about 52 TV scripts",
         licence="repository: MIT; texts under the terms of SummScreen",
         files=(
@@ -207,7 +206,6 @@ _SETS = (
     ),
     DataSet(
         name="usr",
-        folder="usr",
         description="Topical-Chat responses rated by people (USR): 60 contexts x 6",
         licence="not stated",
         files=(DataFile("tc_usr_data.json", ""),),
@@ -215,7 +213,6 @@ _SETS = (
     ),
     DataSet(
         name="dnli",
-        folder="dnli",
         description="Dialogue NLI: pairs of sentences; the test set whose labels people verified",
         licence="as stated on https://wellecks.com/dialogue_nli",
         files=(DataFile("dialogue_nli_verified_test.jsonl", ""),),
@@ -224,7 +221,6 @@ _SETS = (
     ),
     DataSet(
         name="dstc9",
-        folder="dstc9",
         description="DSTC9 track 1: 86,362 turns of dialogues, and 2,900 (test: 12,039) snippets",
         licence="Apache-2.0",
         files=(

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from q2_metric.data.catalogue import CATALOGUE, DataFile, DataSet, select
 from q2_metric.errors import DataError, DownloadError
@@ -26,7 +25,9 @@ State = Literal["here", "differs", "missing"]
 
 def cache_folder() -> Path:
     """The user's cache folder for data sets. It may not exist yet."""
-    return Path(_pooch().os_cache("q2-metric"))
+    import pooch  # here, because its import is slow
+
+    return Path(pooch.os_cache("q2-metric"))
 
 
 def folder(name: str) -> Path:
@@ -58,6 +59,11 @@ def download(name: str) -> list[Path]:
     if len(chosen) > 1:
         chosen = [dataset for dataset in chosen if dataset.published]
     return [path for dataset in chosen for path in _download(dataset)]
+
+
+def here(name: str) -> bool:
+    """Whether all files of the data set with this name are on this machine."""
+    return _place(CATALOGUE[name]) is not None
 
 
 def files_here() -> list[Path]:
@@ -108,9 +114,10 @@ def _download(dataset: DataSet) -> list[Path]:
 
 def _fetch(dataset: DataSet, file: DataFile) -> Path:
     """Downloads a file into the cache, unless it is there with the right checksum."""
+    import pooch
+
     if file.url is None:
         raise DataError(f"the data set {dataset.name!r} is not here; {_remedy(dataset)}")
-    pooch = _pooch()
     pooch.get_logger().setLevel("WARNING")  # otherwise it announces each file
     try:
         fetched = pooch.retrieve(
@@ -148,8 +155,3 @@ def _remedy(dataset: DataSet) -> str:
         return (f"{dataset.by_hand}, and put {names} in a folder that {ENVIRONMENT} names; "
                 f"licence: {dataset.licence}; its checksum is not known, so it is not checked")
     return f"it is not published: put {names} in a folder that {ENVIRONMENT} names"
-
-
-def _pooch() -> Any:
-    """Imported here, because its import is slow."""
-    return import_module("pooch")

@@ -29,7 +29,6 @@ class Rated:
 
     example: Example
     rating: float
-    model: str
 
 
 def read_usr(
@@ -53,7 +52,7 @@ def read_usr(
                     text, fact, tuple(turn for turn in turns if turn.strip()),
                     id=f"{row.number - 1}-{place}",
                 )
-                rated.append(Rated(example, rating, model))
+                rated.append(Rated(example, rating))
     return rated
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.evaluation.thresholds import best_threshold
 from q2_metric.metrics.calibration import Calibration
@@ -112,7 +111,7 @@ def experiment(
         tuple(lines),
         f"{int(labels.sum()):,} of {len(labels):,} responses are consistent. Threshold "
         f"{fitted.threshold:.4f} ({fitted.rule}), {fitted.kind}. ROC-AUC × 100 of the scores: "
-        f"{100 * st.roc_auc(labels, values):.1f}. Parts drawn with seed {SEED}.",
+        f"{100 * st.roc_auc(labels, values):.1f}. Parts drawn with seed {st.SEED}.",
     )
     panels = {"score": st.min_max(values), "calibrated, held out": held_out}
     return Report(
@@ -155,7 +154,7 @@ def _cross_validated(
             f"{FOLDS} of each"
         )
     applied, decided = np.empty(len(values)), np.empty(len(values), bool)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=st.SEED)
     for others, part in folds.split(values, labels):
         try:
             threshold = best_threshold(labels[others], values[others], precision=precision)

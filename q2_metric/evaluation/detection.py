@@ -10,7 +10,6 @@ from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.scores import Scores, values
-from q2_metric.evaluation.statistics import SEED, THRESHOLD
 from q2_metric.evaluation.tables import Cell, Column, Table
 from q2_metric.metrics.registry import title
 
@@ -21,22 +20,13 @@ MOST_POINTS = 201
 
 
 def detection_table(
-    name: str,
-    heading: str,
-    truth: Sequence[bool],
-    scores: Scores,
-    *,
-    threshold: float = THRESHOLD,
-    published: Sequence[tuple[str, Sequence[float | None]]] = (),
+    name: str, heading: str, truth: Sequence[bool], scores: Scores
 ) -> Table:
-    """A table of ROC-AUC, decisions at a threshold, and calibration error, with a row per metric.
-
-    A published row has a name and a ROC-AUC, or a name, a ROC-AUC and an accuracy.
-    """
+    """A table of ROC-AUC, decisions at 0.5, and calibration error, with a row per metric."""
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         numbers = values(column)
-        decisions = st.detection(truth, numbers, threshold)
+        decisions = st.detection(truth, numbers)
         lines.append((
             title(metric), st.auc_interval(truth, numbers),
             decisions.accuracy,
@@ -48,7 +38,6 @@ def detection_table(
             st.ece(truth, numbers) if _probable(numbers) else None,
             sum(item is None or item.value is None for item in column),
         ))
-    lines += [(name, *figures, *[None] * (9 - len(figures))) for name, figures in published]
     return Table(
         name, heading,
         (
@@ -64,10 +53,10 @@ def detection_table(
         ),
         tuple(lines),
         f"{sum(truth):,} of {len(truth):,} responses are consistent. In brackets: 95 % bootstrap "
-        f"intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). A score above "
-        f"{threshold:g} counts as consistent. ECE is the expected calibration error ({st.N_BINS} "
-        f"bins) of the scores as they are. A response without a score counts as "
-        f"{THRESHOLD:g}.",
+        f"intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {st.SEED}). A score above "
+        f"{st.THRESHOLD:g} counts as consistent. ECE is the expected calibration error "
+        f"({st.N_BINS} bins) of the scores as they are. A response without a score counts as "
+        f"{st.THRESHOLD:g}.",
     )
 
 
@@ -128,7 +117,7 @@ def comparison_table(
         ),
         tuple(lines),
         f"The intervals come from a paired bootstrap, p from a two-sided permutation test of the "
-        f"metrics' ranks, each with {st.N_BOOTSTRAP:,} resamples (seed {SEED}).",
+        f"metrics' ranks, each with {st.N_BOOTSTRAP:,} resamples (seed {st.SEED}).",
     )
 
 

@@ -11,7 +11,6 @@ from q2_metric.data.labelled import Labelled
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import auc_lines, average, detection_curves, truths_of
 from q2_metric.evaluation.scores import ScoreColumns, Scores, values
-from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.registry import entry, title
 
@@ -56,7 +55,7 @@ def _auc(
             for line in lines
         ),
         f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed "
-        f"{SEED}). Supported responses: {sizes}.{readings} A response without a score counts as "
+        f"{st.SEED}). Supported responses: {sizes}.{readings} A response without a score counts as "
         f"{st.THRESHOLD:g}.",
     )
 

@@ -123,17 +123,6 @@ def _histogram(plt: Any, panels: Panels, styles: Styles) -> Any:
     return figure
 
 
-def _scatter(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, axes = _row(plt, panels)
-    for axis, (title, series) in zip(axes[0], panels.items(), strict=True):
-        for metric, curve in series.items():
-            axis.scatter(curve["x"], curve["y"], s=8, alpha=0.5,
-                         color=styles[metric]["color"], label=styles[metric]["label"])
-        axis.set(xlabel="people", ylabel="score", title=title)
-    _legend(figure, axes[0][0])
-    return figure
-
-
 def _sweep(plt: Any, panels: Panels, styles: Styles) -> Any:
     figure, axes = _row(plt, panels)
     for axis, (title, series) in zip(axes[0], panels.items(), strict=True):
@@ -150,6 +139,5 @@ DRAWINGS: Mapping[str, Callable[[Any, Panels, Styles], Any]] = {
     "reliability": _reliability,
     "robustness": _robustness,
     "histogram": _histogram,
-    "scatter": _scatter,
     "sweep": _sweep,
 }

@@ -8,7 +8,6 @@ roc                  panel -> metric -> x, y, auc
 reliability          panel -> metric -> bins
 robustness           panel -> metric -> x, y, low, high
 histogram            panel -> metric -> edges, consistent, inconsistent
-scatter              panel -> metric -> x, y
 sweep                what is measured -> metric -> x, y
 ===================  ===================================================================
 """
@@ -51,12 +50,9 @@ _STYLE: Mapping[str, Any] = {
 
 
 def figures_in(folder: str | Path) -> list[Path]:
-    """The files with names that :func:`draw` may replace."""
+    """The files with names that :func:`draw` may replace; none if the folder does not exist."""
     endings = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
-    try:
-        return [path for path in Path(folder).iterdir() if path.name.endswith(endings)]
-    except OSError:  # the folder does not exist yet
-        return []
+    return [path for path in Path(folder).glob("*") if path.name.endswith(endings)]
 
 
 def figures_of(name: str, folder: str | Path) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from q2_metric.evaluation.tables import Report, Table
+from q2_metric.evaluation.tables import Report
 
 
 def to_markdown(report: Report, *, note: str = "") -> str:
@@ -18,18 +18,14 @@ def to_markdown(report: Report, *, note: str = "") -> str:
     if note:
         lines += [note.strip(), ""]
     for table in report.tables:
-        lines += [f"## {table.title}", "", *markdown_table(table), ""]
+        titles = [column.title for column in table.columns]
+        numbers = [i for i, column in enumerate(table.columns) if column.kind != "text"]
+        lines += [f"## {table.title}", "", *table_lines(titles, table.shown(), numbers), ""]
         if table.note:
             lines += [table.note, ""]
     if report.signatures:
         lines += ["## Signatures", "", "```", *dict.fromkeys(report.signatures.values()), "```"]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def markdown_table(table: Table) -> list[str]:
-    titles = [column.title for column in table.columns]
-    numbers = [i for i, column in enumerate(table.columns) if column.kind != "text"]
-    return table_lines(titles, table.shown(), numbers)
 
 
 def table_lines(

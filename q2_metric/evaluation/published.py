@@ -36,17 +36,9 @@ class Key(NamedTuple):
     measure: str = ""
 
 
-def value(
-    paper: str, table: int, model: str, *, size: str = "", variant: str = "", data: str = "",
-    measure: str = "",
-) -> float | None:
-    """A published figure (see :class:`Key`); ``None`` if the paper's text has none. Shares, scores
-    and AUCs are in [0, 1], times in seconds, costs in dollars. KeyError: an unknown paper."""
-    return _figures(paper).get(Key(table, model, size, variant, data, measure))
-
-
 def listed(paper: str, table: int) -> dict[Key, float]:
-    """All figures of a table in their order, with the units and errors of :func:`value`."""
+    """All figures of a table in their order. Shares, scores and AUCs are in [0, 1], times in
+    seconds, costs in dollars."""
     return {key: figure for key, figure in _figures(paper).items() if key.table == table}
 
 
@@ -56,9 +48,9 @@ def lines(
     """For each model of a table: its name with size, variant and source, and the figures ``wanted``
     of it, which are pairs of data and measure. Models without such a figure are left out."""
     found: list[tuple[str, list[float | None]]] = []
-    for _, model, size, variant in dict.fromkeys(key[:4] for key in listed(paper, table)):
-        figures = [value(paper, table, model, size=size, variant=variant, data=data,
-                         measure=measure) for data, measure in wanted]
+    known = listed(paper, table)
+    for _, model, size, variant in dict.fromkeys(key[:4] for key in known):
+        figures = [known.get(Key(table, model, size, variant, *which)) for which in wanted]
         if any(figure is not None for figure in figures):
             name = ", ".join(filter(None, (title(model), size, variant)))
             found.append((f"published: {name} ({PAPERS[paper]}, table {table})", figures))
@@ -67,8 +59,6 @@ def lines(
 
 @cache
 def _figures(paper: str) -> dict[Key, float]:
-    if paper not in PAPERS:
-        raise KeyError(f"no paper {paper!r}; the papers are {', '.join(PAPERS)}")
     text = files(__package__).joinpath("papers", f"{paper}.tsv").read_text(encoding="utf-8")
     rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
     return {

@@ -51,10 +51,8 @@ Scores = Mapping[str, Sequence[ScoreSummary | None]]
 """The scores of the same responses by several metrics, keyed by the metric's name."""
 
 
-class Bar(Protocol):
-    """Opens a progress bar with a title, for a total number of responses."""
-
-    def __call__(self, title: str, total: int, /) -> AbstractContextManager[Progress]: ...
+Bar = Callable[[str, int], AbstractContextManager[Progress]]
+"""Opens a progress bar with a title, for a total number of responses."""
 
 
 class ScoreSource(Protocol):
@@ -85,16 +83,12 @@ class ScoreColumns:
         if len(set(names)) < len(names):
             raise InputError(f"a metric is named twice: {', '.join(names)}")
         self._sources, self._bar, self._reading = sources, bar or silent, reading
-        self._signatures: dict[str, str] = {}
+        self.signatures: dict[str, str] = {}
+        """The signature of each column for which scores were requested."""
 
     @property
     def names(self) -> list[str]:
         return [column.name for source in self._sources for column in entry(source.name).columns]
-
-    @property
-    def signatures(self) -> dict[str, str]:
-        """The signature of each column for which scores were requested."""
-        return dict(self._signatures)
 
     def scores(
         self, examples: Sequence[Example], title: str = "", *, complete: bool = True
@@ -123,8 +117,8 @@ class ScoreColumns:
                 by_name[more.name] = [
                     item and ScoreSummary(getattr(item, more.field)) for item in column]
             other = f" ({reading})" if isinstance(given, ByGuideline) and reading != USUAL else ""
-            self._signatures |= {name + other: signed for name, signed
-                                 in metric.signatures(source.signature).items()}
+            self.signatures |= {name + other: signed for name, signed
+                                in metric.signatures(source.signature).items()}
         return by_name
 
     def reading_of(self, name: str) -> Reading:
@@ -190,7 +184,7 @@ class FileSource:
             return None if key is None else [fields.get(key) for _, fields in lines]
 
         responses, knowledge, ids = texts("response"), texts("knowledge"), texts("id")
-        self._values: dict[tuple[str, str], float | None] = {}
+        self._summaries: dict[tuple[str, str], ScoreSummary] = {}
         if responses is not None and knowledge is not None:
             pairs = zip(responses, knowledge, strict=True)
             keys = [(str(response), str(known)) for response, known in pairs]
@@ -208,17 +202,14 @@ class FileSource:
             )
         for example, place in zip(rows, places, strict=True):
             if place is None or not math.isnan(place):
-                self._values.setdefault((example.response, example.knowledge), place)
-        if not self._values:
+                key = (example.response, example.knowledge)
+                self._summaries.setdefault(key, ScoreSummary(place))
+        if not self._summaries:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
         progress(len(examples))
-        summaries: list[ScoreSummary | None] = []
-        for example in examples:
-            key = (example.response, example.knowledge)
-            summaries.append(ScoreSummary(self._values[key]) if key in self._values else None)
-        return summaries
+        return [self._summaries.get((one.response, one.knowledge)) for one in examples]
 
 
 def _named(rows: Sequence[Example]) -> set[str | None]:

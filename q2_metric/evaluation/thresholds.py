@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from q2_metric.errors import InputError
 from q2_metric.evaluation.statistics.values import checked, sklearn_metrics
 
-Rule = Literal["balanced_accuracy", "accuracy", "macro_f1"]
+Rule = Literal["balanced_accuracy", "macro_f1"]
 
 
 def best_threshold(
@@ -30,8 +30,6 @@ def best_threshold(
     Raises:
         InputError: all labels are equal, or the precision cannot be reached.
     """
-    if precision is not None and not 0 < precision <= 1:
-        raise InputError(f"the precision must be above 0 and at most 1, not {precision}")
     labels, values = checked(truth, scores)
     positive, negative = labels.sum(), (~labels).sum()
     # At point i, responses that score at least order[i] count as consistent. The first point, at
@@ -55,10 +53,6 @@ def best_threshold(
             right = specificity * negative
             wrong = len(labels) - hits - right
             measure = hits / (2 * hits + wrong) + right / (2 * right + wrong)
-        if rule == "accuracy":
-            measure = (recall * positive + specificity * negative) / len(labels)
-            if measure.max() < negative / len(labels):  # the best threshold is above all scores
-                return float(order[0])
         place = int(np.flatnonzero(measure >= measure.max() - 1e-12)[-1])
     if place + 1 < len(order):
         return float((order[place] + order[place + 1]) / 2)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import folder
+from q2_metric.data.download import here
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.true import read_true
 from q2_metric.errors import DataError, InputError
@@ -23,7 +23,6 @@ from q2_metric.evaluation.detection import (
     truths_of,
 )
 from q2_metric.evaluation.scores import ScoreColumns, ScoreSummary
-from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
@@ -40,11 +39,7 @@ def sets_here() -> list[str]:
     """
     names: list[str] = []
     for name in SETS:
-        try:
-            folder(f"true/{name}")
-        except DataError:
-            continue
-        if SAME_SET.get(name) not in names:
+        if here(f"true/{name}") and SAME_SET.get(name) not in names:
             names.append(name)
     if not names:
         raise DataError("no set of TRUE is here yet; run: q2 data download true")
@@ -116,7 +111,7 @@ def _auc(
         ),
         tuple(lines),
         f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed "
-        f"{SEED}). Consistent responses: {sizes}.{readings} The published figures are "
+        f"{st.SEED}). Consistent responses: {sizes}.{readings} The published figures are "
         f"from the SCALE paper, whose models are far larger{'; ' + parts if parts else ''}.",
     )
 

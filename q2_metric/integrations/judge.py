@@ -10,7 +10,6 @@ from typing import Any
 
 from q2_metric import forks, scoring
 from q2_metric.metrics.registry import columns, entry
-from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.rows.plain import REASONS
 from q2_metric.scoring.outcome import NOT_TRIED
 from q2_metric.types import Comparison, Example, Score
@@ -104,11 +103,6 @@ class Judge:
                 self._last = list(rows), list(map(self._judged, rows, scores))
             return self._last[1]
 
-    def aggregate(self, rows: Sequence[Example]) -> Mapping[str, scoring.Mean]:
-        """The mean of each number, as a sum and a count that can be added over batches."""
-        judged = self(rows)
-        return {name: scoring.Mean.of(one.numbers[name] for one in judged) for name in self.names}
-
     def _judged(self, row: Example, scores: Mapping[str, Score]) -> Judged:
         numbers = scoring.row_numbers(scores, self.no_claim)
         wrong = scoring.unsupported(scoring.claims(row, scores))
@@ -152,12 +146,3 @@ def said(score: Score) -> str:
     if score.fallback:
         lines[0] += " (no question found, judged as a whole)"
     return "\n  ".join([*lines, *map(str, score.evidence)])
-
-
-def split(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Splits keywords into (keywords of the metrics, all other keywords)."""
-    ours = {"preset", *known_keywords()}
-    return (
-        {name: value for name, value in keywords.items() if name in ours},
-        {name: value for name, value in keywords.items() if name not in ours},
-    )

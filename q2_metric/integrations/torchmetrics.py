@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torchmetrics import Metric
 
-from q2_metric.integrations.judge import Judge, split
+from q2_metric.integrations.judge import Judge
+from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
 
 
@@ -37,9 +38,10 @@ class GroundedMean(Metric):  # type: ignore[misc]
         self, metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM,
         strict: bool = False, **keywords: Any,
     ) -> None:
-        ours, others = split(keywords)
-        super().__init__(**others)
-        self.judge = Judge(metrics, no_claim, ours, strict)
+        known = keywords.keys() & {"preset", *known_keywords()}
+        settings = {name: keywords.pop(name) for name in known}
+        super().__init__(**keywords)
+        self.judge = Judge(metrics, no_claim, settings, strict)
         for name in self.judge.names:
             self.add_state(f"{name}_sum", torch.tensor(0.0), dist_reduce_fx="sum")
             self.add_state(f"{name}_n", torch.tensor(0), dist_reduce_fx="sum")
@@ -54,7 +56,9 @@ class GroundedMean(Metric):  # type: ignore[misc]
     ) -> None:
         """Scores a batch. The knowledge of a response is a text or a list of passages. Raises
         InputError if the lengths differ, or a value is not a text."""
-        for name, mean in self.judge.aggregate(given_columns(preds, knowledge, histories)).items():
+        judged = self.judge(given_columns(preds, knowledge, histories))
+        for name in self.judge.names:
+            mean = Mean.of(one.numbers[name] for one in judged)
             setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + mean.total)
             setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)
 

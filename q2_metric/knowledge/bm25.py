@@ -35,15 +35,12 @@ class Bm25Index:
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """The BM25 score (at least 0) of each indexed text for the query."""
-        words = [word for word in stems(query) if word in self._vocabulary]
+        vocabulary = self._index.vocab_dict if self._index is not None else {}
+        words = [word for word in stems(query) if word in vocabulary]
         if not words:
             return np.zeros(self._count, np.float32)
         scores: NDArray[np.float32] = self._index.get_scores(words)
         return scores
-
-    @property
-    def _vocabulary(self) -> dict[str, int]:
-        return self._index.vocab_dict if self._index is not None else {}
 
 
 class Bm25:

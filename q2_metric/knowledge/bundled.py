@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.errors import InputError
 from q2_metric.knowledge.bm25 import Bm25Index, top
 from q2_metric.knowledge.mentions import (
     READINGS,
@@ -109,7 +108,6 @@ class BundledRanker:
             vectors. In a vote of two rankers, "words" can be the second one.
 
     Raises:
-        InputError: ``compare`` is unknown.
         MissingExtra: rapidfuzz is not installed, or bm25s if ``compare="words"``.
         ModelError: the bundled weights are missing.
     """
@@ -119,12 +117,11 @@ class BundledRanker:
     def __init__(self, compare: Compare = "vectors") -> None:
         from q2_metric.models.bundled import selection
 
-        if compare not in ("vectors", "words"):
-            raise InputError(f"compare must be 'vectors' or 'words', not {compare!r}")
         kind = "" if compare == "vectors" else f"-{compare}"
         self.name = f"bundled-selection{kind}-v{selection.VERSION}"
         vectors = selection.text_vectors() if compare == "vectors" else None
-        self._weights = bundled_weights()
+        arrays = selection.learned()
+        self._weights = Weights(arrays["text"], arrays["mention"], arrays["domain"])
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
@@ -142,13 +139,6 @@ def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
     domain = domain_features(dialogue, mentions, index) @ weights.domain
     scores: Floats = similar @ weights.text + entity[index.entity] + domain[index.domain]
     return scores
-
-
-def bundled_weights() -> Weights:
-    from q2_metric.models.bundled.selection import learned
-
-    arrays = learned()
-    return Weights(arrays["text"], arrays["mention"], arrays["domain"])
 
 
 def without(text: str, name: str | None) -> str:

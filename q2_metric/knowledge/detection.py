@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import InputError
 from q2_metric.knowledge.dstc import LabelledTurns
-from q2_metric.knowledge.encoder import HeadedEncoder, check_batch_size
+from q2_metric.knowledge.encoder import HeadedEncoder
 from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Pool
 
@@ -53,6 +52,7 @@ class BundledDetector:
 
     def __init__(self, pool: Pool, vectors: Any = None, weights: Any = None) -> None:
         from q2_metric.knowledge.bundled import without
+        from q2_metric.knowledge.mentions import spoken_words
         from q2_metric.models.bundled import selection
 
         self.name = f"bundled-detection-v{selection.VERSION}"
@@ -62,6 +62,7 @@ class BundledDetector:
         if not asked:
             raise InputError(f"{pool.source}: no snippet has a question to compare a turn with")
         self._questions = self._vectors(sorted(asked))
+        self._requests = self._vectors([" ".join(spoken_words(text)) for text in REQUESTS])
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
         logits = self.features([dialogue.last.text for dialogue in dialogues]) @ self._weights
@@ -72,23 +73,14 @@ class BundledDetector:
         from q2_metric.knowledge.mentions import spoken_words
 
         read = self._vectors([" ".join(spoken_words(text)) for text in texts])
-        requests = _request_vectors(self._vectors)
         return np.stack(
             [
                 (read @ self._questions.T).max(1),
-                (read @ requests.T).max(1),
+                (read @ self._requests.T).max(1),
                 np.ones(len(texts), np.float32),
             ],
             axis=1,
         )
-
-
-@lru_cache(maxsize=2)
-def _request_vectors(vectors: Any) -> NDArray[np.float32]:
-    from q2_metric.knowledge.mentions import spoken_words
-
-    requests: NDArray[np.float32] = vectors([" ".join(spoken_words(text)) for text in REQUESTS])
-    return requests
 
 
 class EncoderDetector:
@@ -96,7 +88,7 @@ class EncoderDetector:
 
     def __init__(self, model: str, *, device: str = "auto", batch_size: int = 32) -> None:
         self._encoder = HeadedEncoder(model, ("detection",), device=device)
-        self._batch_size = check_batch_size(batch_size)
+        self._batch_size = batch_size
         self.name = f"detector:{self._encoder.name}"
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:

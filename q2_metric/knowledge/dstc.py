@@ -27,13 +27,9 @@ class TurnLabel:
     response: str = ""
 
 
-def read_knowledge(path: str | Path) -> Pool:
-    """Reads the snippets of a ``knowledge.json``, in the order of the file."""
-    return knowledge_of(read_json(path), path)
-
-
 def knowledge_of(value: object, path: str | Path) -> Pool:
-    """Reads {domain: {entity id: {name, docs: {doc id: {title (the question), body}}}}}."""
+    """Reads the content of a ``knowledge.json``, in the order of the file: {domain: {entity id:
+    {name, docs: {doc id: {title (the question), body}}}}}."""
     if not isinstance(value, dict):
         raise InputError(f"{path}: is not an object of domains; is it a knowledge file?")
     snippets: list[Snippet] = []

@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 
 from q2_metric.knowledge.mentions import Entity, Matching, MentionFinder
 from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Ranker
@@ -45,10 +46,9 @@ class EntityGuided:
 
     def __init__(self, ranker: Ranker, matching: Matching = "exact") -> None:
         self.ranker = ranker
-        self.matching = matching
         self.margin = margin_of(ranker)
         self.name = f"{ranker.name}+egr" + ("" if matching == "exact" else f"-{matching}")
-        self._finder: Callable[[Pool], MentionFinder] = MentionFinder.cached(matching)
+        self._finder = lru_cache(maxsize=4)(lambda pool: MentionFinder(pool, matching))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
         finder = self._finder(pool)

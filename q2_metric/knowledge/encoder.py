@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.errors import InputError, ModelError
+from q2_metric.errors import ModelError
 from q2_metric.knowledge.types import SYSTEM, Dialogue
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ LENGTH = 256
 
 def written(dialogue: Dialogue) -> str:
     """The turns of a dialogue as one text: ``user: … system: … user: …``."""
-    names = {SYSTEM: "system: "}
-    said = (names.get(turn.speaker, "user: ") + turn.text.strip() for turn in dialogue.turns)
-    return " ".join(said)
+    return " ".join(
+        f"{'system' if turn.speaker == SYSTEM else 'user'}: {turn.text.strip()}"
+        for turn in dialogue.turns)
 
 
 class HeadedEncoder:
@@ -114,8 +114,8 @@ class HeadedEncoder:
         # At least half of the input is the dialogue, so that a long answer cannot push it out.
         (text,) = cut(tokenizer, [text], (self.length - specials) // 2)
         room = self.length - specials - len(raw_offsets(tokenizer, text))
-        said = written(dialogue)
-        spans = raw_offsets(tokenizer, whole := said)
+        said = whole = written(dialogue)
+        spans = raw_offsets(tokenizer, whole)
         # A word that is cut in two can have more tokens than the whole word.
         for kept in range(min(room, len(spans)), 0, -1):
             said = whole[spans[-kept][0] :]
@@ -174,9 +174,3 @@ def _network(encoder: Any, heads: int, last: bool, seed: int) -> Any:
 
     torch.manual_seed(seed)  # new heads are the same in every run
     return Network()
-
-
-def check_batch_size(batch_size: int) -> int:
-    if batch_size < 1:
-        raise InputError(f"batch_size must be at least 1, not {batch_size}")
-    return batch_size

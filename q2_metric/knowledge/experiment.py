@@ -47,9 +47,10 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
     seeking = labelled.seeking()
     gold = [label.knowledge for label in seeking.labels]
     result = ExperimentResult(len(gold), len(pool))
+    finders = {matching: MentionFinder(pool, matching) for matching in get_args(Matching)}
     mentioned = {
-        matching: [MentionFinder.cached(matching)(pool).entities(d) for d in seeking.dialogues]
-        for matching in get_args(Matching)
+        matching: [finder.entities(dialogue) for dialogue in seeking.dialogues]
+        for matching, finder in finders.items()
     }
     guided: dict[Matching, list[list[list[Ranked]]]] = {matching: [] for matching in mentioned}
     for ranker in rankers:

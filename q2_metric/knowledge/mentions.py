@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
-from q2_metric.errors import InputError, optional
+from q2_metric.errors import optional
 from q2_metric.knowledge.types import Dialogue, Pool, Turn
 from q2_metric.text.alignment import STOP_WORDS
 
@@ -85,17 +84,6 @@ def _said(digits: str) -> list[str]:
     return [_DIGITS[int(digit)] for digit in digits]
 
 
-def entities_of(pool: Pool) -> dict[Entity, str]:
-    """The name of each entity, as dialogues say it. Plain passages have no entity."""
-    named = {(s.domain, s.entity_id): s.subject for s in pool}
-    return {entity: name for entity, name in named.items() if name}
-
-
-def latest_first(mentions: Iterable[NameMention]) -> list[Entity]:
-    order = sorted(mentions, key=lambda m: (-m.turn, -m.end, -m.closeness * m.share))
-    return list(dict.fromkeys(mention.entity for mention in order))
-
-
 class MentionFinder:
     """Finds the entities of one knowledge pool in dialogues.
 
@@ -105,15 +93,14 @@ class MentionFinder:
             Hotel"), and searches the speech recogniser's other hypotheses.
 
     Raises:
-        InputError: ``matching`` is unknown.
         MissingExtra: "fuzzy" needs rapidfuzz, which is not installed.
     """
 
     def __init__(self, pool: Pool, matching: Matching = "exact") -> None:
-        if matching not in ("exact", "fuzzy"):
-            raise InputError(f"the matching of names must be 'exact' or 'fuzzy', not {matching!r}")
         self.matching = matching
-        named = entities_of(pool)
+        # Plain passages have no entity.
+        subjects = {(s.domain, s.entity_id): s.subject for s in pool}
+        named = {entity: name for entity, name in subjects.items() if name}
         self._exact: dict[tuple[str, ...], list[Entity]] = defaultdict(list)
         for entity, name in named.items():
             if words := tuple(spoken_words(name)):
@@ -127,14 +114,10 @@ class MentionFinder:
             self._variants, self._rare = _variants(named, self._common)
             self._names = list(self._variants)
 
-    @staticmethod
-    def cached(matching: Matching) -> Callable[[Pool], MentionFinder]:
-        """A function that creates a pool's finder, and keeps those of the last four pools."""
-        return lru_cache(maxsize=4)(lambda pool: MentionFinder(pool, matching))
-
     def entities(self, dialogue: Dialogue) -> list[Entity]:
         """The mentioned entities, each once; the entity mentioned last comes first."""
-        return latest_first(self.mentions(dialogue))
+        order = sorted(self.mentions(dialogue), key=lambda m: (-m.turn, -m.end, -_strength(m)))
+        return list(dict.fromkeys(mention.entity for mention in order))
 
     def mentions(self, dialogue: Dialogue) -> list[NameMention]:
         """In the order of the dialogue, without names inside a longer one."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from q2_metric.errors import InputError, optional
+from q2_metric.errors import optional
 
 _PUNCTUATION = re.compile(r"""[!"#$%&()*+,\-./:;<=>?@\[\]\\^`{|}~_']""")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -22,17 +22,14 @@ ORDERS = range(1, 5)
 def response_scores(
     responses: Sequence[str], references: Sequence[str]
 ) -> tuple[dict[str, float], str]:
-    """Compares each response with its reference, by nltk and rouge-score.
+    """Compares each response, at least one, with its reference, by nltk and rouge-score.
 
     Returns:
         The mean of each score over the responses, in [0, 1], and why METEOR is missing, if it is.
 
     Raises:
-        InputError: there are no responses, or the lengths differ.
         MissingExtra: ``rouge-score`` or ``nltk`` is not installed.
     """
-    if not responses or len(responses) != len(references):
-        raise InputError(f"there are {len(responses)} responses for {len(references)} references")
     rouge = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
     scorer = rouge.RougeScorer(["rouge1", "rouge2"])
     texts = [(_normalised(said), _normalised(gold))

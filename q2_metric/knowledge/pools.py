@@ -44,16 +44,12 @@ def read_pool(path: str | Path) -> Pool:
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         from q2_metric.rows.formats import read_fields
 
-        return pool_of([dict(fields) for _, fields in read_fields(path)], str(path))
-    value = read_json(path)
-    return pool_of(value, str(path)) if isinstance(value, list) else knowledge_of(value, path)
-
-
-def pool_of(items: object, source: str) -> Pool:
-    """Creates a pool from a list of passages as in :func:`read_pool`; errors name ``source``."""
-    if not isinstance(items, (list, tuple)):
-        raise InputError(f"{source}: is not a list of passages")
-    return Pool([_snippet(item, i, source) for i, item in enumerate(items)], source)
+        items: Any = [dict(fields) for _, fields in read_fields(path)]
+    else:
+        items = read_json(path)
+    if not isinstance(items, list):
+        return knowledge_of(items, path)
+    return Pool([_snippet(item, i, str(path)) for i, item in enumerate(items)], str(path))
 
 
 def _snippet(item: Any, place: int, source: str) -> Snippet:

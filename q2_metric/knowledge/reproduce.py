@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from q2_metric.data.download import folder
+from q2_metric.data.download import folder, here
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, here
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
 from q2_metric.knowledge.choose import BM25, BUNDLED, combined, load_detector, load_ranker
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
 from q2_metric.knowledge.egr import margin_of, rerank
@@ -42,13 +42,11 @@ Rankings = Sequence[Sequence[Ranked]]
 def _data(run: Run, part: str) -> tuple[str, Pool, LabelledTurns]:
     """The name of the data in figures, the pool, and the labelled turns."""
     name, place = part, "dstc9"
-    files = {"test": "test_", "validation": ""}
     if not here("dstc9"):
-        name, place, files = DSTC10, "dstc10", {"test": "", "validation": ""}
+        name, place = DSTC10, "dstc10"
         run.left_out.append("Measured on DSTC10's validation dialogues, because DSTC9 is not here.")
-    at = folder(place)
-    prefix = "test" if files[part] else "val"
-    pool = read_pool(at / f"{files[part]}knowledge.json")
+    at, prefix = folder(place), "test" if name == "test" else "val"
+    pool = read_pool(at / ("test_knowledge.json" if name == "test" else "knowledge.json"))
     turns = read_labelled(at / f"{prefix}_logs.json", at / f"{prefix}_labels.json", pool)
     kept = run.some(range(len(turns.dialogues)))
     return name, pool, LabelledTurns([turns.dialogues[i] for i in kept],
@@ -91,7 +89,8 @@ def _selection(run: Run, table: int) -> Figures:
     data, pool, turns = _data(run, "validation")
     seeking = turns.seeking()
     gold = [label.knowledge for label in seeking.labels]
-    mentioned = [MentionFinder.cached("exact")(pool).entities(one) for one in seeking.dialogues]
+    finder = MentionFinder(pool)
+    mentioned = [finder.entities(dialogue) for dialogue in seeking.dialogues]
 
     def guided(rankings: Rankings, margin: float | None = None) -> Rankings:
         return [rerank(*one, margin) for one in zip(rankings, mentioned, strict=True)]

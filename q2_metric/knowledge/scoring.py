@@ -64,7 +64,6 @@ class PoolSelector:
     """
 
     def __init__(self, pool: str, rankers: Sequence[str] = (BUNDLED,)) -> None:
-        self.source = pool
         self.own = pool == ROW
         self._pool = None if self.own else read_pool(pool)
         self._ranker: Ranker = combined(
@@ -82,21 +81,20 @@ class PoolSelector:
         A row without history becomes a :class:`~q2_metric.rows.read.BadRow`. A row that has its own
         pool and blank knowledge is unchanged. ``first`` is the index of the first row in the file.
         """
-        left = [isinstance(row, BadRow) or (self.own and is_blank(row.knowledge)) for row in rows]
-        askers = [row for row, leave in zip(rows, left, strict=True)
-                  if isinstance(row, Example) and row.history and not leave]
-        chosen = iter(self._choose(askers))
-        with_knowledge: list[Row] = []
-        for index, (row, leave) in enumerate(zip(rows, left, strict=True), start=first):
-            if leave or isinstance(row, BadRow):
-                with_knowledge.append(row)
-            elif row.history:
-                with_knowledge.append(_selected(row, next(chosen)))
+        with_knowledge = list(rows)
+        askers: dict[int, Example] = {}
+        for place, row in enumerate(rows):
+            if isinstance(row, BadRow) or (self.own and is_blank(row.knowledge)):
+                continue
+            if row.history:
+                askers[place] = row
             else:
-                with_knowledge.append(BadRow(
-                    index, row.id, f"{file}, row {index + 1}: has no history, which is needed to "
-                    "choose its knowledge"
-                ))
+                with_knowledge[place] = BadRow(
+                    first + place, row.id, f"{file}, row {first + place + 1}: has no history, "
+                    "which is needed to choose its knowledge")
+        chosen = self._choose([*askers.values()])
+        for (place, row), ranked in zip(askers.items(), chosen, strict=True):
+            with_knowledge[place] = _selected(row, ranked)
         return with_knowledge
 
     def _choose(self, examples: Sequence[Example]) -> list[Ranked]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from q2_metric.errors import InputError
+from q2_metric.files import read_json
 from q2_metric.knowledge.encoder import ABOUT
 
 NAMES = {"bert": "BERT", "roberta": "RoBERTa", "gpt2": "GPT-2", "bart": "BART"}
@@ -38,17 +38,12 @@ def trained(folder: str) -> Trained:
     """
     path = Path(folder).expanduser()
     try:
-        kind = NAMES.get(found := str(_read(path / "config.json")["model_type"]), found)
+        kind = NAMES.get(found := str(read_json(path / "config.json")["model_type"]), found)
         if not (path / ABOUT).is_file():
             return Trained("responder", kind)
-        about = _read(path / ABOUT)
+        about = read_json(path / ABOUT)
         first = about["heads"][0]
         return Trained(TASKS[first], "RSS" if first == "relevance" else kind,  # type: ignore[arg-type]
                        bool(about.get("domain", True)))
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(f"{folder}: holds no trained ranker, detector or responder") from error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return read

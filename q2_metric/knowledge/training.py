@@ -43,10 +43,6 @@ class TrainSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "epochs", "patience", "evaluate_every"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be at least 1, not {value}")
         if self.rate <= 0:
             raise InputError(f"the learning rate must be above 0, not {self.rate}")
 
@@ -97,12 +93,10 @@ def train(
     An interrupted run resumes from a subfolder. ``report`` gets what ``task.judge`` returned.
 
     Raises:
-        InputError: there are no examples, the saved state belongs to other settings, or the device
-            is a GPU other than the first.
+        InputError: the saved state belongs to other settings, or the device is a GPU other than
+            the first.
         MissingExtra: accelerate is not installed.
     """
-    if task.count < 1:
-        raise InputError("there are no training examples")
     folder = Path(folder)
     checkpoint, progress = _resumed(folder / STATE, settings, task.count)
     if not progress.done:

@@ -127,11 +127,7 @@ class Pool:
             return self.by_key[key]
         prefix = f"{where}: " if where else ""
         domain, entity, doc = key
-        if domain not in self.domains:
-            known = ", ".join(self.domains)
-            raise InputError(
-                f"{prefix}unknown domain {domain!r}; the domains of {self.source} are {known}"
-            )
+        self._check_domain(domain, prefix)
         if all(known[:2] != key[:2] for known in self.by_key):
             raise InputError(f"{prefix}{self.source} has no entity {entity!r} of {domain!r}")
         raise InputError(
@@ -140,13 +136,14 @@ class Pool:
 
     def of_domain(self, domain: str) -> Pool:
         """The pool of one domain; InputError if the domain is unknown."""
+        self._check_domain(domain)
         snippets = [snippet for snippet in self.snippets if snippet.domain == domain]
-        if not snippets:
-            known = ", ".join(self.domains)
-            raise InputError(
-                f"unknown domain {domain!r}; the domains of {self.source} are {known}"
-            )
         return Pool(snippets, f"{self.source} ({domain})")
+
+    def _check_domain(self, domain: str, prefix: str = "") -> None:
+        if domain not in self.domains:
+            raise InputError(f"{prefix}unknown domain {domain!r}; the domains of {self.source} "
+                             f"are {', '.join(self.domains)}")
 
 
 def _named(key: Key) -> str:

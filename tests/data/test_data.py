@@ -172,8 +172,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(download, "cache_folder", lambda: folder)
     digest = hashlib.sha256(TEXT).hexdigest()
     sets = (
-        DataSet("true/a", "true", "d", "l", (DataFile("a.csv", digest, "https://x.test/a.csv"),)),
-        DataSet("true/b", "true", "d", "l", (DataFile("b.csv", digest, None),)),
+        DataSet("true/a", "d", "l", (DataFile("a.csv", digest, "https://x.test/a.csv"),)),
+        DataSet("true/b", "d", "l", (DataFile("b.csv", digest, None),)),
     )
     monkeypatch.setattr(catalogue, "_SETS", sets)
     monkeypatch.setattr(catalogue, "CATALOGUE", {item.name: item for item in sets})
@@ -245,7 +245,7 @@ def test_a_set_that_is_not_published(cache: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_set_that_is_fetched_by_hand(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = DataSet("c", "c", "d", "l", (DataFile("c.json", ""),), "download it from https://c.test")
+    one = DataSet("c", "d", "l", (DataFile("c.json", ""),), "download it from https://c.test")
     monkeypatch.setattr(catalogue, "_SETS", (one,))
     with pytest.raises(DataError, match=r"not here; download it from https://c.test, and put c/c"):
         download.download("c")
@@ -260,7 +260,7 @@ def test_a_file_that_git_names(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(pooch, "known", None)
     use(monkeypatch, pooch)
     for digest, fits in ((name, True), ("0" * 40, False)):
-        one = DataSet("g", "g", "d", "l", (DataFile("g.csv", digest, "https://x.test/g.csv"),))
+        one = DataSet("g", "d", "l", (DataFile("g.csv", digest, "https://x.test/g.csv"),))
         monkeypatch.setattr(catalogue, "_SETS", (one,))
         if fits:
             assert download.download("g") == [cache / "g" / "g.csv"]

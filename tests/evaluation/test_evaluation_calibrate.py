@@ -34,7 +34,6 @@ TRUTH, SCORES = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
     [
         # Above 0.6 and above 0.225 the balanced accuracy is 3/4; the lower one is taken.
         ({}, 0.225),
-        ({"rule": "accuracy"}, 0.225),
         ({"precision": 1.0}, 0.6),
         ({"precision": 0.9}, 0.6),
         ({"precision": 0.6}, 0.225),  # two of three
@@ -59,16 +58,10 @@ def test_the_threshold_of_the_best_macro_f1() -> None:
     assert best_threshold(truth, scores, rule="macro_f1") == pytest.approx(0.5)
 
 
-def test_the_most_accurate_threshold_may_find_nothing() -> None:
-    truth, scores = [0] * 9 + [1], [*np.arange(1, 10) / 10, 0.0]
-    assert best_threshold(truth, scores, rule="accuracy") == pytest.approx(0.9)
-
-
 @pytest.mark.parametrize(
     ("truth", "keywords", "message"),
     [
         ([0, 1], {"precision": 0.9}, "the highest is 0.500"),
-        ([0, 1], {"precision": 0.0}, "above 0"),
         ([1, 1], {}, "all the same"),
     ],
 )

@@ -114,10 +114,8 @@ def test_read_dnli(lines: bool, tmp_path: Path) -> None:
     pairs = read_dnli(path)
     assert pairs[0].example == Example("i own dogs .", "i have two dogs .")
     assert pairs[0].example.id == "t1"
-    assert [pair.label for pair in pairs] == [
-        "entailment", "neutral", "contradiction", "entailment"
-    ]
     assert [pair.consistent for pair in pairs] == [True, False, False, True]
+    assert [pair.example.id for pair in read_dnli(path, neutral=False)] == ["t1", "t3", "t4"]
 
 
 @pytest.mark.parametrize(

@@ -130,11 +130,10 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     curves = detection_curves({"first": (truth, scores), "second": (truth, {"q2": scores["q2"]})})
     line = {"x": [0, 0.5, 1], "y": [0.9, 0.5, 0.1], "low": [0.8, 0.4, 0], "high": [1, 0.6, 0.2]}
     curves["robustness"] = {"first": {"q2": line}}
-    curves["scatter"] = {"q2": {"q2": {"x": [1, 2, 3], "y": [0.1, 0.2, 0.3]}}}
     folder = tmp_path_factory.mktemp("figures")
     report = Report("demo", "t", (), {}, curves)
     again = tmp_path_factory.mktemp("again")
-    assert len(draw(report, folder)) == 12
+    assert len(draw(report, folder)) == 10
     draw(Report("demo", "t", (), {}, {"roc": curves["roc"]}), again)
     for path in again.iterdir():
         assert path.read_bytes() == (folder / path.name).read_bytes(), path.name
@@ -150,7 +149,6 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("reliability", ["share consistent", "Q²"]),  # the other's scores are outside [0, 1]
         ("robustness", ["share of inconsistent responses", "Q²"]),
         ("histogram", ["consistent", "inconsistent", "mine &lt;b&gt;", "second"]),
-        ("scatter", ["people", "score"]),
     ],
 )
 def test_figures(kind: str, texts: list[str], drawn: Path) -> None:

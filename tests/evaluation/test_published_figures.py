@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from q2_metric.data.wow import SYSTEMS
 from q2_metric.evaluation import published
+from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.true import SETS
 
 FILES = Path(published.__file__).with_name("papers")
@@ -87,20 +89,21 @@ def test_standing(figures: list[str], expected: bool) -> None:
 
 
 def test_a_figure_is_of_one_version_model_size_and_variant() -> None:
+    def value(paper: str, *key: Any) -> float | None:
+        return published.listed(paper, key[0]).get(Key(*key))
+
     def auc(model: str, data: str, size: str = "") -> float | None:
-        return published.value("scale", 3, model, size=size, data=data, measure="ROC-AUC")
+        return value("scale", 3, model, size, "", data, "ROC-AUC")
 
     assert [auc("bertscore", name) for name in ("frank", "summeval", "mnbm")] == [.843, .772, .628]
     assert auc("scale", "q2") is None, "without its size"
     assert [auc("scale", "q2", f"flan-t5-{size}") for size in ("large", "xl", "xxl")] == [
         0.843, 0.863, 0.866]
-    assert published.value("q2-emnlp", 4, "q2", data="WoW", measure="Spearman") == 0.9798
-    assert published.value("q2-v1", 4, "q2", data="WoW", measure="Spearman") is None
-    assert published.value("q2-v1", 5, "q2", variant="answerable questions only",
-                           data="DNLI, pairs that are not neutral", measure="accuracy") == 0.6962
-    assert published.value("scale", 6, "GPT-4", data="ScreenEval", measure="cost") == 102
-    with pytest.raises(KeyError, match="no paper 'true'; the papers are q2-emnlp, q2-v1, scale"):
-        published.value("true", 3, "q2")
+    assert value("q2-emnlp", 4, "q2", "", "", "WoW", "Spearman") == 0.9798
+    assert value("q2-v1", 4, "q2", "", "", "WoW", "Spearman") is None
+    assert value("q2-v1", 5, "q2", "", "answerable questions only",
+                 "DNLI, pairs that are not neutral", "accuracy") == 0.6962
+    assert value("scale", 6, "GPT-4", "", "", "ScreenEval", "cost") == 102
 
 
 def test_lines_say_of_which_model_they_are() -> None:

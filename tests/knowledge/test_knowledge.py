@@ -20,7 +20,7 @@ from q2_metric.knowledge.ensemble import Ensemble, hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import error_kind, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import MentionFinder, spoken_words
 from q2_metric.knowledge.overlap import response_scores
-from q2_metric.knowledge.pools import passages, pool_of, read_pool
+from q2_metric.knowledge.pools import passages, read_pool
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker, Snippet, Turn
 
 
@@ -136,11 +136,6 @@ def test_numbers_as_they_are_said() -> None:
     assert MentionFinder(pool).entities(said) == [("hotel", "1")]
 
 
-def test_unknown_matching() -> None:
-    with pytest.raises(InputError, match="'exact' or 'fuzzy', not 'near'"):
-        MentionFinder(POOL, "near")  # type: ignore[arg-type]
-
-
 # --- votes ---------------------------------------------------------------------------------
 
 
@@ -176,10 +171,6 @@ def test_ensemble() -> None:
     rankers: list[Ranker] = [Fixed(YALE, ARTMAR), Fixed(FAROLITO), Fixed(FAROLITO, YALE)]
     found = Ensemble(rankers).rank([Dialogue.of("hello")], POOL, k=1)
     assert [order(one) for one in found] == [[FAROLITO]]
-    with pytest.raises(InputError, match="at least one ranker"):
-        Ensemble([])
-    with pytest.raises(InputError, match="'hard' or 'soft', not 'loud'"):
-        Ensemble(rankers, "loud")  # type: ignore[arg-type]
 
 
 # --- metrics -------------------------------------------------------------------------------
@@ -216,13 +207,6 @@ def test_several_gold_snippets() -> None:
     assert error_kind(ranking(YALE), [ARTMAR.key, YALE.key]) is None
     assert error_kind([], [YALE.key]) == "domain"
     assert evaluate([ranking(TAXI, YALE)], [[YALE.key, YALE2.key]])["all"].mrr5 == 0.5
-
-
-def test_metrics_of_nothing() -> None:
-    with pytest.raises(InputError, match="0 rankings for 0"):
-        evaluate([], [])
-    with pytest.raises(InputError, match="labelled turn 0 names no snippet"):
-        evaluate([ranking(YALE)], [[]])
 
 
 def test_detection_by_hand() -> None:
@@ -276,7 +260,7 @@ def write(folder: Path, name: str, value: object) -> Path:
 
 
 def test_read(tmp_path: Path) -> None:
-    pool = dstc.read_knowledge(write(tmp_path, "k.json", KNOWLEDGE))
+    pool = read_pool(write(tmp_path, "k.json", KNOWLEDGE))
     assert [s.key for s in pool] == [("hotel", "1", "6"), ("taxi", "*", "1")]
     assert [s.subject for s in pool] == ["Yale Hotel", "taxi"]
     (dialogue,) = dstc.read_logs(write(tmp_path, "l.json", LOGS))
@@ -298,13 +282,13 @@ def test_read(tmp_path: Path) -> None:
         ({"hotel": []}, "domain 'hotel' is not"),
         ({}, "has no snippets"),
         ({"hotel": {}}, "has no snippets"),
-        ([], "is not an object of domains"),
+        (3, "is not an object of domains"),
         ("{", "is not JSON"),
     ],
 )
 def test_bad_knowledge(tmp_path: Path, change: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        dstc.read_knowledge(write(tmp_path, "k.json", change))
+        read_pool(write(tmp_path, "k.json", change))
 
 
 @pytest.mark.parametrize(
@@ -374,18 +358,17 @@ def test_pools_of_passages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        ([], "p: has no snippets"),
-        (["a", ""], "p: snippet 1 has no answer"),
-        ([{"question": "Q?"}], "p: snippet 0 has no answer"),
-        ([3], "p: snippet 0 is neither"),
-        ([{"text": ["a"]}], "p: snippet 0 has a answer that is not a text"),
+        ([], "p.json: has no snippets"),
+        (["a", ""], "p.json: snippet 1 has no answer"),
+        ([{"question": "Q?"}], "p.json: snippet 0 has no answer"),
+        ([3], "p.json: snippet 0 is neither"),
+        ([{"text": ["a"]}], "p.json: snippet 0 has a answer that is not a text"),
         ([{"text": "a", "id": "x"}, {"text": "b", "id": "x"}], "snippet //x occurs twice"),
-        ({}, "p: is not a list"),
     ],
 )
-def test_bad_pools(items: object, message: str) -> None:
+def test_bad_pools(items: object, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        pool_of(items, "p")
+        read_pool(write(tmp_path, "p.json", items))
 
 
 def test_unknown_domain() -> None:
@@ -398,7 +381,7 @@ def test_the_real_data() -> None:
     folder = os.environ.get("Q2_DATA_DIR")
     if not folder or not (Path(folder) / "dstc10").is_dir():
         pytest.skip("the folder dstc10 is not in Q2_DATA_DIR")
-    pool = dstc.read_knowledge(Path(folder) / "dstc10" / "knowledge.json")
+    pool = read_pool(Path(folder) / "dstc10" / "knowledge.json")
     logs = dstc.read_logs(Path(folder) / "dstc10" / "val_logs.json")
     labels = dstc.read_labels(Path(folder) / "dstc10" / "val_labels.json", dialogues=len(logs))
     dstc.check_labels(labels, pool, "val_labels.json")
@@ -411,7 +394,6 @@ def test_the_real_data() -> None:
         ("rapidfuzz.process", lambda: MentionFinder(POOL, "fuzzy")),
         ("bm25s", lambda: Bm25().rank([Dialogue.of("park")], POOL)),
         ("Stemmer", lambda: stems("parking")),
-        ("ir_measures", lambda: evaluate([ranking(YALE)], [[YALE.key]])),
         ("rouge_score.rouge_scorer", lambda: response_scores(["a"], ["a"])),
     ],
 )

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.knowledge.bundled import without
-from q2_metric.knowledge.dstc import read_knowledge, read_labels
+from q2_metric.knowledge.dstc import read_labels
+from q2_metric.knowledge.pools import read_pool
 from q2_metric.knowledge.types import Pool, Snippet
 from q2_metric.models.bundled.selection import CUT
 
@@ -57,7 +58,7 @@ def read_data(knowledge: Path, labels: Sequence[Path], qa: Path | None, limit: i
         qa: the folder of general questions with passages.
         limit: maximum number of general questions.
     """
-    pool = read_knowledge(knowledge)
+    pool = read_pool(knowledge)
     places = {snippet.key: i for i, snippet in enumerate(pool)}
     responses = []
     for path in labels:

@@ -13,7 +13,7 @@ from q2_metric.data.usr import REFERENCE, read_usr
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
-from q2_metric.evaluation.reproduce.wow import V1, asked
+from q2_metric.evaluation.reproduce.wow import V1, V1_NOTE, asked
 from q2_metric.evaluation.scores import ScoreSummary
 from q2_metric.evaluation.tables import Cell
 
@@ -56,8 +56,8 @@ def _known(column: Sequence[ScoreSummary | None]) -> list[int]:
 def _dnli(run: Run, table: int, first: bool) -> Figures:
     """Accuracy: v1 over the pairs that are not neutral and have a question, EMNLP over all, with
     neutral pairs as inconsistent. NLI alone is right if it finds entailment in consistent pairs."""
-    every = read_dnli(folder("dnli") / "dialogue_nli_verified_test.jsonl")
-    read = run.some([pair for pair in every if not first or pair.label != "neutral"])
+    read = run.some(read_dnli(folder("dnli") / "dialogue_nli_verified_test.jsonl",
+                              neutral=not first))
     data = "DNLI, pairs that are not neutral" if first else "DNLI"
     settings: dict[str, Any] = {**(V1 if first else {}), "personal": "keep"}
     variants = {"": settings}
@@ -80,8 +80,6 @@ def _dnli(run: Run, table: int, first: bool) -> Figures:
     return figures
 
 
-_V1 = ("Settings: decoding=greedy, personal=keep, fallback=false. Responses without a question are "
-       "left out.")
 TABLES = (
     PaperTable("q2-emnlp-5", "q2-emnlp", 5, "ratings of Topical-Chat", ("usr",),
                "The original human responses are left out.", "260 responses",
@@ -90,9 +88,9 @@ TABLES = (
                f"Consistent: a score above {THRESHOLD}. Neutral pairs are inconsistent. Settings: "
                "personal=keep.", "all pairs", partial(_dnli, table=6, first=False)),
     PaperTable("q2-v1-5", "q2-v1", 5, "Dialogue NLI", ("dnli",),
-               f"Consistent: a score above {THRESHOLD}. The paper's coverage is 68.46 %. {_V1}",
+               f"Consistent: a score above {THRESHOLD}. The paper's coverage is 68.46 %. {V1_NOTE}",
                "the pairs that are not neutral, twice", partial(_dnli, table=5, first=True)),
     PaperTable("q2-v1-6", "q2-v1", 6, "ratings of Topical-Chat", ("usr",),
-               f"All 312 responses, of which 258 have a question in the paper. {_V1}",
+               f"All 312 responses, of which 258 have a question in the paper. {V1_NOTE}",
                "312 responses", partial(_usr, table=6, first=True)),
 )

@@ -10,14 +10,14 @@ from typing import cast
 from urllib.request import Request, urlopen
 
 from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import folder
+from q2_metric.data.download import folder, here
 from q2_metric.data.screeneval import Supported, read_screeneval
 from q2_metric.data.true import read_true
 from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import average, detection_curves
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, here
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
 from q2_metric.evaluation.scores import Scores, values
 from q2_metric.evaluation.search import WHOLE, search
 from q2_metric.evaluation.tables import Cell

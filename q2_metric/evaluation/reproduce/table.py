@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import folder
-from q2_metric.errors import DataError, InputError, MissingExtra, ModelError
+from q2_metric.data.download import here
+from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.evaluation import published
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns, Scores
@@ -123,14 +123,6 @@ class PaperTable:
         return [] if self.any_data and len(lacking) < len(self.data) else lacking
 
 
-def here(name: str) -> bool:
-    try:
-        folder(name)
-    except DataError:
-        return False
-    return True
-
-
 def where(names: Iterable[str]) -> str:
     """What to do to get the data sets."""
     sets = [CATALOGUE[name] for name in names]
@@ -157,7 +149,7 @@ def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
         if not figures:
             lines.append((one.name, one.title, f"not run: {' '.join(run.left_out)}", 0, None))
             continue
-        beside = _beside(one, figures)
+        beside = sum(_published(one, key) is not None for key in figures)
         shown.append(_table(one, run, figures))
         state = "in part, see its note" if run.left_out else "measured"
         lines.append((one.name, one.title, state, beside, time.perf_counter() - start))
@@ -174,10 +166,6 @@ def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
     )
     return Report("reproduce", "The tables of the papers, measured again", (summary, *shown),
                   run.signatures, run.curves)
-
-
-def _beside(one: PaperTable, figures: Figures) -> int:
-    return sum(_published(one, key) is not None for key in figures)
 
 
 def _published(one: PaperTable, key: Key) -> Key | None:

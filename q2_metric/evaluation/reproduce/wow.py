@@ -8,14 +8,14 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from q2_metric.data.download import here
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected, whole_dialogues
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import detection_curves
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, here, where
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, where
 from q2_metric.evaluation.scores import Scores, ScoreSummary, values
-from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell
 from q2_metric.types import Example
 
@@ -40,13 +40,9 @@ RANDOM_SAMPLE = 150
 Groups = dict[str, list[Example]]
 
 
-def truths(rows: Sequence[Labelled]) -> list[bool]:
-    return [row.consistent for row in rows]
-
-
-def sample(annotated: Sequence[Labelled], system: str, seed: int = SEED) -> list[int]:
+def sample(annotated: Sequence[Labelled], system: str) -> list[int]:
     own = [i for i, row in enumerate(annotated) if row.system == system]
-    return sorted(Random(seed).sample(own, min(RANDOM_SAMPLE, len(own))))
+    return sorted(Random(st.SEED).sample(own, min(RANDOM_SAMPLE, len(own))))
 
 
 def pairs(annotated: Sequence[Labelled]) -> tuple[list[int], list[int]]:
@@ -83,7 +79,7 @@ def human_groups(run: Run) -> Groups:
         for kind in ("inconsistent", "consistent")
     }
     every = read_gold()
-    drawn = Random(SEED).sample(range(len(every)), min(RANDOM_SAMPLE, len(every)))
+    drawn = Random(st.SEED).sample(range(len(every)), min(RANDOM_SAMPLE, len(every)))
     groups["human random"] = run.some([every[i] for i in sorted(drawn)])
     return groups
 
@@ -169,7 +165,7 @@ def _smaller(run: Run) -> dict[str, dict[str, str]]:
 def _responses(run: Run) -> Figures:
     """Decisions at 0.5 on the selected responses, and the curves of figure 3."""
     selected = run.some(read_selected())
-    truth = truths(selected)
+    truth = [row.consistent for row in selected]
     scores = run.scores([row.example for row in selected], ["q2", *BASELINES])
     run.draw(detection_curves({f"{len(selected)} selected responses": (truth, scores)}))
     figures: Figures = {}
@@ -254,8 +250,7 @@ def _other_knowledge(run: Run) -> Figures:
 
 
 def other_knowledge(
-    examples: Sequence[Example], annotated: Sequence[Labelled], *, same_dialogue: bool,
-    seed: int = SEED,
+    examples: Sequence[Example], annotated: Sequence[Labelled], *, same_dialogue: bool
 ) -> list[Example]:
     """Replaces the knowledge of each example by that of another, random turn of ``annotated``.
 
@@ -266,7 +261,7 @@ def other_knowledge(
         texts = by_dialogue.setdefault(_dialogue(row.example), [])
         if row.example.knowledge not in texts:
             texts.append(row.example.knowledge)
-    rng = Random(seed)
+    rng = Random(st.SEED)
     others = []
     for example in examples:
         own = _dialogue(example)
@@ -303,7 +298,7 @@ def _robustness(run: Run) -> Figures:
     """Figures 3 to 9: precision and recall of responses, mean scores of simulated systems, and the
     distributions of scores."""
     selected = run.some(read_selected())
-    truth = truths(selected)
+    truth = [row.consistent for row in selected]
     scores = run.scores([row.example for row in selected], ["q2", "overlap", "knowledge_bleu"],
                         **V1)
     panel = f"{len(selected)} selected responses (v1)"
@@ -326,10 +321,10 @@ def _robustness(run: Run) -> Figures:
     return figures
 
 
-_RANDOM = (f"Random: {RANDOM_SAMPLE} annotated responses of each system (seed {SEED}), because the "
-           "paper's sample is not published.")
-_V1 = ("Settings: decoding=greedy, personal=keep, fallback=false. Responses without a question are "
-       "left out.")
+_RANDOM = (f"Random: {RANDOM_SAMPLE} annotated responses of each system (seed {st.SEED}), because "
+           "the paper's sample is not published.")
+V1_NOTE = ("Settings: decoding=greedy, personal=keep, fallback=false. Responses without a question "
+           "are left out.")
 _WOW = ("wow_q2",)
 TABLES = (
     PaperTable("q2-emnlp-2", "q2-emnlp", 2, "scores by system", _WOW,
@@ -345,21 +340,22 @@ TABLES = (
     PaperTable("q2-emnlp-8", "q2-emnlp", 8, "scores by system, smaller models", _WOW,
                f"Mean scores and coverage. {_RANDOM}", "3 x 900 responses", _smaller_scores),
     PaperTable("q2-v1-2", "q2-v1", 2, "scores by system and of people", _WOW,
-               f"{_V1} {_RANDOM}", "9 x 150 responses", _v1_scores),
+               f"{V1_NOTE} {_RANDOM}", "9 x 150 responses", _v1_scores),
     PaperTable("q2-v1-3", "q2-v1", 3, "word overlap by system", _WOW, _RANDOM,
                "6 x 150 responses", _v1_overlap),
-    PaperTable("q2-v1-4", "q2-v1", 4, "simulated systems", _WOW, _V1, "1,088 responses",
+    PaperTable("q2-v1-4", "q2-v1", 4, "simulated systems", _WOW, V1_NOTE, "1,088 responses",
                _v1_systems),
     PaperTable("q2-v1-7", "q2-v1", 7, "variants of Q²", _WOW,
                "Each variant builds on the one before. Means of token F1 over the responses with a "
                "question.", "4 x 600 responses", _ladder),
     PaperTable("q2-v1-8", "q2-v1", 8, "knowledge of another turn", _WOW,
                f"The consistent responses of dodecaDialogue, scored by token F1 with knowledge of "
-               f"another annotated turn (seed {SEED}). The paper does not say which responses it "
-               f"scored. {_V1}", "2 x 150 responses", _other_knowledge),
+               f"another annotated turn (seed {st.SEED}). The paper does not say which responses "
+               f"it scored. {V1_NOTE}", "2 x 150 responses", _other_knowledge),
     PaperTable("q2-v1-9", "q2-v1", 9, "length of responses", _WOW,
                f"Tokens are spaCy's. {_RANDOM}", "6 x 150 responses", _length),
     PaperTable("q2-v1-figures", "q2-v1", 0, "figures 3 to 9", _WOW,
-               f"Mean scores of simulated systems by their share of inconsistent responses. {_V1}",
+               "Mean scores of simulated systems by their share of inconsistent responses. "
+               f"{V1_NOTE}",
                "600 responses", _robustness),
 )

@@ -7,7 +7,6 @@ statistic is not defined for the data, such as the AUC if all labels are equal.
 
 from q2_metric.evaluation.statistics.auc import auc_difference as auc_difference
 from q2_metric.evaluation.statistics.auc import auc_interval as auc_interval
-from q2_metric.evaluation.statistics.auc import aucs as aucs
 from q2_metric.evaluation.statistics.auc import average_precision as average_precision
 from q2_metric.evaluation.statistics.auc import roc_auc as roc_auc
 from q2_metric.evaluation.statistics.correlation import kendall as kendall
@@ -15,20 +14,16 @@ from q2_metric.evaluation.statistics.correlation import pearson as pearson
 from q2_metric.evaluation.statistics.correlation import spearman as spearman
 from q2_metric.evaluation.statistics.decisions import THRESHOLD as THRESHOLD
 from q2_metric.evaluation.statistics.decisions import Curve as Curve
-from q2_metric.evaluation.statistics.decisions import Decisions as Decisions
 from q2_metric.evaluation.statistics.decisions import detection as detection
 from q2_metric.evaluation.statistics.decisions import precision_recall as precision_recall
 from q2_metric.evaluation.statistics.decisions import roc_curve as roc_curve
 from q2_metric.evaluation.statistics.intervals import Interval as Interval
 from q2_metric.evaluation.statistics.intervals import share_interval as share_interval
 from q2_metric.evaluation.statistics.reliability import N_BINS as N_BINS
-from q2_metric.evaluation.statistics.reliability import Bin as Bin
 from q2_metric.evaluation.statistics.reliability import ece as ece
 from q2_metric.evaluation.statistics.reliability import min_max as min_max
 from q2_metric.evaluation.statistics.reliability import reliability as reliability
 from q2_metric.evaluation.statistics.systems import ROBUSTNESS as ROBUSTNESS
-from q2_metric.evaluation.statistics.systems import SYSTEMS as SYSTEMS
-from q2_metric.evaluation.statistics.systems import Simulation as Simulation
 from q2_metric.evaluation.statistics.systems import robustness as robustness
 from q2_metric.evaluation.statistics.systems import system_correlation as system_correlation
 from q2_metric.evaluation.statistics.values import Bools as Bools

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -57,7 +56,7 @@ def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
     """The false positive rate (x) and the true positive rate (y); positive means consistent."""
     labels, values = checked(truth, scores)
     false, true, thresholds = sklearn_metrics().roc_curve(labels, values)
-    return Curve(_floats(false[1:]), _floats(true[1:]), _floats(thresholds[1:]))
+    return Curve(*(tuple(axis[1:].tolist()) for axis in (false, true, thresholds)))
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
@@ -70,8 +69,5 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = 
     precision, recall, thresholds = sklearn_metrics().precision_recall_curve(
         labels if consistent else ~labels, sign * values
     )
-    return Curve(_floats(recall[:-1]), _floats(precision[:-1]), _floats(sign * thresholds))
-
-
-def _floats(values: Any) -> tuple[float, ...]:
-    return tuple(float(value) for value in values)
+    axes = (recall[:-1], precision[:-1], sign * thresholds)
+    return Curve(*(tuple(axis.tolist()) for axis in axes))

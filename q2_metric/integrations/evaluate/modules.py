@@ -7,6 +7,7 @@ its errors do not say in which row they are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import datasets
@@ -106,7 +107,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
 
     def __init__(self, *args: Any, timeout: float = LOCK_SECONDS, **kwargs: Any) -> None:
         super().__init__(*args, timeout=timeout, **kwargs)
-        self._given = (args, {"timeout": timeout, **kwargs})
+        self._again = partial(type(self), *args, timeout=timeout, **kwargs)
         self._plan: _Plan | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -116,7 +117,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
             raise InputError(
                 f"{len(self)} rows were added and not yet computed: a metric can be pickled "
                 "before rows are added, and after compute")
-        return _made, (type(self), *self._given)
+        return self._again, ()
 
     def _info(self) -> evaluate.MetricInfo:
         if self.config_name not in CONFIGS:
@@ -316,10 +317,6 @@ def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
             if name == "references" and "knowledge" in row and not checked[name]:
                 raise InputError(f"{where(name)} is missing: f1 and bleu need a reference response")
     return checked
-
-
-def _made(kind: type[_Grounded], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Grounded:
-    return kind(*args, **kwargs)
 
 
 def _strings() -> Any:

@@ -70,23 +70,23 @@ def auc(items: Sequence[tuple[bool, float] | None]) -> float:
     """ROC-AUC of pairs (human label, score), without ``None``. NaN if all labels are the same."""
     from sklearn.metrics import roc_auc_score
 
-    there = present(items)
-    labels = [label for label, _ in there]
-    if len(set(labels)) < 2:
-        return float("nan")
-    return float(roc_auc_score(labels, [score for _, score in there]))
+    return _measured(roc_auc_score, items)
 
 
 def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
     """Balanced accuracy of pairs (human label, decision), without ``None``: the mean of the
     accuracies on consistent and on inconsistent rows. NaN if all labels are the same."""
-    shares: list[list[bool]] = [
-        [judged == label for label, judged in present(items) if label == kind]
-        for kind in (True, False)
-    ]
-    if not all(shares):
+    from sklearn.metrics import balanced_accuracy_score
+
+    return _measured(balanced_accuracy_score, items)
+
+
+def _measured(measure: Callable[..., Any], items: Sequence[tuple[bool, float] | None]) -> float:
+    there = present(items)
+    labels = [label for label, _ in there]
+    if len(set(labels)) < 2:
         return float("nan")
-    return sum(sum(share) / len(share) for share in shares) / 2
+    return float(measure(labels, [value for _, value in there]))
 
 
 AGGREGATIONS: Mapping[str, Callable[..., float]] = {

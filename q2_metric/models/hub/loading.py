@@ -112,18 +112,13 @@ def resolve_device(device: str = "auto") -> str:
     kind, _, index = device.partition(":")
     if kind not in ("cpu", "cuda", "mps") or (index and not index.isdigit()):
         raise InputError(f"unknown device {device!r}: use auto, cpu, cuda, cuda:N or mps")
-    if kind == "cuda" and int(index or 0) >= torch.cuda.device_count():
-        raise InputError(f"device {device!r} does not exist: torch sees {_cuda_devices()}")
+    if kind == "cuda" and int(index or 0) >= (count := torch.cuda.device_count()):
+        raise InputError(
+            f"device {device!r} does not exist: torch sees {count} CUDA "
+            f"device{'' if count == 1 else 's'}; use device='auto' or 'cpu'")
     if kind == "mps" and not torch.backends.mps.is_available():
         raise InputError("device 'mps' does not exist here: use device='auto' or 'cpu'")
     return device
-
-
-def _cuda_devices() -> str:
-    import torch
-
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    return f"{count} CUDA device{'' if count == 1 else 's'}; use device='auto' or 'cpu'"
 
 
 def resolve_dtype(dtype: str = "float32") -> torch.dtype:

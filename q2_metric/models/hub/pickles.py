@@ -33,7 +33,7 @@ def check_weights(models: Iterable[str]) -> None:
     """
     os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
     pickled = [name for name in dict.fromkeys(models)
-               if not pickle_named(name) and not has_safetensors(name)]
+               if name not in _named() and not has_safetensors(name)]
     if refused := [name for name in pickled if not trusted(name)]:
         raise PicklesRefused(refused, f"{PICKLES}={','.join([*_named(), *refused])}")
     if new := [name for name in pickled if name not in _said]:
@@ -46,10 +46,6 @@ _said: set[str] = set()
 """Models that the warning has already named."""
 
 
-def pickle_named(name: str) -> bool:
-    return name in _named()
-
-
 def _named() -> list[str]:
     return [one for one in (part.strip() for part in os.environ.get(PICKLES, "").split(",")) if one]
 
@@ -60,7 +56,7 @@ def trusted(name: str) -> bool:
 
 
 def may_read_pickle(name: str) -> bool:
-    return trusted(name) or pickle_named(name)
+    return trusted(name) or name in _named()
 
 
 def is_cached(name: str) -> bool:

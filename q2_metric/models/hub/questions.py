@@ -26,7 +26,8 @@ TOP_K, TOP_P, SAMPLES = 50, 0.95, 5
 MAX_QUESTION = 128
 """Maximum tokens of a question, the decoder's start token included, as in the Q² authors' code."""
 MAX_INPUT = 512
-"""Maximum tokens of an input. T5 was trained with this length."""
+"""Maximum tokens of an input. T5 was trained with this length. A longer text is cut around its
+span."""
 
 CPU_TOKENS = 32_768
 """Input and output tokens of all beams: about 35 spans of short responses. (With T5-small, batches
@@ -55,10 +56,9 @@ class Seq2SeqQuestions:
         authors: if true, decoded questions are cleaned as in the program of Q²'s authors, which
             keeps repeated and empty questions.
         batch_size: spans in one batch; ``None`` takes as many as fit. "sample" always takes one.
-        max_input: maximum tokens of an input. A longer text is cut around its span.
 
     Raises:
-        InputError: the template or the decoding is unknown.
+        InputError: the decoding is unknown.
         ModelError: the model's tokenizer lacks the template's marks.
     """
 
@@ -72,12 +72,9 @@ class Seq2SeqQuestions:
         reading: QuestionContext = "neighbours",
         authors: bool = False,
         batch_size: int | None = None,
-        max_input: int = MAX_INPUT,
     ) -> None:
         if decoding not in get_args(Decoding):
             raise InputError(f"unknown decoding {decoding!r}: use {', '.join(get_args(Decoding))}")
-        if template is not None and template not in TEMPLATES:
-            raise InputError(f"unknown template {template!r}: use {', '.join(TEMPLATES)}")
         knows_mark = HIGHLIGHT in model.tokenizer.get_vocab()
         if template is None:
             template = "highlight" if knows_mark else "answer-context"
@@ -99,7 +96,6 @@ class Seq2SeqQuestions:
             extra=MAX_QUESTION,
             cpu_tokens=CPU_TOKENS,
         )
-        self.max_input = max_input
         self._loaded = model
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
@@ -117,11 +113,11 @@ class Seq2SeqQuestions:
         build = TEMPLATES[self.template]
         tokenizer = self._loaded.tokenizer
         whole = build(text, start, end)
-        if len(whole.encode()) < self.max_input:  # each token has at least one byte
+        if len(whole.encode()) < MAX_INPUT:  # each token has at least one byte
             return whole
         # The tokens of the template with the span alone, and one for EOS, which is added later.
         frame = len(token_ids(tokenizer, build(text[start:end], 0, end - start))) + 1
-        lo, hi = around(raw_offsets(tokenizer, text), start, end, self.max_input - frame)
+        lo, hi = around(raw_offsets(tokenizer, text), start, end, MAX_INPUT - frame)
         if (lo, hi) != (0, 0):
             text, start, end = text[lo:hi], start - lo, end - lo
         return build(text, start, end)
@@ -138,7 +134,7 @@ class Seq2SeqQuestions:
         if not inputs:
             return []
         encoded = tokenizer(
-            list(inputs), truncation=True, max_length=self.max_input, verbose=False
+            list(inputs), truncation=True, max_length=MAX_INPUT, verbose=False
         )
         rows: list[Row] = [{"input_ids": ids} for ids in encoded["input_ids"]]
         if self.decoding != "sample":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -50,15 +50,15 @@ def token_ids(tokenizer: Any, text: str) -> list[int]:
     return ids
 
 
-def many_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
-    """Like :func:`token_ids`, for several texts in one call."""
-    if not texts:
-        return []
+def _lengths(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
+    """The number of tokens of each text."""
+    distinct = list(dict.fromkeys(texts))
+    if not distinct:
+        return {}
     encoded = tokenizer(
-        list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False
+        distinct, add_special_tokens=False, split_special_tokens=True, verbose=False
     )
-    ids: list[list[int]] = encoded["input_ids"]
-    return ids
+    return dict(zip(distinct, map(len, encoded["input_ids"]), strict=True))
 
 
 def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
@@ -90,18 +90,13 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
     >>> trim("a dog", 1, 5)
     (2, 5)
     """
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
-    return start, end
+    start = end - len(text[start:end].lstrip())
+    return start, start + len(text[start:end].rstrip())
 
 
 def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
     """The texts, each cut after ``limit`` tokens."""
-    lengths = dict.fromkeys(texts, 0)
-    for text, ids in zip(lengths, many_ids(tokenizer, [*lengths]), strict=True):
-        lengths[text] = len(ids)
+    lengths = _lengths(tokenizer, texts)
     return [
         text if lengths[text] <= limit else text[: raw_offsets(tokenizer, text)[limit - 1][1]]
         for text in texts
@@ -137,8 +132,7 @@ def encode_pairs(
     """
     tokenizer = loaded.tokenizer
     specials = tokenizer.num_special_tokens_to_add(pair=True)
-    short = {pair[1 - long]: 0 for pair in pairs}
-    short = {text: len(ids) for text, ids in zip(short, many_ids(tokenizer, [*short]), strict=True)}
+    short = _lengths(tokenizer, (pair[1 - long] for pair in pairs))
     # Pairs with the same stride are encoded in one call. Usually, all pairs have the same stride.
     by_stride: dict[int, list[int]] = {}
     for item, pair in enumerate(pairs):

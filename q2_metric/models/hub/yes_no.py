@@ -18,8 +18,6 @@ from q2_metric.types import Verdict
 MAX_INPUT = 2048
 """Maximum tokens of a prompt, as in MiniCheck's code. (T5 has no limit, so a larger chunk size
 raises it.)"""
-MIN_INPUT = 64
-"""Leaves room for the prompt's own words, a sentence and a chunk."""
 
 
 class YesNoEntailment:
@@ -35,7 +33,7 @@ class YesNoEntailment:
         max_length: maximum tokens of a prompt. Longer chunks are read in windows.
 
     Raises:
-        InputError: the prompt is unknown, or ``max_length`` is below 64.
+        InputError: the prompt is unknown.
         ModelError: both answers begin with the same token.
     """
 
@@ -52,8 +50,6 @@ class YesNoEntailment:
                 raise InputError(f"unknown prompt {prompt!r}: use {', '.join(PROMPTS)}")
             prompt = PROMPTS[prompt]
         prompt.parts()
-        if max_length < MIN_INPUT:
-            raise InputError(f"max_length is {max_length}, but must be at least {MIN_INPUT}")
         self.name = model.name
         self.prompt = prompt.text
         self.batches = Batches(model, batch_size)
@@ -72,14 +68,11 @@ class YesNoEntailment:
         asked = list(dict.fromkeys(pairs))
         parts = self._clean(asked)
         wholes = self._rows([self._prompt.fill(*part) for part in parts])
-        rows: list[Row] = []
-        items: list[int] = []
-        for item, (part, whole) in enumerate(zip(parts, wholes, strict=True)):
-            fits = len(whole["input_ids"]) <= self.max_length
-            prompts = [whole] if fits else self._rows(self._windows(*part))
-            rows += prompts
-            items += [item] * len(prompts)
-        return self._best(pairs, asked, rows, items)
+        return self._best(pairs, asked, [
+            [whole] if len(whole["input_ids"]) <= self.max_length
+            else self._rows(self._windows(*part))
+            for part, whole in zip(parts, wholes, strict=True)
+        ])
 
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
@@ -100,24 +93,22 @@ class YesNoEntailment:
         asked = list(dict.fromkeys(pairs))
         documents = {document: self._without_specials(document) for document, _ in asked}
         bodies = dict(zip(documents, self._rows([*documents.values()]), strict=True))
-        rows: list[Row] = []
-        items: list[int] = []
-        for item, (document, sentence) in enumerate(asked):
-            body = bodies[document]["input_ids"][:-1]
-            prompts = self._authors_rows(documents[document], body, sentence, chunk_size, overlap)
-            rows += prompts
-            items += [item] * len(prompts)
-        return self._best(pairs, asked, rows, items)
+        return self._best(pairs, asked, [
+            self._authors_rows(documents[document], bodies[document]["input_ids"][:-1], sentence,
+                               chunk_size, overlap)
+            for document, sentence in asked
+        ])
 
     def _best(
         self,
         pairs: Sequence[tuple[str, str]],
         asked: Sequence[tuple[str, str]],
-        rows: Sequence[Row],
-        items: Sequence[int],
+        prompts: Sequence[Sequence[Row]],
     ) -> list[Verdict]:
-        """``rows`` are the prompts for ``asked[items]``, the distinct ``pairs``."""
-        best = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
+        """``prompts`` are those of each of ``asked``, the distinct ``pairs``."""
+        items = [item for item, rows in enumerate(prompts) for _ in rows]
+        verdicts = self.batches.run([row for rows in prompts for row in rows], self._run)
+        best = best_verdicts(items, verdicts, len(asked))
         by_pair = dict(zip(asked, best, strict=True))
         return [by_pair[pair] for pair in pairs]
 
