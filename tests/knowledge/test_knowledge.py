@@ -394,6 +394,7 @@ def test_the_real_data() -> None:
         ("rapidfuzz.process", lambda: MentionFinder(POOL, "fuzzy")),
         ("bm25s", lambda: Bm25().rank([Dialogue.of("park")], POOL)),
         ("Stemmer", lambda: stems("parking")),
+        ("ir_measures", lambda: evaluate([ranking(YALE)], [[YALE.key]])),
         ("rouge_score.rouge_scorer", lambda: response_scores(["a"], ["a"])),
     ],
 )
