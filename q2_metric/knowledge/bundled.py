@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from q2_metric.errors import InputError
 from q2_metric.knowledge.bm25 import Bm25Index, top
 from q2_metric.knowledge.mentions import (
     READINGS,
@@ -108,6 +109,7 @@ class BundledRanker:
             vectors. In a vote of two rankers, "words" can be the second one.
 
     Raises:
+        InputError: ``compare`` is unknown.
         MissingExtra: rapidfuzz is not installed, or bm25s if ``compare="words"``.
         ModelError: the bundled weights are missing.
     """
@@ -117,6 +119,8 @@ class BundledRanker:
     def __init__(self, compare: Compare = "vectors") -> None:
         from q2_metric.models.bundled import selection
 
+        if compare not in ("vectors", "words"):
+            raise InputError(f"compare must be 'vectors' or 'words', not {compare!r}")
         kind = "" if compare == "vectors" else f"-{compare}"
         self.name = f"bundled-selection{kind}-v{selection.VERSION}"
         vectors = selection.text_vectors() if compare == "vectors" else None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import InputError
 from q2_metric.knowledge.dstc import LabelledTurns
-from q2_metric.knowledge.encoder import HeadedEncoder
+from q2_metric.knowledge.encoder import HeadedEncoder, check_batch_size
 from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Pool
 
@@ -88,7 +88,7 @@ class EncoderDetector:
 
     def __init__(self, model: str, *, device: str = "auto", batch_size: int = 32) -> None:
         self._encoder = HeadedEncoder(model, ("detection",), device=device)
-        self._batch_size = batch_size
+        self._batch_size = check_batch_size(batch_size)
         self.name = f"detector:{self._encoder.name}"
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:

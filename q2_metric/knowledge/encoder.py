@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.errors import ModelError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.knowledge.types import SYSTEM, Dialogue
 
 if TYPE_CHECKING:
@@ -174,3 +174,9 @@ def _network(encoder: Any, heads: int, last: bool, seed: int) -> Any:
 
     torch.manual_seed(seed)  # new heads are the same in every run
     return Network()
+
+
+def check_batch_size(batch_size: int) -> int:
+    if batch_size < 1:
+        raise InputError(f"batch_size must be at least 1, not {batch_size}")
+    return batch_size

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from q2_metric.errors import InputError
 from q2_metric.knowledge.types import TOP, Dialogue, Key, Pool, Ranked, Ranker
 
 Vote = Literal["hard", "soft"]
@@ -53,9 +54,17 @@ def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 
 
 class Ensemble:
-    """A ranker that combines several rankers, at least one, by a vote."""
+    """A ranker that combines several rankers by a vote.
+
+    Raises:
+        InputError: there is no ranker, or the vote is unknown.
+    """
 
     def __init__(self, rankers: Sequence[Ranker], vote: Vote = "hard") -> None:
+        if not rankers:
+            raise InputError("an ensemble needs at least one ranker")
+        if vote not in ("hard", "soft"):
+            raise InputError(f"the vote must be 'hard' or 'soft', not {vote!r}")
         self.rankers = tuple(rankers)
         self.vote = vote
         self.name = f"{vote}({','.join(ranker.name for ranker in rankers)})"

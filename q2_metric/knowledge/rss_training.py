@@ -38,6 +38,8 @@ class Negatives:
     snippet's entity, its domain and the whole pool, so that the model learns all three."""
 
     def __init__(self, pool: Pool, sampling: Sampling = "random") -> None:
+        if sampling not in ("mixed", "random"):
+            raise InputError(f"sampling must be 'mixed' or 'random', not {sampling!r}")
         if len(pool) < 2:
             raise InputError(f"{pool.source}: has a single snippet; there is no wrong snippet to "
                              "sample")
@@ -80,8 +82,10 @@ def train_rss(
     interrupted run. All turns must need knowledge.
 
     Raises:
-        InputError: there are no turns, a snippet is not in the pool, or the rate is wrong.
+        InputError: there are no turns, a snippet is not in the pool, or a setting is wrong.
     """
+    if negatives < 1:
+        raise InputError(f"negatives must be at least 1, not {negatives}")
     if not turns.dialogues or not dev.dialogues:
         raise InputError("RSS needs labelled turns for training and for development")
     settings = settings or TrainSettings()
@@ -89,6 +93,8 @@ def train_rss(
     held = [pool.find(label.knowledge[0], f"dev turn {i}") for i, label in enumerate(dev.labels)]
     sample = Negatives(pool, sampling)
     choices = _choices(held, sample, dev_candidates, random.Random(settings.seed))
+    if kind not in ("rss", "choice"):
+        raise InputError(f"kind must be 'rss' or 'choice', not {kind!r}")
     encoder = HeadedEncoder(base, CHOICE if kind == "choice" else HEADS, device=device,
                             trained=False, domain=domain, seed=settings.seed)
 

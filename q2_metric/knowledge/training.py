@@ -43,6 +43,10 @@ class TrainSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("batch_size", "epochs", "patience", "evaluate_every"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name} must be at least 1, not {value}")
         if self.rate <= 0:
             raise InputError(f"the learning rate must be above 0, not {self.rate}")
 

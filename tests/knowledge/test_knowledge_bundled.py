@@ -113,6 +113,11 @@ def test_mention_features() -> None:
     assert food == pytest.approx([1, 0, 0, np.log(2), 1, 0, 0, 1, 0])
 
 
+def test_unknown_comparison() -> None:
+    with pytest.raises(InputError, match="'vectors' or 'words', not 'colours'"):
+        BundledRanker("colours")  # type: ignore[arg-type]
+
+
 def test_detector() -> None:
     said = ["do they allow dogs", "does it have a fitness center", "what is their phone number",
             "book it for two people please", "thank you goodbye"]

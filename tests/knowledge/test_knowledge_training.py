@@ -253,8 +253,10 @@ def test_another_head_is_refused(base: str, tmp_path: Path) -> None:
 
 
 def test_bad_settings(base: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="above 0"):
-        TrainSettings(rate=0)
+    for change, message in (({"rate": 0}, "above 0"), ({"epochs": 0}, "epochs must be"),
+                            ({"evaluate_every": 0}, "evaluate_every")):
+        with pytest.raises(InputError, match=message):
+            TrainSettings(**change)
     with pytest.raises(InputError, match="needs labelled turns"):
         train_rss(base, POOL, turns([], []), TURNS, tmp_path)
     strange = turns(TURNS.dialogues[:1], [("spa", "1", "1")])
@@ -368,6 +370,8 @@ def test_responder_input_keeps_knowledge_and_the_last_turn(bart: str) -> None:
 def test_responder_needs_gold(bart: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="turn 0 has no response"):
         train_responder(bart, [GroundedTurn(TURNS.dialogues[0], POOL.snippets[0])], ITEMS, tmp_path)
+    with pytest.raises(InputError, match="beam must be at least 1"):
+        Responder(bart, beam=0)
 
 
 def test_meteor_without_wordnet_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
