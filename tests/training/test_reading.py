@@ -14,7 +14,8 @@ import pytest
 pytest.importorskip("torch")
 
 from tools.training.examples import TrainingExample
-from tools.training.reading import WRITTEN, by_file, excerpt, overlap_auc, weight
+from tools.training.reader_data import written as questions
+from tools.training.reading import SECOND, WRITTEN, by_file, excerpt, overlap_auc, weight
 
 FILLER = " ".join(f"Sentence {i} talks of weather and wind." for i in range(40))
 PREMISE = f"Ann founded the mill. {FILLER} She sold it to Bo in 1980. {FILLER}"
@@ -56,11 +57,11 @@ def test_a_sentence_longer_than_the_limit_is_kept() -> None:
 def test_the_claims_are_balanced(written: dict[str, list[TrainingExample]]) -> None:
     """By the label, and by the words that they share with their source."""
     ids: Counter[str] = Counter()
-    for path in WRITTEN.glob("*.jsonl"):
+    for path in [*WRITTEN.glob("*.jsonl"), *SECOND.glob("*.jsonl")]:
         for line in path.read_text(encoding="utf-8").splitlines():
             ids[json.loads(line)["id"]] += 1
     assert max(ids.values()) == 1
-    for name, rows in written.items():
+    for name, rows in [*written.items(), *by_file(SECOND).items()]:
         shares = Counter(row.target for row in rows)
         assert 0.44 <= shares["supported"] / len(rows) <= 0.56, name
         assert min(shares.values()) >= 0.15 * len(rows), name
@@ -101,3 +102,14 @@ def test_the_form_of_a_claim_hardly_tells_its_label() -> None:
     found = cross_val_predict(LogisticRegression(C=0.05, max_iter=500), words, labels,
                               groups=groups, cv=GroupKFold(5), method="predict_proba")[:, 1]
     assert roc_auc_score(labels, found) < 0.68
+
+
+def test_questions_have_their_answers_in_claim_and_source() -> None:
+    """About half of those about sources have an answer."""
+    rows = {source.name: source.examples for source in questions()}
+    assert set(rows) == {"asked_own", "asked_written", "asked_unanswered"}
+    assert all(row.target is None for row in rows["asked_unanswered"])
+    answers = [row.text[slice(*row.target)] for row in rows["asked_written"]]
+    assert len(answers) > 8_000
+    assert all(answer.strip() == answer != "" for answer in answers)
+    assert 0.4 < len(answers) / (len(answers) + len(rows["asked_unanswered"])) < 0.6

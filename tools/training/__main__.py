@@ -3,7 +3,7 @@
 Each network is trained in stages. A stage starts from the averaged weights of the stage before it,
 with a new learning-rate schedule and more data.
 
-- Reader: three stages; then one with questions about the written documents ("asked").
+- Reader: three stages.
 - Small entailment network: two stages; then two with the pairs of answers that Q² compares (part
   "comparisons"); then two with many more rows, each seen about once (parts "general" and
   "contrasted"); then one on claims that were written for this project ("reading").
@@ -14,10 +14,11 @@ with a new learning-rate schedule and more data.
 
 The part "all" runs these stages. The other parts were tried, but their networks are not shipped:
 "reordered" and "unanswered" continue to train shipped networks. "narrow" and "deep" train a smaller
-and a deeper network on the data of the wide network's first stage. Each export also measures the
-ranges for 8-bit computation on training texts. The part "ranges" only does this, for the shipped
-weights. A run that was killed resumes from its last save. Two processes may train different
-networks at the same time.
+and a deeper network on the data of the wide network's first stage. "reading-wide-second" continues
+the wide network on the second part of the written claims, and "asked" the reader on questions about
+their sources. Each export also measures the ranges for 8-bit computation on training texts. The
+part "ranges" only does this, for the shipped weights. A run that was killed resumes from its last
+save. Two processes may train different networks at the same time.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-g
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
            "export-wide-again", "wide-on", "export-wide-on", "reading-wide", "export-reading-wide",
            "reading", "export-reading", "reading-wide-again", "export-reading-wide-again",
-           "reading-wide-second", "export-reading-wide-second", "asked", "export-asked", "ranges")
-TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "deep")
+           "ranges")
+TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "deep",
+         "reading-wide-second", "export-reading-wide-second", "asked", "export-asked")
 
 
 @click.command(help=__doc__)

@@ -89,7 +89,8 @@ READING = {
                                  tokens=4096, average=0.999),
 }
 """By name of the network, its stage on the claims that were written for this project. The wide
-network has three: "wide-again" has other draws, "wide-second" the second part of the claims."""
+network has three: "wide-again" has other draws, "wide-second" (not shipped) the second part of the
+claims."""
 READING_HUMAN_SHARE = 0.33
 """Factor on the rates of the human sources in the stages on the second part of the claims, which is
 as large as the first. It gives them a quarter of the rows."""
