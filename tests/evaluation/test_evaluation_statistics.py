@@ -227,6 +227,7 @@ def test_share_interval() -> None:
         (lambda: st.system_correlation([1.0], [0.1, 0.2]), "one of both"),
         (lambda: st.robustness([], [0.1]), "consistent and inconsistent"),
         (lambda: st.ece([1], [1.5]), r"\[0, 1\]"),
+        (lambda: st.ece([], []), "needs at least one response"),
     ],
 )
 def test_what_is_not_defined(call: Callable[[], Any], message: str) -> None:

@@ -218,6 +218,13 @@ def test_several_gold_snippets() -> None:
     assert evaluate([ranking(TAXI, YALE)], [[YALE.key, YALE2.key]])["all"].mrr5 == 0.5
 
 
+def test_metrics_of_nothing() -> None:
+    with pytest.raises(InputError, match="0 rankings for 0"):
+        evaluate([], [])
+    with pytest.raises(InputError, match="labelled turn 0 names no snippet"):
+        evaluate([ranking(YALE)], [[]])
+
+
 def test_detection_by_hand() -> None:
     found = evaluate_detection([0.9, 0.6, 0.5, 0.2], [True, False, True, True])
     assert (found.precision, found.recall) == (0.5, pytest.approx(1 / 3))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from q2_metric.errors import InputError
 from q2_metric.evaluation.statistics.values import Floats
 from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles
 
@@ -36,5 +37,7 @@ def around(value: float, drawn: Floats) -> Interval:
 def share_interval(hits: ArrayLike) -> Interval:
     """The mean of numbers, at least one, with its 95 % bootstrap percentile interval."""
     values = np.asarray(hits, np.float64)
+    if not len(values):
+        raise InputError("a mean needs at least one value")
     mean = float(values.mean())
     return Interval(mean, *(bootstrap_interval(list(values)) or (mean, mean)))

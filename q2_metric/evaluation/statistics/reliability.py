@@ -53,10 +53,11 @@ def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> l
 
 
 def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
-    """The expected calibration error, in [0, 1], of at least one response (Naeini, Cooper and
-    Hauskrecht, AAAI 2015)."""
+    """The expected calibration error, in [0, 1] (Naeini, Cooper and Hauskrecht, AAAI 2015)."""
     filled = reliability(truth, scores, bins=bins)
     n = sum(bin_.n for bin_ in filled)
+    if not n:
+        raise InputError("a calibration error needs at least one response")
     return float(sum(bin_.n * abs(bin_.consistent - bin_.score) for bin_ in filled) / n)
 
 

@@ -18,6 +18,8 @@ from q2_metric.types import Verdict
 MAX_INPUT = 2048
 """Maximum tokens of a prompt, as in MiniCheck's code. (T5 has no limit, so a larger chunk size
 raises it.)"""
+MIN_INPUT = 64
+"""Leaves room for the prompt's own words, a sentence and a chunk."""
 
 
 class YesNoEntailment:
@@ -33,7 +35,7 @@ class YesNoEntailment:
         max_length: maximum tokens of a prompt. Longer chunks are read in windows.
 
     Raises:
-        InputError: the prompt is unknown.
+        InputError: the prompt is unknown, or ``max_length`` is below 64.
         ModelError: both answers begin with the same token.
     """
 
@@ -50,6 +52,8 @@ class YesNoEntailment:
                 raise InputError(f"unknown prompt {prompt!r}: use {', '.join(PROMPTS)}")
             prompt = PROMPTS[prompt]
         prompt.parts()
+        if max_length < MIN_INPUT:
+            raise InputError(f"max_length is {max_length}, but must be at least {MIN_INPUT}")
         self.name = model.name
         self.prompt = prompt.text
         self.batches = Batches(model, batch_size)
