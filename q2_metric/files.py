@@ -184,7 +184,10 @@ def _followed(path: Path) -> Path:
 
 def is_taken(path: str | Path) -> bool:
     """Whether a non-empty file exists at a path. (``mktemp`` creates empty ones.)"""
-    return os.path.isfile(path) and os.path.getsize(path) > 0
+    try:
+        return os.path.isfile(path) and os.path.getsize(path) > 0
+    except OSError:
+        return False
 
 
 def check_free(path: str | Path, what: str = "") -> None:
@@ -246,6 +249,9 @@ def replacing(path: Path, *, alone: bool = False, public: bool = False) -> Itera
         if alone:
             unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
+    try:
         with suppress(FileNotFoundError):
             os.chmod(unfinished, stat.S_IMODE(os.stat(place).st_mode))
         yield unfinished

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from q2_metric.checks import Setting, settings_of
+from q2_metric.cli.commands import READ
 from q2_metric.errors import InputError
 from q2_metric.files import read_text
 from q2_metric.metrics.registry import METRICS
@@ -82,13 +83,6 @@ def assignables() -> dict[str, Assignable]:
         if one.name not in ("device", "dtype"):
             found[one.name] = Assignable(one.name, [], one, RuntimeConfig)
     return found
-
-
-ASSIGNED = "assigned"
-"""The name of the parameter ``-s``."""
-
-READ = "q2_metric.read"
-"""Key in ``ctx.meta`` of the models that the user names: files and folders that are read."""
 
 
 def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) -> None:

@@ -19,7 +19,6 @@ from typing import IO, Any
 
 import click
 
-from q2_metric.cli.assign import ASSIGNED, READ, hint
 from q2_metric.cli.safe import plain
 from q2_metric.errors import (
     BadRowError,
@@ -32,6 +31,13 @@ from q2_metric.errors import (
     machine_fault,
 )
 from q2_metric.files import check_free, check_written, has_mark
+from q2_metric.metrics.entry import named
+
+ASSIGNED = "assigned"
+"""The name of the parameter ``-s``."""
+
+READ = "q2_metric.read"
+"""Key in ``ctx.meta`` of the models that the user names: files and folders that are read."""
 
 ROWS_FAILED, WRONG_USE, COULD_NOT, TOO_LOW, STOPPED = 1, 2, 3, 4, 130
 """See docs/usage.md#exit-codes. 130 is Ctrl-C, as in shells."""
@@ -120,8 +126,10 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            words = hint(error.option_name)
-            if not words or all(param.name != ASSIGNED for param in self.params):
+            if all(param.name != ASSIGNED for param in self.params):
+                raise
+            words = named("q2_metric.cli.assign:hint")(error.option_name)
+            if not words:
                 raise
             raise click.UsageError(
                 f"No such option: {error.option_name}. {words}", error.ctx) from error

@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from q2_metric import metrics
 from q2_metric.checks import settings_of
-from q2_metric.cli.assign import ASSIGNED, assign, completed, read_preset
-from q2_metric.cli.commands import Written
+from q2_metric.cli.assign import assign, completed, read_preset
+from q2_metric.cli.commands import ASSIGNED, Written
 from q2_metric.engine.cache import default_path
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, METRICS, check_names, keywords

@@ -51,7 +51,7 @@ class BundledQ2(Q2):
         super().__init__(*stages, **keywords)
 
     def signed(self) -> dict[str, object]:
-        return {**super().signed(), "claims": self.claims.name}
+        return {**super().signed(), "claims": self.claims.name, "nli": self.entailment.name}
 
     def prepare(self, examples: Sequence[Example]) -> list[Example]:
         plain = list(map(without_marks, examples))

@@ -12,6 +12,14 @@ from q2_metric.errors import InputError
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.types import Evidence, Metric, Score
 
+RESERVED = frozenset((
+    "file", "id", "error", "response", "knowledge", "history", "label", "reason", "selected",
+    "question", "passages", "other", "language",
+    "questions", "dropped", "claims", "parts", "fallback", "coverage", "no_claim", "empty",
+    "no_answer_rate", "f1", "bleu", "n", "signature",
+))
+"""Names of other columns in outputs. No metric can have one of these names."""
+
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
@@ -98,8 +106,7 @@ class Entry:
         if not (isinstance(kind, type) and issubclass(kind, Evidence)):
             raise InputError(f"the metric {self.name!r}: its entry's details {self.details!r} are "
                              "not questions, sentences, parts, or module:Class of an Evidence")
-        taken = {"questions", "claims", "parts", *(column.name for column in self.columns)}
-        if self.listed in taken:
+        if self.listed in RESERVED.union(column.name for column in self.columns):
             raise InputError(f"the metric {self.name!r}: output rows list {kind.__name__} as "
                              f"{self.listed!r}, which is another field; rename the class")
         return kind

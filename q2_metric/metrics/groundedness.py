@@ -215,7 +215,8 @@ def _stated(judged: Score) -> str | None:
 
 def _expected(asked: Comparison) -> float:
     """The scores of the NLI classes, weighted by their probabilities, if NLI was needed."""
-    if asked.how not in ("nli", "token_f1") or asked.verdict is None:
+    if (asked.how not in ("nli", "token_f1") or asked.verdict is None
+            or asked.knowledge_answer is None):
         return asked.score
     return asked.verdict.entailment + asked.verdict.neutral * asked.f1
 

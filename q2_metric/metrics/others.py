@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.entry import Entry
+from q2_metric.metrics.entry import RESERVED, Entry
 
 _LOG = logging.getLogger(__name__)
 
@@ -21,14 +21,6 @@ GROUP = "q2_metric.metrics"
 
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-
-RESERVED = frozenset((
-    "file", "id", "error", "response", "knowledge", "history", "label", "reason", "selected",
-    "question", "passages", "other", "language",
-    "questions", "dropped", "claims", "parts", "fallback", "coverage", "no_claim", "empty",
-    "no_answer_rate", "f1", "bleu", "n", "signature",
-))
-"""Names of other columns in outputs. No metric can have one of these names."""
 
 
 def by_path(where: str) -> Entry:

@@ -76,9 +76,11 @@ function compared(question) {
   const p = known(question.verdict_p) ? ` ${question.verdict_p.toFixed(2)}` : "";
   const judged = question.verdict ? `${question.verdict}${p}` : "";
   const overlap = `word overlap ${known(question.f1) ? question.f1.toFixed(2) : NONE}`;
+  const counts = question.score > 0 && question.score < 1
+    ? `, counts ${question.score.toFixed(2)}` : "";
   return {
-    equal: question.score < 1 ? `equal, counts ${question.score.toFixed(2)}` : "equal",
-    no_answer: "no answer",
+    equal: `equal${counts}`,
+    no_answer: `no answer${counts}`,
     contradicted: "contradicted",
     nli: judged,
     token_f1: judged ? `${judged}, ${overlap}` : overlap,

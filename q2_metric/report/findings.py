@@ -104,9 +104,10 @@ def of_question(question: Mapping[str, Any]) -> str:
     >>> of_question({"how": "nli", "verdict": "contradiction", "verdict_p": 0.7})
     'contradiction, 0.60 to 0.80'
     """
-    if question["how"] in ("equal", "no_answer", "contradicted"):
-        return str(question["how"]).replace("_", " ")
     verdict = question["verdict"]
+    if question["how"] in ("equal", "contradicted") or (
+            question["how"] == "no_answer" and verdict is None):
+        return str(question["how"]).replace("_", " ")
     if verdict is None:
         return _banded("word overlap", question["score"], SENTENCE_EDGES)
     if verdict == "neutral":

@@ -17,7 +17,7 @@ from q2_metric.engine.manifest import beside, read_manifest, signs
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
-from q2_metric.metrics.others import RESERVED
+from q2_metric.metrics.entry import RESERVED
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns

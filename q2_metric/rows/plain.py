@@ -49,7 +49,7 @@ def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
     """
     said = " ".join(said.split())
     if known is None:
-        whole = _WHOLE.get(verdict or "", "does not say")  # no question was asked about the claim
+        whole = _WHOLE.get(verdict or "", "does not say")  # NLI judged the claim
         return f"Says {said.rstrip(' .')}; the knowledge {whole}."
     if how == "equal":
         return f"Says {said}, as the knowledge does."

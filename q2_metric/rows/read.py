@@ -84,7 +84,7 @@ def read_rows(
         check_column(column, first, f"{name}: ", " for --group-by")
     for doubt in _settled(resolved, columns, first, aliases):
         on_note(f"{name}: {doubt}")
-    if words := described(resolved, first, turns):
+    if on_read is not _ignore and (words := described(resolved, first, turns)):
         on_read(f"{name}: {words}")
     on_columns(Columns(**resolved))
     if turns == "all":

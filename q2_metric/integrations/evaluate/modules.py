@@ -226,7 +226,7 @@ class Scale(_Grounded):
 
 class Groundedness(_Grounded):
     """Groundedness: the calibrated probability that the knowledge supports a response. It combines
-    SCALE's judgements of the claims and the share of wording found in the knowledge."""
+    SCALE's judgements of the claims and the numbers that the knowledge lacks."""
 
     own = "groundedness"
 

@@ -58,7 +58,7 @@ class Seq2SeqQuestions:
         batch_size: spans in one batch; ``None`` takes as many as fit. "sample" always takes one.
 
     Raises:
-        InputError: the decoding is unknown.
+        InputError: the template or the decoding is unknown.
         ModelError: the model's tokenizer lacks the template's marks.
     """
 
@@ -75,6 +75,8 @@ class Seq2SeqQuestions:
     ) -> None:
         if decoding not in get_args(Decoding):
             raise InputError(f"unknown decoding {decoding!r}: use {', '.join(get_args(Decoding))}")
+        if template is not None and template not in TEMPLATES:
+            raise InputError(f"unknown template {template!r}: use {', '.join(TEMPLATES)}")
         knows_mark = HIGHLIGHT in model.tokenizer.get_vocab()
         if template is None:
             template = "highlight" if knows_mark else "answer-context"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -209,6 +210,9 @@ def test_template_by_tokenizer(tmp_path: Path, loaded: Load) -> None:
         Seq2SeqQuestions(load(Seq2SeqQuestions, plain), template="highlight")
 
 
-def test_an_unknown_decoding_is_refused(loaded: Load) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"decoding": "best"}, {"template": "none"}], ids=["decoding", "template"]
+)
+def test_unknown_settings_are_refused(loaded: Load, wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="unknown"):
-        Seq2SeqQuestions(loaded("t5/tied"), decoding="best")  # type: ignore[arg-type]
+        Seq2SeqQuestions(loaded("t5/tied"), **wrong)
