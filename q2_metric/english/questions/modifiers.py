@@ -17,7 +17,7 @@ def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
     noun = tree.words[top.head]
     rest = _repeated(tree, noun, top)
     members = tree.members(rest)
-    if not members or noun not in members:
+    if noun not in members:
         return None
     phrase = spell(tree, members)
     if top.dep == "poss":
