@@ -60,7 +60,7 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
         return _weekdays(one, other)
     slack = _SLACK if one.kind == "quantity" and one.step != other.step else _PAPER
     own, others = _widened(one, slack), _widened(other, slack)
-    if _holds(own, (other.low, other.high)) and not other.open_ended:
+    if own[0] <= other.low and other.high <= own[1] and not other.open_ended:
         return True
     if (one.low, one.high) == (other.low, other.high) and (
         not other.open_ended or one.near == other.near
@@ -151,10 +151,6 @@ def _folded(value: Value) -> Value:
 def _widened(value: Value, slack: float) -> tuple[float, float]:
     low, high = value.reach
     return low - slack * abs(value.low), high + slack * abs(value.high)
-
-
-def _holds(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
-    return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
 def compare_answers(claimed: str, known: str) -> bool | None:
