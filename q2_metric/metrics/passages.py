@@ -14,7 +14,9 @@ SEARCHED = 5
 """Maximum number of sentences judged for a claim: those that share most words with it."""
 
 Pair = tuple[str, str]
+"""A premise and a claim."""
 Place = tuple[int, int]
+"""A character range of the knowledge."""
 Ask = Callable[[Sequence[Pair]], Sequence[Verdict]]
 """Judges (text, claim) pairs."""
 

@@ -7,16 +7,17 @@ Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Do
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
+from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.escalation import Escalation
-from q2_metric.metrics.passages import Search
+from q2_metric.metrics.passages import Pair, Place, Search
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
@@ -39,10 +40,6 @@ BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"
 
 NO_ENDPOINT = "escalate needs an endpoint: scale_model=openai:MODEL@URL"
 
-Pair = tuple[str, str]
-"""A premise and a claim."""
-Place = tuple[int, int]
-"""A character range of the knowledge."""
 Claimed = tuple[int, Claim]
 """The index of an example, and a claim in its response."""
 
@@ -58,16 +55,6 @@ class Known(dict[Pair, Verdict]):
 class ChunkPair(NamedTuple):
     pair: Pair
     place: Place
-
-
-def remembered(
-    judge: Callable[[list[Pair]], list[Verdict]], pairs: Sequence[Pair], known: dict[Pair, Verdict],
-) -> list[Verdict]:
-    """The verdicts on pairs. ``judge`` gives those that are not in ``known``; they are added."""
-    new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-    if new:
-        known.update(zip(new, judge(new), strict=True))
-    return [known[pair] for pair in pairs]
 
 
 class Scale:
