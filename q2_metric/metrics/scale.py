@@ -142,7 +142,7 @@ class Scale:
         unique = list(dict.fromkeys(seen for seen, _ in read))
         claims = [(i, claim) for i, some in enumerate(self.units(unique)) for claim in some]
         known = Known()
-        judged, places = self._judged(unique, claims, known)
+        judged, places = self.judged(unique, claims, known)
         judged = self.review(unique, judged)
         if self.escalation:
             judged = self.escalation.review(unique, judged)
@@ -226,15 +226,11 @@ class Scale:
         return remembered(self.backbone.judge, pairs, known)
 
     def judged(
-        self, examples: Sequence[Example], claims: Sequence[Claimed],
-    ) -> list[list[Judgement]]:
-        """The judgements of the claims of each example, in order."""
-        return self._judged(examples, claims, Known())[0]
-
-    def _judged(
-        self, examples: Sequence[Example], claims: Sequence[Claimed], known: Known,
+        self, examples: Sequence[Example], claims: Sequence[Claimed], known: Known | None = None,
     ) -> tuple[list[list[Judgement]], list[Place]]:
-        """The judgements of each example, and the best chunk of each judgement (section 3.1)."""
+        """The judgements of the claims of each example, in order, and the best chunk of each
+        judgement (section 3.1)."""
+        known = Known() if known is None else known
         if self.settings.chunking == "prompt":
             found = self._judged_in_windows(examples, claims)
         else:

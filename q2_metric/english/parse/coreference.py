@@ -164,22 +164,18 @@ def load_pipeline(model: str | None = None) -> Language:
         ModelError: there is no such pipeline, or coreferee has no model for it.
     """
     with forks.held_off():
-        return _load_pipeline(model)
-
-
-def _load_pipeline(model: str | None) -> Language:
-    optional("coreferee", "coreference resolution", "coreferee", EXTRA)
-    nlp = _own_pipeline() if model is None else _named_pipeline(model)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):  # coreferee prints its errors too
-            nlp.add_pipe("coreferee")
-    except Exception as error:  # coreferee's errors have no common base class
-        reason = " ".join(str(error).split())[:150]
-        raise ModelError(
-            f"coreferee cannot start ({reason}); 'python -m coreferee install en' "
-            "installs its English models"
-        ) from error
-    return nlp
+        optional("coreferee", "coreference resolution", "coreferee", EXTRA)
+        nlp = _own_pipeline() if model is None else _named_pipeline(model)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):  # coreferee prints its errors too
+                nlp.add_pipe("coreferee")
+        except Exception as error:  # coreferee's errors have no common base class
+            reason = " ".join(str(error).split())[:150]
+            raise ModelError(
+                f"coreferee cannot start ({reason}); 'python -m coreferee install en' "
+                "installs its English models"
+            ) from error
+        return nlp
 
 
 def _own_pipeline() -> Language:

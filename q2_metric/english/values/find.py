@@ -169,8 +169,7 @@ def _ranges(text: str, values: list[Value]) -> list[Value]:
     """As in "9 to 12", which becomes one value."""
     found: list[Value] = []
     for value in values:
-        last = found[-1] if found else None
-        if last and (joined := _joined(text, last, value)):
+        if found and (joined := _joined(text, found[-1], value)):
             found[-1] = joined
         else:
             found.append(value)
