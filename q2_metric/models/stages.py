@@ -282,10 +282,9 @@ def _endpoint(model: str | None) -> Endpoint:
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
     name = _name(model)
-    if name in (None, stage.model):
+    if name is None or name == stage.model:
         return stage
-    known = _known(name or "", kind)
-    return replace(known, model=name) if known else Stage(kind, name or "")
+    return replace(_known(name, kind) or Stage(kind), model=name)
 
 
 def _known(model: str, kind: Kind) -> Stage | None:

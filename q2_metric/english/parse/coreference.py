@@ -9,6 +9,7 @@ import functools
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from q2_metric import forks
@@ -202,10 +203,7 @@ def _named_pipeline(model: str) -> Language:
 
 def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
     """A mention that spans two turns is left out."""
-    starts, at = [], 0
-    for turn in turns:
-        starts.append(at)
-        at += len(turn) + 1
+    starts = list(accumulate((len(turn) + 1 for turn in turns[:-1]), initial=0))
     clusters = []
     for chain in doc._.coref_chains or ():
         found = [_mention(doc, mention.token_indexes, turns, starts) for mention in chain]
