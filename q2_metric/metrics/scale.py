@@ -275,12 +275,10 @@ class Scale:
         backbone = cast("PromptBackbone", self.backbone)
         pairs = [(examples[i].knowledge, self.said(examples[i].knowledge, claim))
                  for i, claim in claims]
-        asked = list(dict.fromkeys(pair for pair in pairs if pair[0].strip()))
-        judged = dict(zip(
-            asked,
-            backbone.judge_long(asked, self.settings.chunk_size, self.settings.overlap),
-            strict=True,
-        ))
+        judged: dict[Pair, Verdict] = {}
+        remembered(
+            lambda new: backbone.judge_long(new, self.settings.chunk_size, self.settings.overlap),
+            (pair for pair in pairs if pair[0].strip()), judged)
         return [(judged[pair], (0, len(pair[0]))) if pair in judged else None
                 for pair in pairs]
 

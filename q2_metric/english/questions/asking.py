@@ -84,8 +84,7 @@ def subject_question(
     """As in "Who founded Ford?". ``moved`` stood before the subject, and comes at the end."""
     verb = clause.verb
     carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
-    carrier = finite_word(tree, verb)
-    if carrier is None:
+    if finite_word(tree, verb) is None:
         return None
     if clause.auxiliary:
         auxiliary = clause.auxiliary
