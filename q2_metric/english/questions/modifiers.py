@@ -41,10 +41,9 @@ def _repeated(tree: Tree, noun: Word, top: Word) -> int:
         after = child.dep == "prep" and child.lower != "of"
         if before or after or child.dep in LOOSE | {"det", "predet"}:
             rest &= ~tree.below[child.i]
-    for word in tree.members(rest):
-        if word.dep in ("relcl", "appos", "acl") and not tree.below[word.i] >> noun.i & 1:
-            rest &= ~tree.below[word.i]
-    return rest
+    return rest & ~tree.under(
+        word for word in tree.members(rest)
+        if word.dep in ("relcl", "appos", "acl") and not tree.below[word.i] >> noun.i & 1)
 
 
 def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:

@@ -128,7 +128,8 @@ def _numbers(text: str) -> Iterator[Value]:
         sign = _SIGN.search(text[max(0, start - 10) : start])
         if sign and not number.ordinal:
             value, start = -value if sign[1] else value, start - len(sign[0])
-        if number.ordinal or _is_century(text, number):
+        if number.ordinal or (
+                number.worded and century(text, number.start, number.end, number.value)):
             yield century(text, start, end, value) or Value("ordinal", value, value, start, end)
             continue
         percent = _PERCENT.match(text, end)
@@ -159,10 +160,6 @@ def _durations(text: str) -> Iterator[Value]:
         unit = UNITS[match[2].lower()]
         base = unit.in_base(count)
         yield Value("quantity", base, base, match.start(), match.end(), unit.dimension, step=base)
-
-
-def _is_century(text: str, number: Number) -> bool:
-    return number.worded and century(text, number.start, number.end, number.value) is not None
 
 
 def _ranges(text: str, values: list[Value]) -> list[Value]:
