@@ -52,7 +52,7 @@ def not_imported(error: ImportError, feature: str, package: str, extra: str) -> 
     if isinstance(error, ModuleNotFoundError):
         return MissingExtra(feature, package, extra)
     return MachineFault(f"{feature} needs the package {package!r}, which cannot be "
-                        f"imported: {_first_line(error)}")
+                        f"imported: {first_line(error)}")
 
 
 class ModelError(Q2Error, OSError):
@@ -121,7 +121,7 @@ def machine_fault(error: BaseException) -> str | None:
             where = f"{cause.filename}: " if cause.filename else ""
             return where + system_problem(cause)
     if isinstance(error, ImportError):
-        return f"a library cannot be imported: {_first_line(error)}"
+        return f"a library cannot be imported: {first_line(error)}"
     return None
 
 
@@ -155,5 +155,5 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         link = link.__cause__ or link.__context__
 
 
-def _first_line(error: ImportError) -> str:
+def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -62,10 +62,6 @@ def held_off() -> Iterator[None]:
         yield
 
 
-def _in_parent() -> None:
-    _loading.release()
-
-
 def _in_child() -> None:
     global _loading, _child
     _loading, _child = threading.RLock(), True
@@ -77,4 +73,5 @@ def _in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=lambda: _loading.acquire(), after_in_parent=_in_parent, after_in_child=_in_child)
+        before=lambda: _loading.acquire(), after_in_parent=lambda: _loading.release(),
+        after_in_child=_in_child)

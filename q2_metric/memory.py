@@ -1,16 +1,27 @@
-"""A cache of limited size for values that are computed from texts."""
+"""Remembers values that are computed from texts."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from q2_metric import forks
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+
+def remembered(
+    compute: Callable[[list[K]], Sequence[V]], keys: Iterable[K], known: dict[K, V]
+) -> list[V]:
+    """The value of each key. ``compute`` gives those that are not in ``known``; they are added."""
+    keys = list(keys)
+    new = [key for key in dict.fromkeys(keys) if key not in known]
+    if new:
+        known.update(zip(new, compute(new), strict=True))
+    return [known[key] for key in keys]
 
 
 class LruCache(Generic[K, V]):

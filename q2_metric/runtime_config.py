@@ -43,8 +43,5 @@ class RuntimeConfig:
         given = {name: keywords.get(name) for name in RUNTIME_FIELDS}
         return cls(**{name: value for name, value in given.items() if value is not None})
 
-    def keywords(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in RUNTIME_FIELDS}
-
 
 RUNTIME_FIELDS = tuple(field.name for field in fields(RuntimeConfig))

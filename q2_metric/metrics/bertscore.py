@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from q2_metric.errors import ModelError, not_imported
+from q2_metric.errors import ModelError, first_line, not_imported
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RuntimeConfig
@@ -75,7 +75,7 @@ class BertScore:
             raise
         except (OSError, ValueError, AssertionError, AttributeError) as error:
             raise ModelError(
-                f"BERTScore cannot use the encoder {model!r}: {_first_line(error)}"
+                f"BERTScore cannot use the encoder {model!r}: {first_line(error)}"
             ) from error
         tokenizer = self._scorer._tokenizer
         # bert-score cuts texts at this length. It is 10^30 if the tokenizer's files state no
@@ -127,8 +127,3 @@ def _positions(config: Any) -> int:
     # The first two of RoBERTa's positions belong to padding, so they hold no token.
     offset = 2 if "roberta" in getattr(config, "model_type", "") else 0
     return int(positions) - offset
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -24,19 +24,14 @@ _DRAWS_AT_ONCE = 1 << 20
 """8 MB of random item indices. A resample with more items than this is drawn alone."""
 
 
-def bootstrap_interval(
-    values: Sequence[float], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
-) -> tuple[float, float] | None:
-    """The 95 % percentile interval of the mean; ``None`` below two values or one resample."""
-    if len(values) < 2 or n_bootstrap <= 0:
+def bootstrap_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % percentile interval of the mean; ``None`` below two values."""
+    if len(values) < 2:
         return None
     import numpy as np
 
     pool = np.asarray(values, dtype=np.float64)
-    means = resampled(
-        len(pool), lambda rows: pool[rows].mean(axis=1), n_bootstrap=n_bootstrap, seed=seed
-    )
-    return percentiles(means)
+    return percentiles(resampled(len(pool), lambda rows: pool[rows].mean(axis=1)))
 
 
 def resampled(
@@ -44,10 +39,8 @@ def resampled(
     measure: Callable[[Places], Floats],
     *,
     usable: Callable[[Places], NDArray[np.bool_]] | None = None,
-    n_bootstrap: int = N_BOOTSTRAP,
-    seed: int = SEED,
 ) -> Floats:
-    """Draws resamples; returns ``n_bootstrap`` statistics (Efron and Tibshirani, 1993, §13.3).
+    """Draws resamples; returns :data:`N_BOOTSTRAP` statistics (Efron and Tibshirani, 1993, §13.3).
 
     Args:
         measure: computes the statistic of each resample, from the indices of the drawn items in
@@ -57,10 +50,10 @@ def resampled(
     """
     import numpy as np
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     at_once = max(1, _DRAWS_AT_ONCE // size)
     measured: list[Floats] = []
-    missing = n_bootstrap
+    missing = N_BOOTSTRAP
     while missing > 0:
         rows = rng.integers(0, size, (min(at_once, missing), size))
         if usable is not None:
@@ -68,7 +61,7 @@ def resampled(
         if len(rows):
             measured.append(measure(rows))
             missing -= len(rows)
-    return np.concatenate(measured) if measured else np.empty(0)
+    return np.concatenate(measured)
 
 
 def percentiles(drawn: Floats) -> tuple[float, float]:

@@ -104,11 +104,11 @@ class BundledQ2(Q2):
         claims = [(example, claim)
                   for example, found in zip(examples, self.claims.find(examples), strict=True)
                   if example in asked for claim in found]
-        pairs = [as_judged(example.knowledge, claim.text) for example, claim in claims]
-        verdicts = self.judged(pairs)
+        verdicts = self.judged(as_judged(example.knowledge, claim.text)
+                               for example, claim in claims)
         known: dict[tuple[Example, Claim | None], tuple[Verdict, Ruling | None]] = {
-            one: (verdicts[pair], ruling(one[1].text, with_tables(one[0].knowledge).text))
-            for one, pair in zip(claims, pairs, strict=True)}
+            one: (verdict, ruling(one[1].text, with_tables(one[0].knowledge).text))
+            for one, verdict in zip(claims, verdicts, strict=True)}
         about = [(item.question.span.example, self.claim_of(item.question.span))
                  for item in comparisons]
         answered = {one for one, item in zip(about, comparisons, strict=True)

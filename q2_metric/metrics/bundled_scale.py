@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from q2_metric.english.values import in_notation_of
+from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.escalation import Escalation
-from q2_metric.metrics.passages import Search, nearest
+from q2_metric.metrics.passages import Pair, Place, Search, nearest
 from q2_metric.metrics.rules import bounded, ruling
-from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale, remembered
+from q2_metric.metrics.scale import ChunkPair, Known, Scale
 from q2_metric.metrics.scale_settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked

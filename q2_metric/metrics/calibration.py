@@ -204,16 +204,15 @@ def _problem(fitted: Calibration) -> str | None:
         return "has no name or no metric"
     if fitted.kind not in ("isotonic", "platt"):
         return f"its kind is {fitted.kind!r}, not isotonic or platt"
-    numbers = [fitted.threshold, *fitted.x, *fitted.y]
-    numbers += [] if fitted.slope is None else [fitted.slope]
-    numbers += [] if fitted.intercept is None else [fitted.intercept]
+    line = [number for number in (fitted.slope, fitted.intercept) if number is not None]
+    numbers = [fitted.threshold, *fitted.x, *fitted.y, *line]
     if not all(abs(number) <= sys.float_info.max for number in numbers):  # refuses infinity and NaN
         return "has a number that is not finite"
     if fitted.kind == "platt":
-        if fitted.slope is None or fitted.intercept is None or fitted.x or fitted.y:
+        if len(line) < 2 or fitted.x or fitted.y:
             return "the kind platt needs slope and intercept, and neither x nor y"
-        return _FALLS if fitted.slope < 0 else None
-    if fitted.slope is not None or fitted.intercept is not None:
+        return _FALLS if line[0] < 0 else None
+    if line:
         return "the kind isotonic needs neither slope nor intercept"
     if not fitted.x or len(fitted.x) != len(fitted.y):
         return (f"x and y must have the same length, at least 1, not {len(fitted.x)} and "

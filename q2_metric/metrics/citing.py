@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from q2_metric.memory import remembered
 from q2_metric.metrics.judgements import SUPPORTED
 from q2_metric.text.citations import cited, passages, texts
 from q2_metric.types import Citation, Example, Judgement, Score
@@ -12,33 +13,32 @@ from q2_metric.types import Citation, Example, Judgement, Score
 Support = Callable[[Sequence[tuple[str, str]]], list[float]]
 """How far each passage supports its claim, in [0, 1], for (passage, claim) pairs."""
 
+_Cited = tuple[Judgement, list[str], list[tuple[str, str]]]
+"""A claim, the names of the passages that it cites, and its (passage, claim) pairs."""
+
 
 def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
     """Sets ``citation`` and ``cites`` of each judged claim in the responses that cite passages. The
     scores must be of the original examples. All claims and passages are judged in one call."""
-    asked: dict[tuple[int, int], list[tuple[str, str]]] = {}
-    cites: dict[int, list[list[str]]] = {}
+    cites: dict[int, list[_Cited]] = {}
     for i, score in enumerate(scores):
         judged = [item for item in score.evidence if isinstance(item, Judgement)]
         places = [(item.claim.start, item.claim.end) for item in judged]
         named = cited(score.example.response, places)
-        if not any(named):
-            continue
-        cites[i] = named
-        passage_places = _places(score.example)
-        for n, (item, names) in enumerate(zip(judged, named, strict=True)):
-            asked[i, n] = [(text, item.claim.text)
-                           for text in texts(score.example.knowledge, names, passage_places)]
-    pairs = list(dict.fromkeys(pair for some in asked.values() for pair in some))
-    known = dict(zip(pairs, support(pairs), strict=True)) if pairs else {}
-    cited_scores = list(scores)
-    for i, named in cites.items():
-        judged = [item for item in scores[i].evidence if isinstance(item, Judgement)]
-        cited_scores[i] = replace(scores[i], evidence=tuple(
-            replace(item, citation=_citation(item, names, [known[pair] for pair in asked[i, n]]),
+        if any(named):
+            passage_places = _places(score.example)
+            cites[i] = [
+                (item, names, [(text, item.claim.text) for text in texts(
+                    score.example.knowledge, names, passage_places)])
+                for item, names in zip(judged, named, strict=True)]
+    known: dict[tuple[str, str], float] = {}
+    remembered(support, (pair for some in cites.values() for one in some for pair in one[2]), known)
+    return [
+        score if i not in cites else replace(score, evidence=tuple(
+            replace(item, citation=_citation(item, names, [known[pair] for pair in pairs]),
                     cites=tuple(names))
-            for n, (item, names) in enumerate(zip(judged, named, strict=True))))
-    return cited_scores
+            for item, names, pairs in cites[i]))
+        for i, score in enumerate(scores)]
 
 
 def _places(example: Example) -> dict[str, tuple[int, int]]:

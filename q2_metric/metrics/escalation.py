@@ -32,7 +32,7 @@ class Escalation:
         """A claim that a rule has decided keeps its judgement."""
         unsure: list[tuple[int, Claim]] = [
             (i, one.claim) for i, some in enumerate(judged) for one in some if self._unsure(one)]
-        found = [iter(some) for some in self.judge.judged(examples, unsure)]
+        found = [iter(some) for some in self.judge.judged(examples, unsure)[0]]
         self.told(len(unsure), sum(map(len, judged)))
         return [[next(again) if self._unsure(one) else one for one in some]
                 for some, again in zip(judged, found, strict=True)]

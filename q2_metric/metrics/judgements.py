@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from q2_metric.metrics.rules import bounded
 from q2_metric.text.excerpts import Excerpt
-from q2_metric.text.nearest import WordIndex
 from q2_metric.types import Claim, Decision, Example, Judgement, Ruling, Score, Verdict
 
 SUPPORTED = 0.5
@@ -58,22 +57,6 @@ def distinct(judged: Iterable[Judgement]) -> list[Judgement]:
 
 def mean(supports: Sequence[float]) -> float | None:
     return sum(supports) / len(supports) if supports else None
-
-
-def deciding(
-    judged: Judgement, claim: str, sentences: Sequence[str],
-    known: Mapping[tuple[str, str], Verdict], best: int,
-) -> int:
-    """The index of the sentence that best explains the verdict on a claim. It contradicts a
-    contradicted claim most, shares most words with a claim that is not found, and is otherwise
-    ``best``, the one that supports most. ``known`` has verdicts by (sentence, claim), needed only
-    for a contradicted claim with several sentences."""
-    if judged.verdict == "contradicted" and len(sentences) > 1:
-        return max(range(len(sentences)),
-                   key=lambda place: known[sentences[place], claim].contradiction)
-    if judged.verdict == "not found":
-        return WordIndex(sentences).nearest(claim, 1)[0]
-    return best
 
 
 def as_written(score: Score, example: Example, known: Excerpt | None = None) -> Score:

@@ -98,10 +98,8 @@ class Bleu:
         ]
 
 
-def corpus_bleu(
-    responses: Sequence[str], references: Sequence[str | Sequence[str]], order: int = 4
-) -> float:
-    """Corpus BLEU of n-grams up to ``order`` in [0, 1], with one or several references for each
+def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[str]]) -> float:
+    """Corpus BLEU of n-grams up to four words in [0, 1], with one or several references for each
     response. This is the BLEU that papers report, not the mean of sentence scores. It is 0 if there
     are no responses."""
     from sacrebleu.metrics.bleu import BLEU
@@ -111,8 +109,7 @@ def corpus_bleu(
     several = [[reference] if isinstance(reference, str) else reference for reference in references]
     # sacrebleu takes one list of all first references, one of all second references, and so on.
     # None marks a missing reference.
-    bleu = BLEU(max_ngram_order=order)
-    return _share(bleu.corpus_score(list(responses), list(zip_longest(*several))).score)
+    return _share(BLEU().corpus_score(list(responses), list(zip_longest(*several))).score)
 
 
 def bleu_statistics(response: str, references: Sequence[str]) -> list[float]:

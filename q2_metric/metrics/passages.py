@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from q2_metric.metrics import judgements
 from q2_metric.text.nearest import WordIndex
 from q2_metric.text.search import UnitRange, tree_search
 from q2_metric.types import Judgement, Verdict
@@ -14,7 +13,9 @@ SEARCHED = 5
 """Maximum number of sentences judged for a claim: those that share most words with it."""
 
 Pair = tuple[str, str]
+"""A premise and a claim."""
 Place = tuple[int, int]
+"""A character range of the knowledge."""
 Ask = Callable[[Sequence[Pair]], Sequence[Verdict]]
 """Judges (text, claim) pairs."""
 
@@ -73,6 +74,13 @@ class Search:
         return self.knowledge[search][start:end], self.said[search]
 
     def _deciding(self, search: int, seen: dict[Pair, Verdict], best: int) -> int:
-        sentences = [self.knowledge[search][start:end] for start, end in self.units[search]]
-        return judgements.deciding(
-            self.judged[search], self.said[search], sentences, seen, best)
+        """The index of the sentence that best explains the verdict on a claim. It contradicts a
+        contradicted claim most, shares most words with a claim that is not found, and is otherwise
+        ``best``, the one that supports most."""
+        pairs = [self._pair(search, *place) for place in self.units[search]]
+        verdict = self.judged[search].verdict
+        if verdict == "contradicted" and len(pairs) > 1:
+            return max(range(len(pairs)), key=lambda n: seen[pairs[n]].contradiction)
+        if verdict == "not found":
+            return WordIndex([text for text, _ in pairs]).nearest(self.said[search], 1)[0]
+        return best

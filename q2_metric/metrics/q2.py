@@ -6,11 +6,12 @@ Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
+from q2_metric.memory import remembered
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.q2_settings import Q2Settings
@@ -165,7 +166,9 @@ class Q2:
         for rejected in dropped:
             left_out.setdefault(rejected.question.span.example, []).append(rejected)
         asked_nothing = [example for example in unique if not evidence[example]]
-        verdicts = self._verdicts(asked_nothing) if self.settings.fallback else {}
+        verdicts = dict(zip(
+            asked_nothing, self.judged(map(self.whole, asked_nothing)), strict=True,
+        )) if self.settings.fallback else {}
         return [
             Score(original, None, reason="no_claim") if example not in evidence else replace(
                 self._total(original, evidence[example], verdicts.get(example)),
@@ -280,7 +283,8 @@ class Q2:
                 if rank < len(ranked) and self.can_be_asked(spans[i])
                 and not (valid[i] and self.settings.questions_per_span == "first_valid")
             ]
-            answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
+            answers = remembered(
+                self.reader.read, [(candidates[i][rank], texts[i]) for i in turn], {})
             for i, answer in zip(turn, answers, strict=True):
                 if answer and self.agrees(answer, spans[i]):
                     valid[i].append(candidates[i][rank])
@@ -290,18 +294,13 @@ class Q2:
                     dropped.setdefault(i, Dropped(asked, "round_trip", read))
         return valid
 
-    def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        unique = list(dict.fromkeys(pairs))
-        answers = dict(zip(unique, self.reader.read(unique), strict=True)) if unique else {}
-        return [answers[pair] for pair in pairs]
-
     def _answers(self, questions: Sequence[Question]) -> list[Answer | None]:
         near = list(map(self.knowledge_for, questions))
-        read = self._read([(q.text, part.text) for q, part in zip(questions, near, strict=True)])
+        pairs = [(q.text, part.text) for q, part in zip(questions, near, strict=True)]
         return [
             answer if answer is None or answer.start is None
             else replace(answer, start=part.place(answer.start))
-            for answer, part in zip(read, near, strict=True)
+            for answer, part in zip(remembered(self.reader.read, pairs, {}), near, strict=True)
         ]
 
     def comparisons(self, questions: Sequence[Question]) -> list[Comparison]:
@@ -309,20 +308,13 @@ class Q2:
         answers = self._answers(questions)
         asked = [self.to_judge(question, answer) if self.settings.nli else None
                  for question, answer in zip(questions, answers, strict=True)]
-        verdicts = self.judged([pair for pair in asked if pair])
-        return [self.compare(question, answer, verdicts[pair] if pair else None)
+        verdicts = iter(self.judged([pair for pair in asked if pair]))
+        return [self.compare(question, answer, next(verdicts) if pair else None)
                 for question, answer, pair in zip(questions, answers, asked, strict=True)]
 
-    def judged(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Verdict]:
+    def judged(self, pairs: Iterable[tuple[str, str]]) -> list[Verdict]:
         """NLI's verdict on each (premise, hypothesis) pair."""
-        unique = list(dict.fromkeys(pairs))
-        verdicts = self.entailment.judge(unique) if unique else []
-        return dict(zip(unique, verdicts, strict=True))
-
-    def _verdicts(self, examples: Sequence[Example]) -> dict[Example, Verdict]:
-        pairs = list(map(self.whole, examples))
-        judged = self.judged(pairs)
-        return {example: judged[pair] for example, pair in zip(examples, pairs, strict=True)}
+        return remembered(self.entailment.judge, pairs, {})
 
     def _total(
         self, example: Example, evidence: list[Comparison], verdict: Verdict | None

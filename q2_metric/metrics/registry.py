@@ -178,9 +178,8 @@ def no_such(name: str) -> str:
                 f"them with the knowledge is {AGAINST_GOLD[name]!r}")
     close = difflib.get_close_matches(name, METRICS, n=1)
     meant = MEANT.get(name.replace("-", "_").replace(" ", "_")) or (close[0] if close else "")
-    hint = f"; did you mean {meant!r}?" if meant else ""
-    return f"there is no metric {name!r}{hint} The metrics are {', '.join(METRICS)}" if hint else (
-        f"there is no metric {name!r}; the metrics are {', '.join(METRICS)}")
+    hint = f"; did you mean {meant!r}? The" if meant else "; the"
+    return f"there is no metric {name!r}{hint} metrics are {', '.join(METRICS)}"
 
 
 MEANT = {

@@ -7,16 +7,17 @@ Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Do
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
+from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.escalation import Escalation
-from q2_metric.metrics.passages import Search
+from q2_metric.metrics.passages import Pair, Place, Search
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
@@ -39,10 +40,6 @@ BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"
 
 NO_ENDPOINT = "escalate needs an endpoint: scale_model=openai:MODEL@URL"
 
-Pair = tuple[str, str]
-"""A premise and a claim."""
-Place = tuple[int, int]
-"""A character range of the knowledge."""
 Claimed = tuple[int, Claim]
 """The index of an example, and a claim in its response."""
 
@@ -58,16 +55,6 @@ class Known(dict[Pair, Verdict]):
 class ChunkPair(NamedTuple):
     pair: Pair
     place: Place
-
-
-def remembered(
-    judge: Callable[[list[Pair]], list[Verdict]], pairs: Sequence[Pair], known: dict[Pair, Verdict],
-) -> list[Verdict]:
-    """The verdicts on pairs. ``judge`` gives those that are not in ``known``; they are added."""
-    new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-    if new:
-        known.update(zip(new, judge(new), strict=True))
-    return [known[pair] for pair in pairs]
 
 
 class Scale:
@@ -155,7 +142,7 @@ class Scale:
         unique = list(dict.fromkeys(seen for seen, _ in read))
         claims = [(i, claim) for i, some in enumerate(self.units(unique)) for claim in some]
         known = Known()
-        judged, places = self._judged(unique, claims, known)
+        judged, places = self.judged(unique, claims, known)
         judged = self.review(unique, judged)
         if self.escalation:
             judged = self.escalation.review(unique, judged)
@@ -239,15 +226,11 @@ class Scale:
         return remembered(self.backbone.judge, pairs, known)
 
     def judged(
-        self, examples: Sequence[Example], claims: Sequence[Claimed],
-    ) -> list[list[Judgement]]:
-        """The judgements of the claims of each example, in order."""
-        return self._judged(examples, claims, Known())[0]
-
-    def _judged(
-        self, examples: Sequence[Example], claims: Sequence[Claimed], known: Known,
+        self, examples: Sequence[Example], claims: Sequence[Claimed], known: Known | None = None,
     ) -> tuple[list[list[Judgement]], list[Place]]:
-        """The judgements of each example, and the best chunk of each judgement (section 3.1)."""
+        """The judgements of the claims of each example, in order, and the best chunk of each
+        judgement (section 3.1)."""
+        known = Known() if known is None else known
         if self.settings.chunking == "prompt":
             found = self._judged_in_windows(examples, claims)
         else:
@@ -292,12 +275,10 @@ class Scale:
         backbone = cast("PromptBackbone", self.backbone)
         pairs = [(examples[i].knowledge, self.said(examples[i].knowledge, claim))
                  for i, claim in claims]
-        asked = list(dict.fromkeys(pair for pair in pairs if pair[0].strip()))
-        judged = dict(zip(
-            asked,
-            backbone.judge_long(asked, self.settings.chunk_size, self.settings.overlap),
-            strict=True,
-        ))
+        judged: dict[Pair, Verdict] = {}
+        remembered(
+            lambda new: backbone.judge_long(new, self.settings.chunk_size, self.settings.overlap),
+            (pair for pair in pairs if pair[0].strip()), judged)
         return [(judged[pair], (0, len(pair[0]))) if pair in judged else None
                 for pair in pairs]
 

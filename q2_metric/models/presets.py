@@ -181,13 +181,10 @@ PRESETS: dict[str, Preset] = {
 DEFAULT = "bundled"
 
 
-def published() -> frozenset[str]:
-    return frozenset(stage.model for one in PRESETS.values() for stage in one.on_the_hub())
-
-
-def published_stage(model: str) -> Stage | None:
-    stages = (stage for one in PRESETS.values() for stage in one.on_the_hub())
-    return next((stage for stage in stages if stage.model == model), None)
+def published() -> dict[str, Stage]:
+    """The presets' models on the Hub, each with the first stage that has it."""
+    stages = [stage for one in PRESETS.values() for stage in one.on_the_hub()]
+    return {stage.model: stage for stage in reversed(stages)}
 
 
 def preset(name: str | Preset = DEFAULT) -> Preset:

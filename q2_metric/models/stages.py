@@ -24,7 +24,6 @@ from q2_metric.models.presets import (
     is_endpoint,
     preset,
     published,
-    published_stage,
 )
 from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text import given
@@ -283,21 +282,19 @@ def _endpoint(model: str | None) -> Endpoint:
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
     name = _name(model)
-    if name in (None, stage.model):
+    if name is None or name == stage.model:
         return stage
-    known = _known(name or "", kind)
-    return replace(known, model=name) if known else Stage(kind, name or "")
+    return replace(_known(name, kind) or Stage(kind), model=name)
 
 
-def _known(model: str, *kinds: Kind) -> Stage | None:
+def _known(model: str, kind: Kind) -> Stage | None:
     """The stage of a preset that has this model, so that its input format and its classes are used
     in other presets too. The model may have a revision, or be a folder with the model's name."""
     from q2_metric.models.hub.names import is_folder, parted
 
     folder = Path(model).expanduser().name if is_folder(model) else ""
-    known = (one for name in published() if (one := published_stage(name))
-             and (name.rpartition("/")[2] == folder or name == parted(model)[0]))
-    return next((one for one in known if one.kind in kinds), None)
+    return next((one for name, one in published().items() if one.kind == kind
+                 and (name.rpartition("/")[2] == folder or name == parted(model)[0])), None)
 
 
 def _name(model: object) -> str | None:
@@ -325,7 +322,7 @@ LARGE = 8.0
 
 
 def _say_size(model: str, dtype: str) -> None:
-    stage = published_stage(model)
+    stage = published().get(model)
     if stage and dtype == "float32" and stage.gigabytes() >= LARGE:
         _LOG.warning("%s in float32 needs %.0f GB of memory, and for a GPU as much host memory "
                      "first; --dtype bfloat16 needs %.0f GB",

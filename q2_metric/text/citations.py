@@ -38,22 +38,19 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
     {'1': (0, 4), '2': (6, 10)}
     """
     places: dict[str, tuple[int, int]] = {}
-    lines: list[tuple[int, int, str | None]] = []
-    start = 0
+    labelled, last, start = has_labels(knowledge), "", 0
     for line in knowledge.split("\n"):
-        if line.strip():
-            label = _LABEL.match(line)
-            name = (label[1] or label[2]).lstrip("^#") if label else None
-            lines.append((start, start + len(line), name))
-        start += len(line) + 1
-    labelled = has_labels(knowledge)
-    last = ""
-    for count, (left, right, name) in enumerate(lines, start=1):
-        if labelled and name is None:
-            places[last] = (places[last][0], right)
-            continue
-        last = str(int(name)) if labelled and name is not None else str(count)
-        places[last] = (left, right)
+        label, end = _LABEL.match(line), start + len(line)
+        if not line.strip():
+            pass
+        elif not labelled:
+            places[str(len(places) + 1)] = (start, end)
+        elif label:
+            last = str(int((label[1] or label[2]).lstrip("^#")))
+            places[last] = (start, end)
+        else:
+            places[last] = (places[last][0], end)
+        start = end + 1
     return places
 
 

@@ -21,10 +21,8 @@ def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
     count = last - first
     branches = min(branches, count)
     whole, rest = divmod(count, branches)
-    bounds = [first]
-    for i in range(branches):
-        bounds.append(bounds[-1] + whole + (i < rest))
-    return list(itertools.pairwise(bounds))
+    return list(itertools.pairwise(
+        first + i * whole + min(i, rest) for i in range(branches + 1)))
 
 
 def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tuple[int, int]]:
@@ -64,7 +62,7 @@ def tree_search(
         UnitRange(i, *part)
         for i, units in enumerate(sizes)
         if units
-        for part in (divide(0, len(units), branches) if len(units) > 1 else [(0, 1)])
+        for part in divide(0, len(units), branches)
     ]
     while level:
         level = [

@@ -24,13 +24,8 @@ class Piece:
     start: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    text: str
-    start: int
-
-
-_Line = list[_Cell]
+_Line = list[Piece]
+"""The cells of a line."""
 
 
 def read_tables(text: str) -> list[Piece]:
@@ -115,7 +110,7 @@ def _is_rule(line: str, sign: str) -> bool:
 def _cells(line: str, start: int, sign: str) -> _Line:
     cells, at = [], 0
     for part in line.split(sign):
-        cells.append(_Cell(part.strip(), start + at + len(part) - len(part.lstrip())))
+        cells.append(Piece(part.strip(), start + at + len(part) - len(part.lstrip())))
         at += len(part) + 1
     if sign == "|" and not cells[0].text and line.lstrip().startswith(sign):
         cells = cells[1:]

@@ -124,7 +124,7 @@ def test_the_cache_is_bounded_and_used() -> None:
 def test_a_batch_larger_than_the_cache_is_returned_whole() -> None:
     parser = Parser(cache_size=1)
     parsed = parser.parse(["one dog .", "two dogs .", "one dog ."])
-    assert [item.repaired.original for item in parsed] == ["one dog .", "two dogs .", "one dog ."]
+    assert [item.repaired.text for item in parsed] == ["One dog.", "Two dogs.", "One dog."]
 
 
 def test_a_missing_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

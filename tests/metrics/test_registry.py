@@ -96,8 +96,8 @@ def test_a_setting_of_another_metric_is_told(caplog: pytest.LogCaptureFixture) -
 def test_settings_and_runtime_of_presets_do_not_overlap() -> None:
     taken = {*Q2Settings.__dataclass_fields__, *ScaleSettings.__dataclass_fields__, *models()}
     assert taken.isdisjoint(RUNTIME_FIELDS)
-    assert RuntimeConfig.of({"device": "cpu", "dtype": None}).keywords() == {
-        "device": "cpu", "dtype": "auto", "batch_size": None, "any_language": False}
+    assert RuntimeConfig.of({"device": "cpu", "dtype": None}) == RuntimeConfig(
+        device="cpu", dtype="auto", batch_size=None, any_language=False)
 
 
 def test_a_new_metric_is_loaded_with_its_settings(chrf: Entry) -> None:

@@ -109,7 +109,9 @@ def _has_claim(sentence: str, history: tuple[str, ...]) -> bool:
 def stating(text: str) -> Iterator[str]:
     """Yields, once each, the sentences that state something in some language, in any word order."""
     for part in dict.fromkeys(sentences(text)):
-        if _states(plain(part)) and not says_nothing(joined(part)) and is_language(part):
+        said = plain(part)
+        if (_any_content(_words(said)) and not _only_asks(said)
+                and not says_nothing(joined(part)) and is_language(part)):
             yield joined(part)
 
 
@@ -137,11 +139,6 @@ def _repeats(words: Sequence[str]) -> bool:
     if len(words) == 1:
         return not words[0].isdigit() and bool(_AGAIN.fullmatch(words[0]))
     return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
-
-
-def _states(part: str) -> bool:
-    words = _words(part)
-    return _any_content(words) and not _only_asks(part)
 
 
 def _any_content(words: Sequence[str]) -> bool:

@@ -123,15 +123,13 @@ def _of_item(item: Item) -> list[tuple[Claim, _Kind]]:
 def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, _Kind]]:
     tree = Tree(sentence.doc, sentence.raised)
     parts = _parts(tree)
-    heads = [part.head.i for part in parts]
     found = []
     for part in parts:
         if part.is_frame:
             continue
-        bits = tree.below[part.head.i]
-        for other in heads:
-            if other != part.head.i and bits >> other & 1:
-                bits &= ~tree.below[other]
+        below = tree.below[part.head.i]
+        bits = below & ~tree.under(other.head for other in parts
+                                   if other is not part and below >> other.head.i & 1)
         words = tree.words if len(parts) == 1 else _trimmed(tree.members(bits), part.head)
         if words:
             first, last = words[0].i, words[-1].i
@@ -255,9 +253,8 @@ def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
         frames = verb.lemma in STATING and not denied
     else:
         frames = bool(subject.lower == "it" and state and state.lemma == "true" and not denied)
-    opener = next((c for c in tree.children[inner[0].i] if c.i < inner[0].i and c.lower in _HOW),
-                  None)
-    return inner[0] if frames and opener is None else None
+    asks = any(c.i < inner[0].i and c.lower in _HOW for c in tree.children[inner[0].i])
+    return inner[0] if frames and not asks else None
 
 
 def _adds_claim(tree: Tree, word: Word) -> bool:
@@ -310,15 +307,13 @@ def _joined(words: Sequence[Word]) -> str:
     """Commas and brackets around a gap are dropped."""
     text, last = "", words[0].i - 1
     for word in words:
-        gap = word.i != last + 1
+        gap, last = word.i != last + 1, word.i
         if gap:
             text = text.rstrip(" ,;(–—-")
             if word.text in _CLOSING:
-                last = word.i
                 text += " "
                 continue
         text += (" " if gap and not text.endswith(" ") else "") + word.text + " " * word.blank
-        last = word.i
     return " ".join(text.split())
 
 

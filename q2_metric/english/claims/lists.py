@@ -48,7 +48,7 @@ def items(text: str) -> list[Item]:
             listed.append(Item(start, end, "item", ((read, at, end),)))
         elif line.strip():
             heading = _heading(line)
-            if heading and bullet is None and _goes_on(text, end):
+            if heading and bullet is None and _BULLET.match(text[end:].lstrip("\n")):
                 listed.append(Item(start, end, "item", ()))
         if not row and line.strip():
             columns = None
@@ -59,10 +59,6 @@ def items(text: str) -> list[Item]:
 def _heading(line: str) -> str:
     said = " ".join(line.replace("*", " ").replace("#", " ").split())
     return said if said.endswith(":") else ""
-
-
-def _goes_on(text: str, end: int) -> bool:
-    return bool(_BULLET.match(text[end:].lstrip("\n")))
 
 
 def _of_row(

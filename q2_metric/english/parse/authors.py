@@ -40,7 +40,4 @@ class AuthorsPersonal:
     """Recognises "What do I like?" and "Who is your boss?" by "I", "you", "my" and "your"."""
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        unique = list(dict.fromkeys(questions))
-        found = {question: is_personal(doc, ("nsubj",))
-                 for question, doc in zip(unique, load().pipe(unique), strict=True)}
-        return [found[question] for question in questions]
+        return [is_personal(doc, ("nsubj",)) for doc in load().pipe(questions)]

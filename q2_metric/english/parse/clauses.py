@@ -116,10 +116,8 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
         verb.tag == "VBD" and clause.auxiliary in ("was", "were", "is", "are", "been")
     ):
         auxiliary, bits = "", 0
-    elif clause.auxiliary and first.lemma != "be":
+    elif verb.tag == "VBN" or (clause.auxiliary and first.lemma != "be"):
         auxiliary, bits = clause.auxiliary, 0
-    elif verb.tag == "VBN":
-        auxiliary, bits = (clause.auxiliary, 0) if clause.auxiliary else ("", 0)
     else:
         return None
     return replace(clause, verb=verb, subject_bits=0, auxiliary=auxiliary, auxiliary_bits=bits)
@@ -134,15 +132,14 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
     main = next((w for w in tree.up(tree.words[verb.head]) if is_finite_clause(tree, w)), None)
     carrier = finite_word(tree, main) if main else None
     past = bool(carrier and (carrier.tag == "VBD" or carrier.lower in ("was", "were")))
-    if verb.tag != "VBG":
-        past = (
-            past
-            or verb.lemma in PAST_MAKERS
-            or any(word.label == "DATE" for word in tree.members(tree.below[verb.i]))
-        )
     if verb.tag == "VBG":  # "a dish consisting of ..." is a dish that consists of it
         tensed = replace(verb, tag="VBD" if past else "VBP")
         return Clause(tensed, subject, 0, "", 0, plural)
+    past = (
+        past
+        or verb.lemma in PAST_MAKERS
+        or any(word.label == "DATE" for word in tree.members(tree.below[verb.i]))
+    )
     auxiliary = ("were" if plural else "was") if past else ("are" if plural else "is")
     return Clause(verb, subject, 0, auxiliary, 0, plural)
 

@@ -9,6 +9,7 @@ import functools
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from q2_metric import forks
@@ -164,22 +165,18 @@ def load_pipeline(model: str | None = None) -> Language:
         ModelError: there is no such pipeline, or coreferee has no model for it.
     """
     with forks.held_off():
-        return _load_pipeline(model)
-
-
-def _load_pipeline(model: str | None) -> Language:
-    optional("coreferee", "coreference resolution", "coreferee", EXTRA)
-    nlp = _own_pipeline() if model is None else _named_pipeline(model)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):  # coreferee prints its errors too
-            nlp.add_pipe("coreferee")
-    except Exception as error:  # coreferee's errors have no common base class
-        reason = " ".join(str(error).split())[:150]
-        raise ModelError(
-            f"coreferee cannot start ({reason}); 'python -m coreferee install en' "
-            "installs its English models"
-        ) from error
-    return nlp
+        optional("coreferee", "coreference resolution", "coreferee", EXTRA)
+        nlp = _own_pipeline() if model is None else _named_pipeline(model)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):  # coreferee prints its errors too
+                nlp.add_pipe("coreferee")
+        except Exception as error:  # coreferee's errors have no common base class
+            reason = " ".join(str(error).split())[:150]
+            raise ModelError(
+                f"coreferee cannot start ({reason}); 'python -m coreferee install en' "
+                "installs its English models"
+            ) from error
+        return nlp
 
 
 def _own_pipeline() -> Language:
@@ -206,10 +203,7 @@ def _named_pipeline(model: str) -> Language:
 
 def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
     """A mention that spans two turns is left out."""
-    starts, at = [], 0
-    for turn in turns:
-        starts.append(at)
-        at += len(turn) + 1
+    starts = list(accumulate((len(turn) + 1 for turn in turns[:-1]), initial=0))
     clusters = []
     for chain in doc._.coref_chains or ():
         found = [_mention(doc, mention.token_indexes, turns, starts) for mention in chain]

@@ -11,10 +11,9 @@ from q2_metric.english.parse.truecase import capitalised, truecase
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """Character ``i`` of ``text`` is at ``places[i]`` of ``original``. ``raised`` has the positions
+    """Character ``i`` of ``text`` is at ``places[i]`` of the original. ``raised`` has the positions
     of capitals that were added only because a sentence starts there."""
 
-    original: str
     text: str
     places: tuple[int, ...]
     raised: frozenset[int] = frozenset()
@@ -40,4 +39,4 @@ def repair(text: str, knowledge: str = "") -> Repaired:
     raised: frozenset[int] = frozenset()
     if not any(letter.isupper() for letter in text):
         repaired, raised = truecase(repaired, capitalised(knowledge))
-    return Repaired(text, repaired, tuple(places), raised)
+    return Repaired(repaired, tuple(places), raised)

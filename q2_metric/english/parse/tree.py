@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from q2_metric.english.lexicon import CAUSATIVE, REPORTING
@@ -60,7 +62,10 @@ class Tree:
             if word.head != word.i:
                 self.children[word.head].append(word)
         # No cached_property: Python 3.11 guards it with a lock, which can stay held after a fork.
-        self.below = self._below()
+        self.below = [0] * len(self.words)
+        for word in self.words:
+            for ancestor in self.up(word):
+                self.below[ancestor.i] |= 1 << word.i
         self.asks = any(word.text.endswith("?") for word in self.words[-2:])
 
     def opens_clause(self, that: Word) -> bool:
@@ -72,26 +77,15 @@ class Tree:
         own = [word.dep for word in self.words[: verb.i] if word.head == verb.i]
         return "nsubj" in own and "aux" not in own and self.words[verb.head].lemma not in CAUSATIVE
 
-    def _below(self) -> list[int]:
-        sets = [0] * len(self.words)
-        for word in self.words:
-            bit, ancestor = 1 << word.i, word
-            sets[word.i] |= bit
-            while ancestor.head != ancestor.i:
-                ancestor = self.words[ancestor.head]
-                sets[ancestor.i] |= bit
-        return sets
-
     def child(self, word: Word, deps: Iterable[str]) -> Word | None:
         return next((child for child in self.children[word.i] if child.dep in deps), None)
 
     def members(self, bits: int) -> list[Word]:
-        words = []
-        while bits:
-            lowest = bits & -bits
-            words.append(self.words[lowest.bit_length() - 1])
-            bits ^= lowest
-        return words
+        return [word for word in self.words if bits >> word.i & 1]
+
+    def under(self, tops: Iterable[Word]) -> int:
+        """The subtrees of several words."""
+        return reduce(or_, (self.below[top.i] for top in tops), 0)
 
     def up(self, word: Word) -> Iterator[Word]:
         yield word
@@ -101,10 +95,7 @@ class Tree:
 
 
 def bits_of(members: Iterable[Word]) -> int:
-    bits = 0
-    for word in members:
-        bits |= 1 << word.i
-    return bits
+    return reduce(or_, (1 << word.i for word in members), 0)
 
 
 def first(bits: int) -> int:

@@ -41,9 +41,8 @@ def is_finite_clause(tree: Tree, verb: Word) -> bool:
 
 def first_of(tree: Tree, verb: Word) -> Word:
     """In "it has rooms and allows pets", the result for "allows" is "has". Else it is ``verb``."""
-    while verb.dep == "conj" and subject_of(tree, verb) is None:
-        if not is_verb(tree.words[verb.head]):
-            break
+    while (verb.dep == "conj" and is_verb(tree.words[verb.head])
+           and subject_of(tree, verb) is None):
         verb = tree.words[verb.head]
     return verb
 
@@ -58,9 +57,5 @@ def is_participle_clause(tree: Tree, verb: Word) -> bool:
 
 
 def clause_verb(tree: Tree, word: Word) -> Word | None:
-    for candidate in tree.up(word):
-        if candidate is not word and (
-            is_finite_clause(tree, candidate) or is_participle_clause(tree, candidate)
-        ):
-            return candidate
-    return None
+    return next((above for above in tree.up(word) if above is not word and (
+        is_finite_clause(tree, above) or is_participle_clause(tree, above))), None)

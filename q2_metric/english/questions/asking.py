@@ -57,9 +57,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
         if form is None:
             return None
         auxiliary = form
-        head = [w for w in rest if w.i < verb.i]
-        tail = [w for w in rest if w.i > verb.i]
-        body = [spell(tree, head), base_form(verb), spell(tree, tail)]
+        body = with_form(tree, rest, verb, base_form(verb))
     else:
         body = [spell(tree, rest)]
     return tidy(
@@ -67,10 +65,15 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     )
 
 
+def with_form(tree: Tree, rest: Sequence[Word], verb: Word, form: str) -> list[str]:
+    """The texts before and after the verb, and between them this form of it."""
+    head = [w for w in rest if w.i < verb.i]
+    tail = [w for w in rest if w.i > verb.i]
+    return [spell(tree, head), form, spell(tree, tail)]
+
+
 def opens_well(before: Sequence[Word], verb: Word) -> bool:
     """Whether the words before the subject can move: "In 1962, Ann founded it" → "… in 1962?"."""
-    if not before:
-        return False
     tops = [w for w in before if w.head == verb.i and w.dep != "punct"]
     return bool(tops) and all(w.dep in ("prep", "npadvmod") for w in tops)
 
@@ -80,10 +83,8 @@ def subject_question(
 ) -> str | None:
     """As in "Who founded Ford?". ``moved`` stood before the subject, and comes at the end."""
     verb = clause.verb
-    parts: list[str] = []
     carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
-    carrier = finite_word(tree, verb)
-    if carrier is None:
+    if finite_word(tree, verb) is None:
         return None
     if clause.auxiliary:
         auxiliary = clause.auxiliary
@@ -92,20 +93,14 @@ def subject_question(
             attribute = tree.child(verb, ("attr",))
             if attribute is None or not is_plural(tree, attribute):
                 auxiliary = {"are": "is", "were": "was"}.get(auxiliary, auxiliary)
-        parts.append(auxiliary)
-        parts.append(spell(tree, rest))
+        parts = [auxiliary, spell(tree, rest)]
     else:
-        head = [w for w in rest if w.i < verb.i]
-        tail = [w for w in rest if w.i > verb.i]
-        parts += [
-            spell(tree, head),
-            verb.lower if carried else third_person(verb),
-            spell(tree, tail),
-        ]
+        form = verb.lower if carried else third_person(verb)
+        parts = with_form(tree, rest, verb, form)
     return tidy([gap.wh, *parts, moved, gap.after])
 
 
-def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str | None:
+def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str:
     """As in "The symptoms of what are recurring?"."""
     subject = tree.members(clause.subject_bits & ~gap.bits)
     place = first(gap.bits)
@@ -114,8 +109,8 @@ def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str
     attribute = tree.child(clause.verb, ("attr",))
     if attribute is not None and attribute.tag == "NNP" and clause.auxiliary and not after:
         return tidy([gap.wh, clause.auxiliary, spell(tree, rest), spell(tree, before)])
-    finite = clause.auxiliary or ""
-    return tidy([spell(tree, before), gap.wh, spell(tree, after), finite, spell(tree, rest)])
+    return tidy([spell(tree, before), gap.wh, spell(tree, after), clause.auxiliary,
+                 spell(tree, rest)])
 
 
 def do_form(verb: Word, plural: bool, subject: str) -> str | None:

@@ -32,14 +32,9 @@ def direct_questions(tree: Tree, root: Word, label: str) -> Iterator[str]:
     head = tree.words[top.head]
     noun = tree.words[head.head]
     if top.dep == "pobj" and is_example(tree, head) and noun.tag == "NNS":
-        bits = bits_of(core(tree, noun))
-        for child in tree.children[noun.i]:
-            if (
-                child.dep in ("det", "predet")
-                or child.lower in VAGUE
-                or (child.dep == "prep" and child.lower != "of")
-            ):
-                bits &= ~tree.below[child.i]
+        bits = bits_of(core(tree, noun)) & ~tree.under(
+            child for child in tree.children[noun.i] if child.dep in ("det", "predet")
+            or child.lower in VAGUE or (child.dep == "prep" and child.lower != "of"))
         bits &= ~bits_of(word for word in tree.members(bits) if word.lower == "such")
         if bits & (bits - 1):  # "an example of countries" says too little
             yield tidy(["what is an example of", spell(tree, tree.members(bits))])

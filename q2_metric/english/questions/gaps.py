@@ -132,10 +132,9 @@ def is_mislabelled(root: Word, label: str) -> bool:
 
 def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
     """The span lacks its phrase's start: "tales" of "fairy tales", "bc" of "400 bc"."""
-    if any(child.lower == "new" and child.i < members[0].i for child in tree.children[root.i]):
-        return True
     torn = "nummod" if root.lower in ("bc", "ad") else "compound"
-    return any(child.dep == torn and child.i < members[0].i for child in tree.children[root.i])
+    return any(child.i < members[0].i and (child.lower == "new" or child.dep == torn)
+               for child in tree.children[root.i])
 
 
 def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -> Iterator[Gap]:

@@ -30,8 +30,7 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
         needed = word.dep == "relcl" and tree.words[word.head].lower in GENERIC
         if (word.dep == "relcl" or is_aside(tree, word)) and not full and not needed:
             gone |= tree.below[word.i]
-    gone |= other_conjuncts(tree, verb, gap)
-    return gone
+    return gone | other_conjuncts(tree, verb, gap)
 
 
 def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
@@ -53,9 +52,8 @@ def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
     for word in tree.up(tree.words[inner.head]):
         if word.i == verb.i:
             break
-        for child in tree.children[word.i]:
-            if child.dep in ("conj", "cc", "preconj") and not tree.below[child.i] & gap.bits:
-                gone |= tree.below[child.i]
+        gone |= tree.under(c for c in tree.children[word.i] if c.dep in ("conj", "cc", "preconj")
+                           and not tree.below[c.i] & gap.bits)
         if word.dep == "conj" and is_verb(word):
             first = tree.words[word.head]  # "to create and satisfy the customer"
             auxiliaries = bits_of(c for c in tree.children[first.i] if c.dep in AUXILIARIES)

@@ -17,7 +17,7 @@ def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
     noun = tree.words[top.head]
     rest = _repeated(tree, noun, top)
     members = tree.members(rest)
-    if not members or noun not in members:
+    if noun not in members:
         return None
     phrase = spell(tree, members)
     if top.dep == "poss":
@@ -41,10 +41,9 @@ def _repeated(tree: Tree, noun: Word, top: Word) -> int:
         after = child.dep == "prep" and child.lower != "of"
         if before or after or child.dep in LOOSE | {"det", "predet"}:
             rest &= ~tree.below[child.i]
-    for word in tree.members(rest):
-        if word.dep in ("relcl", "appos", "acl") and not tree.below[word.i] >> noun.i & 1:
-            rest &= ~tree.below[word.i]
-    return rest
+    return rest & ~tree.under(
+        word for word in tree.members(rest)
+        if word.dep in ("relcl", "appos", "acl") and not tree.below[word.i] >> noun.i & 1)
 
 
 def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:

@@ -9,11 +9,8 @@ from q2_metric.english.parse.tree import Tree, Word, is_verb
 
 def phrase_bits(tree: Tree, noun: Word) -> int:
     """The phrase without clauses that are coordinated with it."""
-    bits = tree.below[noun.i]
-    for child in tree.children[noun.i]:
-        if child.dep == "conj" and is_verb(child):
-            bits &= ~tree.below[child.i]
-    return bits
+    clauses = (c for c in tree.children[noun.i] if c.dep == "conj" and is_verb(c))
+    return tree.below[noun.i] & ~tree.under(clauses)
 
 
 def top_of(tree: Tree, root: Word) -> Word:
@@ -48,13 +45,9 @@ def besides(tree: Tree, root: Word) -> str:
 
 def own_phrase(tree: Tree, noun: Word) -> int:
     """The phrase without coordinated nouns after it, relative clauses and asides."""
-    bits = tree.below[noun.i]
-    for child in tree.children[noun.i]:
-        if child.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod") or (
-            child.dep == "punct" and child.text == ","
-        ):
-            bits &= ~tree.below[child.i]
-    return bits
+    others = (c for c in tree.children[noun.i] if (c.dep == "punct" and c.text == ",")
+              or c.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod"))
+    return tree.below[noun.i] & ~tree.under(others)
 
 
 def is_example(tree: Tree, preposition: Word) -> bool:
@@ -68,11 +61,8 @@ def is_example(tree: Tree, preposition: Word) -> bool:
 
 def kept_modifiers(tree: Tree, top: Word) -> int:
     """Such as "for collectors" in "a fair for collectors"."""
-    bits = 0
-    for child in tree.children[top.i]:
-        if child.dep == "prep" and child.i > top.i and child.lower not in ("of", "like", "as"):
-            bits |= tree.below[child.i]
-    return bits
+    return tree.under(c for c in tree.children[top.i]
+                      if c.dep == "prep" and c.i > top.i and c.lower not in ("of", "like", "as"))
 
 
 def has_complement(tree: Tree, noun: Word) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from q2_metric.english.values.find import values_in
+from q2_metric.english.values.find import values_in, without_values
 from q2_metric.english.values.times import NOON, plain_year, yearless
 from q2_metric.english.values.value import Value
 from q2_metric.text.alignment import stem
@@ -60,7 +60,7 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
         return _weekdays(one, other)
     slack = _SLACK if one.kind == "quantity" and one.step != other.step else _PAPER
     own, others = _widened(one, slack), _widened(other, slack)
-    if _holds(own, (other.low, other.high)) and not other.open_ended:
+    if own[0] <= other.low and other.high <= own[1] and not other.open_ended:
         return True
     if (one.low, one.high) == (other.low, other.high) and (
         not other.open_ended or one.near == other.near
@@ -153,10 +153,6 @@ def _widened(value: Value, slack: float) -> tuple[float, float]:
     return low - slack * abs(value.low), high + slack * abs(value.high)
 
 
-def _holds(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
-    return outer[0] <= inner[0] and inner[1] <= outer[1]
-
-
 def compare_answers(claimed: str, known: str) -> bool | None:
     """Whether two answers to one question agree by their values; ``None`` if the values are not
     enough to decide this.
@@ -167,7 +163,7 @@ def compare_answers(claimed: str, known: str) -> bool | None:
     own, others = values_in(claimed), values_in(known)
     if not own or not others:
         return None
-    said, heard = _beside(claimed, own), _beside(known, others)
+    said, heard = _beside(claimed), _beside(known)
     found = [_best(value, others) for value in own]
     if False in found and len(own) == len(others) > 1:  # "1983 to 1991", "1983 to 1994"
         found = [compare_values(*both) for both in zip(own, others, strict=True)]
@@ -197,11 +193,9 @@ def _best(value: Value, others: Sequence[Value]) -> bool | None:
     return False if False in verdicts and None not in verdicts else None
 
 
-def _beside(text: str, values: Sequence[Value]) -> set[str]:
-    """What the values measure or count, as stems."""
-    for value in values:
-        text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
-    return {stem(word) for word in content_words(text)
+def _beside(text: str) -> set[str]:
+    """What the values of a text measure or count, as stems."""
+    return {stem(word) for word in content_words(without_values(text))
             if word not in _HEDGES and any(map(str.isalpha, word))}
 
 

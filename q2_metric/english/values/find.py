@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from q2_metric.english.lexicon import MONTHS
 from q2_metric.english.values.times import century, clocks_in, dates_in, weekdays_in, year
 from q2_metric.english.values.units import UNITS, currency_around, unit_after
 from q2_metric.english.values.value import Value
-from q2_metric.english.values.words import Number, numbers_in
+from q2_metric.english.values.words import Number, apart, numbers_in
 
 _CODE = re.compile(
     r"\+\d[\d ()/-]{6,}\d|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\bv?\d+\.\d+\.\d+\b"
@@ -69,17 +69,9 @@ def values_in(text: str) -> tuple[Value, ...]:
     """
     if not any(map(str.isdigit, text)) and not _WORDED.search(text):
         return ()
-    found: list[Value] = []
-    taken = [False] * (len(text) + 1)
-    makers: tuple[Callable[[str], Iterator[Value]], ...] = (
-        _codes, weekdays_in, _durations, _shares, clocks_in, dates_in, _numbers)
-    for make in makers:
-        for value in make(text):
-            if not any(taken[value.start : value.end]):
-                found.append(value)
-                taken[value.start : value.end] = [True] * (value.end - value.start)
-    ordered = sorted(found, key=lambda value: value.start)
-    return tuple(_hedged(text, value) for value in _ranges(text, ordered))
+    found = apart(text, (
+        _codes, weekdays_in, _durations, _shares, clocks_in, dates_in, _numbers))
+    return tuple(_hedged(text, value) for value in _ranges(text, found))
 
 
 _WORDED = re.compile(
@@ -136,7 +128,8 @@ def _numbers(text: str) -> Iterator[Value]:
         sign = _SIGN.search(text[max(0, start - 10) : start])
         if sign and not number.ordinal:
             value, start = -value if sign[1] else value, start - len(sign[0])
-        if number.ordinal or _is_century(text, number):
+        if number.ordinal or (
+                number.worded and century(text, number.start, number.end, number.value)):
             yield century(text, start, end, value) or Value("ordinal", value, value, start, end)
             continue
         percent = _PERCENT.match(text, end)
@@ -169,16 +162,11 @@ def _durations(text: str) -> Iterator[Value]:
         yield Value("quantity", base, base, match.start(), match.end(), unit.dimension, step=base)
 
 
-def _is_century(text: str, number: Number) -> bool:
-    return number.worded and century(text, number.start, number.end, number.value) is not None
-
-
 def _ranges(text: str, values: list[Value]) -> list[Value]:
     """As in "9 to 12", which becomes one value."""
     found: list[Value] = []
     for value in values:
-        last = found[-1] if found else None
-        if last and (joined := _joined(text, last, value)):
+        if found and (joined := _joined(text, found[-1], value)):
             found[-1] = joined
         else:
             found.append(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from q2_metric.english.lexicon import MONTHS
 from q2_metric.english.values.compare import ASIDE, compare_values
@@ -31,12 +30,8 @@ _NEAR = 24
 """Characters before a year in which such a word is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    """The stem of a content word, or a value."""
-
-    word: str
-    value: Value | None = None
+_Token = str | Value
+"""The stem of a content word, or a value."""
 
 
 def follows(claim: str, sentence: str) -> bool:
@@ -58,17 +53,16 @@ def follows(claim: str, sentence: str) -> bool:
     if _FUTURE.search(sentence) and _PAST.search(claim):
         return False
     own, known = _tokens(claim), _tokens(sentence)
-    values = [token for token in own if token.value]
+    values = [token for token in own if isinstance(token, Value)]
     if not values or len(values) == len(own):
         return False
-    if any(token.value and _may_count(claim, token.value) for token in own):
+    kinds = {value.kind for value in values}
+    if "code" in kinds or any(_may_count(claim, value) for value in values):
         return False
-    kinds = {token.value.kind for token in values if token.value}
-    if "code" in kinds:
-        return False
-    of_kinds = [token for token in known if token.value and token.value.kind in kinds]
+    of_kinds = [token for token in known if isinstance(token, Value) and token.kind in kinds]
     if len(of_kinds) == len(values):  # only this value can be meant
-        return (_in_order([t for t in own if not t.value], [t for t in known if not t.value])
+        return (_in_order([t for t in own if isinstance(t, str)],
+                          [t for t in known if isinstance(t, str)])
                 and _in_order(values, of_kinds))
     return any(_matches(own, known[first:], kinds) for first in range(len(known)))
 
@@ -92,26 +86,25 @@ def _matches(own: Sequence[_Token], known: Sequence[_Token], kinds: set[Kind]) -
             at += 1
             if at == len(own):
                 return True
-        elif not at or (other.value and other.value.kind in kinds):
+        elif not at or (isinstance(other, Value) and other.kind in kinds):
             return False
     return False
 
 
 def _same(token: _Token, other: _Token) -> bool:
-    if token.value and other.value:
-        return compare_values(token.value, other.value) is True
-    return not token.value and not other.value and token.word == other.word
+    if isinstance(token, Value) and isinstance(other, Value):
+        return compare_values(token, other) is True
+    return token == other
 
 
 def _tokens(text: str) -> list[_Token]:
     found: list[_Token] = []
     done = 0
     for value in values_in(text):
-        found += _words(text[done : value.start])
-        found.append(_Token("", value))
+        found += [*_words(text[done : value.start]), value]
         done = value.end
     return found + _words(text[done:])
 
 
-def _words(text: str) -> list[_Token]:
-    return [_Token(stem(word)) for word in content_words(text) if word not in ASIDE]
+def _words(text: str) -> list[str]:
+    return [stem(word) for word in content_words(text) if word not in ASIDE]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -60,9 +60,10 @@ NOON = 720
 def dates_in(text: str) -> Iterator[Value]:
     """Yields days, months, decades and years before our era; not plain years or centuries."""
     for match in _ISO.finditer(text):
-        yield from _days(match, (int(match[1]), int(match[2]), int(match[3])))
+        yield from _days(match, [_day(int(match[1]), int(match[2]), int(match[3]))])
     for match in _FIGURES.finditer(text):
-        yield from _date_in_digits(match)
+        one, two, year = int(match[1]), int(match[3]), int(match[4])
+        yield from _days(match, [_day(year, two, one), _day(year, one, two)])
     for match in _WRITTEN.finditer(text):
         yield from _date_in_words(match)
     for match in _DECADE.finditer(text):
@@ -104,36 +105,21 @@ def _years(start: int, end: int, first: int, last: int) -> Value:
     return Value("date", low, high, start, end)
 
 
-def _days(match: re.Match[str], *readings: tuple[int, int, int]) -> Iterator[Value]:
-    for year, month, day in readings:
-        try:
-            place = float(date(year, month, day).toordinal())
-        except ValueError:
-            continue
-        yield Value("date", place, place, match.start(), match.end())
-        return
-
-
-def _date_in_digits(match: re.Match[str]) -> Iterator[Value]:
+def _days(match: re.Match[str], readings: Sequence[float | None]) -> Iterator[Value]:
     """The date "04/03/2021" can be in March or in April. It gets both days as its wider range."""
-    one, two, year = int(match[1]), int(match[3]), int(match[4])
+    days = [day for day in readings if day is not None]
+    if "/" not in match[0]:  # 4.3.2021 has the day first
+        days = days[:1]
+    if days:
+        near = None if days[0] == days[-1] else (min(days), max(days))
+        yield Value("date", days[0], days[0], match.start(), match.end(), near=near)
+
+
+def _day(year: int, month: int, day: int) -> float | None:
     try:
-        first = date(year, two, one).toordinal()
+        return float(date(year, month, day).toordinal())
     except ValueError:
-        yield from _days(match, (year, one, two))
-        return
-    try:
-        other = date(year, one, two).toordinal()
-    except ValueError:
-        other = first
-    if match[2] != "/":  # 4.3.2021 has the day first
-        other = first
-    if first == other:
-        yield Value("date", float(first), float(first), match.start(), match.end())
-    else:  # the range covers both readings
-        low, high = sorted((first, other))
-        yield Value("date", float(first), float(first), match.start(), match.end(),
-                    near=(float(low), float(high)))
+        return None
 
 
 def _date_in_words(match: re.Match[str]) -> Iterator[Value]:

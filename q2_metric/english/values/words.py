@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
+
+from q2_metric.english.values.value import Value
 
 _GROUP = r"[,\u00a0\u202f\u2009' ]"
 DIGITS = re.compile(
@@ -14,8 +17,8 @@ DIGITS = re.compile(
 )
 """As in "1,250", "1 250", "1.250.000", "3.5"."""
 MAGNITUDES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
-              "lakh": 1e5, "crore": 1e7, "dozen": 12, "dozens": 12, "score": 20, "mn": 1e6,
-              "mln": 1e6, "bn": 1e9, "tn": 1e12, "mio": 1e6, "k": 1e3}
+              "lakh": 1e5, "crore": 1e7, "dozen": 12, "mn": 1e6, "mln": 1e6, "bn": 1e9,
+              "tn": 1e12, "mio": 1e6, "k": 1e3}
 _MAGNITUDE = re.compile(r"(?:-|[ \u00a0]{0,8})(hundred|thousand|million|billion|trillion|lakh"
                         r"|crore|dozen|mn|mln|mio|bn|tn|k)\b", re.IGNORECASE)
 MOST_MAGNITUDES = 4
@@ -48,6 +51,9 @@ class Number:
     worded: bool = False
 
 
+Found = TypeVar("Found", Number, Value)
+
+
 class _NumberToken:
     """The protocol that text2num requires."""
 
@@ -71,14 +77,19 @@ def numbers_in(text: str) -> tuple[Number, ...]:
     >>> [n.value for n in numbers_in("Twenty-five of 1.25 million, half a dozen, the 13th")]
     [25.0, 1250000.0, 6.0, 13.0]
     """
-    found: list[Number] = []
+    return tuple(apart(text, (_scaled, _ordinals, _in_digits, _in_words)))
+
+
+def apart(text: str, makers: Iterable[Callable[[str], Iterator[Found]]]) -> list[Found]:
+    """What the makers find, in order and without overlaps: an earlier find keeps its place."""
+    found: list[Found] = []
     taken = [False] * (len(text) + 1)
-    for make in (_scaled, _ordinals, _in_digits, _in_words):
-        for number in make(text):
-            if not any(taken[number.start : number.end]):
-                found.append(number)
-                taken[number.start : number.end] = [True] * (number.end - number.start)
-    return tuple(sorted(found, key=lambda number: number.start))
+    for make in makers:
+        for one in make(text):
+            if not any(taken[one.start : one.end]):
+                found.append(one)
+                taken[one.start : one.end] = [True] * (one.end - one.start)
+    return sorted(found, key=lambda one: one.start)
 
 
 def _scaled(text: str) -> Iterator[Number]:

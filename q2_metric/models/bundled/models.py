@@ -113,8 +113,10 @@ class _Bundled:
         """The copy opens the network if its process has not opened it yet."""
         return type(self), self._asked
 
-    def _rows(self, query: str, text: str) -> list[QueryWindow]:
-        return list(windows(tokenizer()(query), tokenizer()(text), WINDOW, STRIDE))
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, QueryWindow]]:
+        """The rows of (query, text) pairs, each with the index of its pair."""
+        return [(i, row) for i, (query, text) in enumerate(pairs)
+                for row in windows(tokenizer()(query), tokenizer()(text), WINDOW, STRIDE)]
 
     def _run(
         self, rows: Sequence[QueryWindow], forward: Forward | None = None
@@ -180,16 +182,11 @@ class BundledReader(_Bundled):
         return [read.answer for read in reads]
 
     def _decided(self, pairs: Sequence[tuple[str, str]], forward: Forward) -> list[_Read]:
-        owners: list[int] = []
-        rows: list[QueryWindow] = []
-        for i, (question, context) in enumerate(pairs):
-            for row in self._rows(question, context):
-                if row.offsets and row.query_length:
-                    owners.append(i)
-                    rows.append(row)
+        owned = [(i, row) for i, row in self._rows(pairs) if row.offsets and row.query_length]
+        logits_of = self._run([row for _, row in owned], forward)
         spans: dict[int, list[tuple[Best, int, int]]] = defaultdict(list)
         null: dict[int, float] = {}
-        for i, row, logits in zip(owners, rows, self._run(rows, forward), strict=True):
+        for (i, row), logits in zip(owned, logits_of, strict=True):
             no_answer = float(logits[0].sum())
             null[i] = min(null.get(i, no_answer), no_answer)
             spans[i].append(answer_span(logits, row))
@@ -228,14 +225,10 @@ class BundledEntailment(_Bundled):
         return [verdict for slab in _slabs(pairs) for verdict in self._judge(slab)]
 
     def _judge(self, pairs: Pairs) -> list[Verdict]:
-        owners: list[int] = []
-        rows: list[QueryWindow] = []
-        for i, (premise, hypothesis) in enumerate(pairs):
-            for row in self._rows(hypothesis, premise):
-                owners.append(i)
-                rows.append(row)
-        verdicts = [Verdict(*map(float, _softmax(logits))) for logits in self._run(rows)]
-        return best_verdicts(owners, verdicts, len(pairs))
+        owned = self._rows([(hypothesis, premise) for premise, hypothesis in pairs])
+        verdicts = [Verdict(*map(float, _softmax(logits)))
+                    for logits in self._run([row for _, row in owned])]
+        return best_verdicts([i for i, _ in owned], verdicts, len(pairs))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return tokenizer()(text).offsets

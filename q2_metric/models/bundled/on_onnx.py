@@ -39,13 +39,10 @@ class _Opener:
         forks.tell(self)
 
     def in_child(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="q2-open")
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="q2-open")
 
     def open(self, prefix: str, threads: int, dtype: str) -> Future[Forward]:
-        return self._thread.submit(lambda: open_network(prefix, threads, dtype))
-
-    def wait(self) -> None:
-        self._thread.submit(int).result()  # this job is last in the queue
+        return self.thread.submit(lambda: open_network(prefix, threads, dtype))
 
 
 _opener = _Opener()
@@ -91,7 +88,7 @@ class _InBackground:
 
 def wait_until_open() -> None:
     """Waits until each requested network is loaded or has failed to load."""
-    _opener.wait()
+    _opener.thread.submit(int).result()  # this job is last in the queue
 
 
 def open_network(prefix: str, threads: int, dtype: str) -> Forward:

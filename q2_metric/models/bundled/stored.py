@@ -67,21 +67,14 @@ def _hashes(path: Path) -> dict[str, str]:
         raise ModelError(f"{path} is damaged: reinstall q2-metric") from error
 
 
-def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yields the name and value of each weight in floating point, one at a time to save memory.
-
-    ``owner`` is a network, or "words" for the word vectors that networks share.
-    """
-    for name, value, scale in each_stored(owner):
-        yield name, whole(value, scale)
-
-
 def whole(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[Any]:
     return value if scale is None else value * scale
 
 
 def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.float32] | None]]:
-    """Yields name, stored value, and the scale (rows, 1) of an 8-bit weight or ``None``."""
+    """Yields name, stored value, and the scale (rows, 1) of an 8-bit weight or ``None``, one weight
+    at a time to save memory. ``owner`` is a network, or "words" for the word vectors that networks
+    share."""
     from safetensors import safe_open
 
     with safe_open(intact(FILES.get(owner, SHARED)), framework="numpy") as file:
