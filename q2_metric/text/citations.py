@@ -24,7 +24,7 @@ _BETWEEN = re.compile(r"[\s.,;:!?)\"'”’*_]*")
 
 def has_labels(knowledge: str) -> bool:
     """Whether the knowledge begins with a passage number, as in "[2] …" or "Source 2: …"."""
-    return _LABEL.match(knowledge.lstrip()) is not None
+    return _LABEL.match(knowledge.lstrip().partition("\n")[0]) is not None
 
 
 def passages(knowledge: str) -> dict[str, tuple[int, int]]:

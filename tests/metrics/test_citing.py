@@ -33,6 +33,7 @@ def test_passages_by_their_own_number() -> None:
     assert {name: text[a:b] for name, (a, b) in passages(text).items()} == {
         "3": "Source 3: The inn.\nMore of it.", "9": "Source 9: The ferry."}
     assert passages("") == {}
+    assert passages("[\n1] One.") == {"1": (0, 1), "2": (2, 9)}  # no label: it ends on another line
 
 
 @pytest.fixture(scope="module")
