@@ -58,7 +58,7 @@ def test_nonsense_does_not_beat_good_answers(trick: str) -> None:
     for name in JUDGING + COUNTING:
         value, best = found[name], good()[name]
         assert best is not None
-        assert value is None or value < best / 2, (name, value, best)
+        assert value is None or value <= best / 2, (name, value, best)
 
 
 @pytest.mark.parametrize("trick", SILENT)
