@@ -40,15 +40,13 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
     places: dict[str, tuple[int, int]] = {}
     labelled, last, start = has_labels(knowledge), "", 0
     for line in knowledge.split("\n"):
-        label, end = _LABEL.match(line), start + len(line)
-        if not line.strip():
-            pass
-        elif not labelled:
+        end = start + len(line)
+        if line.strip() and not labelled:
             places[str(len(places) + 1)] = (start, end)
-        elif label:
+        elif label := _LABEL.match(line):
             last = str(int((label[1] or label[2]).lstrip("^#")))
             places[last] = (start, end)
-        else:
+        elif line.strip():
             places[last] = (places[last][0], end)
         start = end + 1
     return places

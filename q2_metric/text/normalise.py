@@ -28,9 +28,13 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def tokens(text: str) -> list[str]:
+    return normalise(text).split()
+
+
 def token_f1(candidate: str, reference: str) -> float:
     """Harmonic mean of the precision and recall of normalised words, in [0, 1]; 0 without any."""
-    return f1_of(normalise(candidate).split(), normalise(reference).split())
+    return f1_of(tokens(candidate), tokens(reference))
 
 
 def f1_of(left: Sequence[str], right: Sequence[str]) -> float:

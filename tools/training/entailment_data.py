@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.text.normalise import normalise
+from q2_metric.text.normalise import normalise, tokens
 from tools.training.corrupt import collect
 from tools.training.examples import ExampleSource, TrainingExample, held_out, read_jsonl
 from tools.training.rates import (
@@ -52,8 +52,8 @@ def narrow(premise: str, hypothesis: str, words: int) -> str:
 
     They have at most ``words`` words together, unless a single sentence is longer."""
     sentences = [s for s in _SENTENCE_END.split(premise) if s.strip()]
-    wanted = set(normalise(hypothesis).split())
-    shared = [len(wanted & set(normalise(s).split())) for s in sentences]
+    wanted = set(tokens(hypothesis))
+    shared = [len(wanted & set(tokens(s))) for s in sentences]
     sizes = [len(s.split()) for s in sentences]
     best, found = -1, (0, len(sentences))
     for first in range(len(sentences)):
@@ -129,7 +129,7 @@ def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
 def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
     """Makes the hypothesis wrong: a word of the premise becomes its opposite ("first" becomes
     another ordinal), which the premise lacks. ``None`` if there is no such word."""
-    shared = set(normalise(premise).split()) & set(normalise(hypothesis).split())
+    shared = set(tokens(premise)) & set(tokens(hypothesis))
     places = [m for m in re.finditer(r"[a-z]+", hypothesis) if m.group() in shared]
     rng.shuffle(places)
     for place in places:
@@ -228,8 +228,7 @@ def _answers(folder: Path, rng: random.Random) -> ExampleSource:
                         rows.append(_answer_pair(asked, known, said, "supported", name))
                         break
                 wrong = [q["answer"] for q in questions
-                         if set(normalise(q["answer"]).split()).isdisjoint(
-                             normalise(answer).split())]
+                         if not set(tokens(q["answer"])) & set(tokens(answer))]
                 alike = [other for other in wrong if _shape(other) == _shape(answer)]
                 if wrong and rng.random() < 0.5:
                     other = rng.choice(alike if alike and rng.random() < 0.7 else wrong)
