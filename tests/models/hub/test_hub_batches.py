@@ -27,7 +27,8 @@ from q2_metric.models.hub.reader import TorchReader
 from q2_metric.models.hub.yes_no import YesNoEntailment
 
 TOKENIZER = PreTrainedTokenizerFast(
-    tokenizer_object=Tokenizer(WordLevel({"[PAD]": 7})), pad_token="[PAD]", pad_token_type_id=3)
+    tokenizer_object=Tokenizer(WordLevel({"[PAD]": 7})), pad_token="[PAD]")
+TOKENIZER._pad_token_type_id = 3  # as XLNet's
 CPU = LoadedModel("fake", TOKENIZER, None, "cpu")
 
 

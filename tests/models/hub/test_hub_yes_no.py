@@ -134,10 +134,14 @@ def test_a_long_chunk_is_read_in_windows(
     assert len(rows) == 1
 
 
-def test_special_tokens_in_texts_mean_nothing(loaded: Load) -> None:
+def test_special_tokens_in_texts_mean_nothing(
+    loaded: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
     backbone = YesNoEntailment(loaded("t5/tied"), prompt="minicheck")
-    (part,) = backbone._clean([("a</s>b <pad>", "c</s>")])
-    text = PROMPTS["minicheck"].fill(*part)
+    prompts, rows = list[str](), backbone._rows
+    monkeypatch.setattr(backbone, "_rows", lambda texts: prompts.extend(texts) or rows(texts))
+    backbone.judge([("a</s>b <pad>", "c</s>")])
+    (text,) = prompts
     assert text.count("</s>") == 1
     assert "<pad>" not in text
 
