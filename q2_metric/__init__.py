@@ -13,22 +13,24 @@ from q2_metric._version import __version__
 from q2_metric.registration import path, register_quietly
 
 if TYPE_CHECKING:
-    from q2_metric.errors import DataError, InputError, MissingExtra, ModelError, Q2Error
-    from q2_metric.metrics.groundedness import Groundedness
-    from q2_metric.metrics.q2 import Q2
-    from q2_metric.metrics.scale import Scale
-    from q2_metric.scoring.aggregate import system_score
-    from q2_metric.types import (
-        Claim,
-        Comparison,
-        Example,
-        Judgement,
-        Question,
-        Score,
-        Span,
-        SystemScore,
-        Verdict,
-    )
+    from q2_metric.errors import DataError as DataError
+    from q2_metric.errors import InputError as InputError
+    from q2_metric.errors import MissingExtra as MissingExtra
+    from q2_metric.errors import ModelError as ModelError
+    from q2_metric.errors import Q2Error as Q2Error
+    from q2_metric.metrics.groundedness import Groundedness as Groundedness
+    from q2_metric.metrics.q2 import Q2 as Q2
+    from q2_metric.metrics.scale import Scale as Scale
+    from q2_metric.scoring.aggregate import system_score as system_score
+    from q2_metric.types import Claim as Claim
+    from q2_metric.types import Comparison as Comparison
+    from q2_metric.types import Example as Example
+    from q2_metric.types import Judgement as Judgement
+    from q2_metric.types import Question as Question
+    from q2_metric.types import Score as Score
+    from q2_metric.types import Span as Span
+    from q2_metric.types import SystemScore as SystemScore
+    from q2_metric.types import Verdict as Verdict
 
 _HOME = {
     "Q2": "metrics.q2", "Groundedness": "metrics.groundedness", "Scale": "metrics.scale",
@@ -39,28 +41,7 @@ _HOME = {
                     "errors"),
 }
 
-__all__ = [
-    "Q2",
-    "Claim",
-    "Comparison",
-    "DataError",
-    "Example",
-    "Groundedness",
-    "InputError",
-    "Judgement",
-    "MissingExtra",
-    "ModelError",
-    "Q2Error",
-    "Question",
-    "Scale",
-    "Score",
-    "Span",
-    "SystemScore",
-    "Verdict",
-    "__version__",
-    "path",
-    "system_score",
-]
+__all__ = ["__version__", "path", *_HOME]
 
 register_quietly()
 

@@ -23,7 +23,6 @@ class Inherited(Protocol):
 
     def in_child(self) -> None:
         """Called in the child right after the fork, when it has only one thread."""
-        ...
 
 
 _kept: WeakSet[object] = WeakSet()

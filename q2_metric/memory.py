@@ -1,7 +1,8 @@
-"""Remembers values that are computed from texts."""
+"""Remembers values that are computed from texts, and frees the memory of a GPU."""
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -22,6 +23,13 @@ def remembered(
     if new:
         known.update(zip(new, compute(new), strict=True))
     return [known[key] for key in keys]
+
+
+def free_gpu_memory() -> None:
+    """Returns the memory that torch holds but does not use to the GPU."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 class LruCache(Generic[K, V]):

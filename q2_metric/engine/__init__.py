@@ -10,5 +10,5 @@
     manifest.py    the record of a run as JSON
     unfinished.py  finished blocks on disk, from which an interrupted run resumes
     connection.py, cluster.py  the connection to a Ray cluster, and the actors that score there
-    groups.py, result.py       mean scores of groups of rows, and the result of each file
+    result.py      the result of each file, and the mean scores of groups of rows
 """

@@ -131,8 +131,10 @@ class Cache:
                         for key, value in items.items()
                     ],
                 )
-            if self._bytes() > self._largest:
-                self._evict()
+            pages, each = (int(self._database.execute(f"pragma {name}").fetchone()[0])
+                           for name in ("page_count", "page_size"))
+            if pages * each > self._largest:
+                self._evict(self._database, pages * each)
         except sqlite3.Error as error:
             self._give_up(error)
 
@@ -146,25 +148,17 @@ class Cache:
         forks.never_destroy(self._database)
         self._database = None
 
-    def _bytes(self) -> int:
-        return self._pragma("page_size") * self._pragma("page_count")
-
-    def _pragma(self, name: str) -> int:
-        assert self._database is not None
-        return int(self._database.execute(f"pragma {name}").fetchone()[0])
-
-    def _evict(self) -> None:
+    def _evict(self, database: sqlite3.Connection, size: int) -> None:
         """Removes the least recently used entries and returns their space to the disk."""
-        assert self._database is not None
-        with self._database as database:
-            share = max(_EVICTED, 1 - (1 - _EVICTED) * self._largest / self._bytes())
+        with database:
+            share = max(_EVICTED, 1 - (1 - _EVICTED) * self._largest / size)
             count = database.execute("select count(*) from scores").fetchone()[0]
             database.execute(
                 "delete from scores where key in (select key from scores order by used limit ?)",
                 (int(count * share) + 1,),
             )
         # "execute" would free only one page of the file; "executescript" frees all of them.
-        self._database.executescript("pragma incremental_vacuum")
+        database.executescript("pragma incremental_vacuum")
 
     def _give_up(self, error: Exception) -> None:
         self.close()

@@ -29,7 +29,9 @@ Progress = Callable[[int], None]
 
 
 class CachedMetric:
-    """A metric that takes its scores from a cache. It is loaded only if a score is missing."""
+    """A metric that takes its scores from a cache. It is loaded only if a score is missing.
+
+    ``inner``, of SCALE within groundedness for example: scores with evidence serve it too."""
 
     def __init__(
         self,
@@ -37,8 +39,10 @@ class CachedMetric:
         load: Callable[[], Metric],
         store: Cache,
         request: Mapping[str, Any] | None = None,
+        *,
+        inner: bool = False,
     ) -> None:
-        self.name = name
+        self.name, self._inner = name, inner
         self._load, self._store, self._request = load, store, request
         self._metric: Metric | None = None
         self.looked_up = 0
@@ -76,11 +80,11 @@ class CachedMetric:
                 self.signature, self.scores_all, self.reads_question, self.any_language]})
         return self._metric
 
-    def _shared(self, base: str, inner: Metric) -> _Shared:
+    def _shared(self, base: str, inner: Metric) -> CachedMetric:
         """Wraps a metric that this one is computed from, to cache it under its own name."""
         takes = {"preset", *entry(base).keywords()}
         request = {key: value for key, value in (self._request or {}).items() if key in takes}
-        return _Shared(base, lambda: inner, self._store, request)
+        return CachedMetric(base, lambda: inner, self._store, request, inner=True)
 
     def score(
         self,
@@ -93,6 +97,11 @@ class CachedMetric:
         keywords = {"evidence": True} if evidence and entry(self.name).evidence else {}
         keys = self.keys(WITH_EVIDENCE if keywords else "score", examples)
         values = dict[str, Any]()
+        if self._inner:
+            whole = self.keys(WITH_EVIDENCE, examples)
+            kept = self._store.get(dict.fromkeys(whole))
+            values |= {key: kept[rich] for key, rich in zip(keys, whole, strict=True)
+                       if readable(kept.get(rich))}
         for block in self.missing(keys, examples, values, progress, readable):
             missing = list(block.values())
             scores = as_scores(self.name, self.metric.score(missing, **keywords), missing)
@@ -131,22 +140,6 @@ class CachedMetric:
                    *([] if e.question is None else [e.question]))
             for e in examples
         ]
-
-
-class _Shared(CachedMetric):
-    """SCALE within groundedness, for example: it also takes cached scores with evidence."""
-
-    def score(
-        self, examples: Sequence[Example], *, evidence: bool = False,
-        progress: Progress | None = None,
-    ) -> list[Score]:
-        keys = self.keys(WITH_EVIDENCE, examples)
-        kept = {key: value for key, value in self._store.get(dict.fromkeys(keys)).items()
-                if readable(value)}
-        missing = [example for key, example in zip(keys, examples, strict=True) if key not in kept]
-        others = iter(super().score(missing, evidence=evidence, progress=progress))
-        return [from_json(example, kept[key]) if key in kept else next(others)
-                for key, example in zip(keys, examples, strict=True)]
 
 
 def _finite(value: Any) -> bool:

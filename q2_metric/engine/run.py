@@ -17,20 +17,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from q2_metric.engine import manifest as manifests
 from q2_metric.engine.cached import Progress
-from q2_metric.engine.groups import Groups
 from q2_metric.engine.job import Job
-from q2_metric.engine.manifest import (
-    Manifest,
-    beside,
-    contents,
-    difference,
-    manifest,
-    once,
-    read_manifest,
-    write_manifest,
-)
-from q2_metric.engine.result import FileResult
+from q2_metric.engine.manifest import Manifest
+from q2_metric.engine.result import FileResult, Groups
 from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
@@ -126,12 +117,13 @@ class JobRun:
         """
         if out is None:
             return self._score(page, None)
-        now = manifest(self.job.files, self.signatures, self._identities, self.job.settings)
+        now = manifests.manifest(
+            self.job.files, self.signatures, self._identities, self.job.settings)
         # A page needs the rows, so they are scored again (from the cache) if a page is requested.
         may_be_complete = not overwrite and page is None
         if may_be_complete and not unfinished_path(out).exists() and (done := _finished(out, now)):
             return self._complete(out, done)
-        if once(now):
+        if manifests.once(now):
             self.listener.note(
                 "standard input cannot be read again: if this run is interrupted, it cannot resume"
             )
@@ -272,12 +264,12 @@ def _changed(file: str) -> InputError:
 
 def _finished(out: str, now: Manifest) -> Manifest | None:
     """The manifest of ``out``, if it is complete, unchanged, and written by the same command."""
-    manifest = read_manifest(beside(out))
+    manifest = manifests.read_manifest(manifests.beside(out))
     if (
         manifest is None
         or not manifest.get("complete")
-        or once(now)
-        or difference(manifest, now) is not None
+        or manifests.once(now)
+        or manifests.difference(manifest, now) is not None
         or not rereadable(out)
         or fingerprint(out) != manifest.get("output")
     ):
@@ -309,13 +301,13 @@ def _finish(
         else:
             rows = (json.loads(line) for lines in kept.blocks() for line in lines.splitlines())
             write_rows(suffix, unfinished, job.layout, rows, job.raw_csv)
-        if contents(out) not in (None, held):
+        if manifests.contents(out) not in (None, held):
             raise InputError(
                 f"{out}: changed during the run, so it is not replaced; move it away and run the "
                 f"same command again ({kept.path} keeps the scores)"
             )
         whole["output"] = fingerprint(unfinished)
-        write_manifest(beside(out), whole)
+        manifests.write_manifest(manifests.beside(out), whole)
     kept.remove()
 
 

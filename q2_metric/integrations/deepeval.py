@@ -35,11 +35,8 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
         self.judge = judge or Judge([metric], settings=settings, evidence=True)
         self.metric = metric
         self.include_reason = True
+        self.signature = self.judge.signature
         self.evaluation_model = None
-
-    @property
-    def signature(self) -> str:
-        return self.judge.signature
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
         """The score of a test case, in [0, 1]. Raises InputError if the test case has no context,

@@ -29,10 +29,7 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
         self.threshold = check_threshold(threshold)
         self.judge = Judge([metric], settings=settings, evidence=True)
         self.metric = metric
-
-    @property
-    def signature(self) -> str:
-        return self.judge.signature
+        self.signature = self.judge.signature
 
     def _get_prompts(self) -> dict[str, Any]:
         return {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
 
-from q2_metric.integrations.records import RecordJudge
+from q2_metric.integrations.judge import RecordJudge
 
 
 @dataclass

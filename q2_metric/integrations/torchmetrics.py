@@ -42,13 +42,10 @@ class GroundedMean(Metric):  # type: ignore[misc]
         settings = {name: keywords.pop(name) for name in known}
         super().__init__(**keywords)
         self.judge = Judge(metrics, no_claim, settings, strict)
+        self.signature = self.judge.signature
         for name in self.judge.names:
             self.add_state(f"{name}_sum", torch.tensor(0.0), dist_reduce_fx="sum")
             self.add_state(f"{name}_n", torch.tensor(0), dist_reduce_fx="sum")
-
-    @property
-    def signature(self) -> str:
-        return self.judge.signature
 
     def update(
         self, preds: Sequence[str], knowledge: Sequence[Any],
@@ -65,9 +62,8 @@ class GroundedMean(Metric):  # type: ignore[misc]
     def compute(self) -> dict[str, torch.Tensor]:
         """Each mean and each share of responses, in [0, 1], for ``self.log_dict``. NaN if no
         response counts in a mean."""
-        means = {
-            name: Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
-            for name in self.judge.names
-        }
-        return {name: torch.tensor(mean.number, device=self.device)
-                for name, mean in means.items()}
+        means = {}
+        for name in self.judge.names:
+            mean = Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
+            means[name] = torch.tensor(mean.number, device=self.device)
+        return means

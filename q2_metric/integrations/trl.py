@@ -30,12 +30,9 @@ class Reward:
         history: str = "history", **settings: Any,
     ) -> None:
         self.judge = Judge([metric], settings=settings)
+        self.signature = self.judge.signature
         self.knowledge, self.history = knowledge, history
         self.__name__ = entry(metric).name
-
-    @property
-    def signature(self) -> str:
-        return self.judge.signature
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], *,

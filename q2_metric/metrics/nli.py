@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from q2_metric.checks import check_fields
+from q2_metric.memory import remembered
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.q2 import FALLBACK_SCORE
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
@@ -62,7 +63,8 @@ class EndToEndNli:
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        verdicts = self._entailment.judge([(item.knowledge, item.response) for item in examples])
+        verdicts = remembered(
+            self._entailment.judge, ((item.knowledge, item.response) for item in examples), {})
         return [
             Score(item, FALLBACK_SCORE[verdict.label], verdict=verdict)
             for item, verdict in zip(examples, verdicts, strict=True)

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from q2_metric.errors import InputError, MachineFault, ModelError, is_out_of_memory
+from q2_metric.memory import free_gpu_memory
 
 T = TypeVar("T")
+
+DEVICE_TOKENS = 65_536
+"""Padded tokens of a batch on a GPU (not measured). A batch that does not fit is halved."""
 
 
 @dataclass(slots=True)
@@ -20,7 +24,6 @@ class Budget:
         tokens: maximum padded tokens, as :meth:`cost` counts them. Ignored if ``rows`` is given.
         copies: number of rows that the model makes of each row (beams).
         extra: number of tokens that the model generates for each copy.
-        most: upper limit of ``tokens`` when the budget grows; ``None`` for no growth.
         step: only rows whose lengths are equal after rounding up to a multiple of ``step`` share a
             batch, so that a row's padding does not depend on the others.
 
@@ -32,7 +35,6 @@ class Budget:
     rows: int | None = None
     copies: int = 1
     extra: int = 0
-    most: int | None = None
     step: int | None = None
 
     def __post_init__(self) -> None:
@@ -60,16 +62,12 @@ class Budget:
             size += 1
         return size
 
-    def grow(self, tokens: int) -> None:
-        """Sets ``tokens``, to at most ``most``. Without ``most``, it can only decrease."""
-        self.tokens = max(1, min(tokens, self.tokens if self.most is None else self.most))
-
     def halve(self, rows: int, width: int) -> None:
         """Halves the budget after a batch ran out of memory."""
         if self.rows is not None:
             self.rows = rows // 2
         else:
-            self.tokens = self.most = self.cost(rows // 2, width)
+            self.tokens = self.cost(rows // 2, width)
 
 
 def in_batches(
@@ -79,7 +77,6 @@ def in_batches(
     *,
     longest_first: bool,
     too_large: Callable[[int], str],
-    ran_out: Callable[[], None] = lambda: None,
     at_once: int = 1,
 ) -> list[T]:
     """Runs all rows in batches of similar length, and returns the results in the order of the rows.
@@ -91,7 +88,6 @@ def in_batches(
         run: takes the indices of a batch's rows in ``lengths``, and returns their results.
         longest_first: if true, a batch that is too large fails at once.
         too_large: the error message for a single row of this many tokens.
-        ran_out: called after memory ran out, when nothing refers to the batch any more.
         at_once: number of batches that run at the same time, each in a thread.
 
     Raises:
@@ -104,7 +100,7 @@ def in_batches(
             if outputs is not None:
                 results.update(zip(part, outputs, strict=True))
                 continue
-            ran_out()
+            free_gpu_memory()  # nothing refers to the batch any more
             width = max(lengths[place] for place in part)
             if len(part) == 1:
                 raise ModelError(too_large(width)) from MemoryError()

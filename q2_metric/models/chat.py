@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from q2_metric.errors import InputError
 from q2_metric.models.endpoints import Endpoint
-from q2_metric.models.hub.prompts import PROMPTS, Prompt
+from q2_metric.models.hub.prompts import prompt_of
 from q2_metric.models.hub.questions import QuestionContext, clean, place
 from q2_metric.text.passages import in_passages
 from q2_metric.types import Answer, Span, Verdict
@@ -30,13 +29,9 @@ class ChatYesNo:
     in a softmax over "Yes" and "No". Chunks are counted in words and signs, because the server's
     tokens are not known. InputError: the prompt is unknown."""
 
-    def __init__(self, endpoint: Endpoint, prompt: str | Prompt | None = None) -> None:
-        if isinstance(prompt, str) and prompt not in PROMPTS:
-            raise InputError(f"unknown prompt {prompt!r}: use {', '.join(PROMPTS)}")
-        asked = PROMPTS[prompt or "scale"] if not isinstance(prompt, Prompt) else prompt
-        asked.parts()
-        self.name, self.prompt = endpoint.name, asked.text
-        self._prompt, self._endpoint = asked, endpoint
+    def __init__(self, endpoint: Endpoint, prompt: str | None = None) -> None:
+        self._prompt, self._endpoint = prompt_of(prompt or "scale"), endpoint
+        self.name, self.prompt = endpoint.name, self._prompt.text
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         prompts = [self._prompt.fill(*pair) for pair in pairs]

@@ -29,19 +29,10 @@ from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text import given
 
 if TYPE_CHECKING:
+    from q2_metric import types
     from q2_metric.models.endpoints import Endpoint
     from q2_metric.models.hub.loading import AutoClass, LoadedModel
-    from q2_metric.models.hub.prompts import Prompt
     from q2_metric.models.hub.questions import Decoding, QuestionContext
-    from q2_metric.types import (
-        Backbone,
-        CoreferenceResolver,
-        Entailment,
-        PersonalFilter,
-        QuestionGenerator,
-        Reader,
-        SpanFinder,
-    )
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,7 +53,7 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
 
 def load_spans(
     chosen: str | Preset = DEFAULT, question_model: str | None = None, *, authors: bool = False
-) -> SpanFinder:
+) -> types.SpanFinder:
     """Loads the finder of the spans that Q² asks about: entities and noun chunks (spaCy).
 
     If the package's own rules write the questions, it also finds comparatives ("taller"). If
@@ -77,7 +68,7 @@ def load_spans(
     return SpacySpans(comparatives=stage.kind == "syntactic")
 
 
-def load_personal(*, authors: bool = False) -> PersonalFilter:
+def load_personal(*, authors: bool = False) -> types.PersonalFilter:
     """Loads the filter that recognises questions about the speakers, such as "What do I like?".
 
     If ``authors`` is true, it is the rule of the Q² authors' program.
@@ -88,7 +79,7 @@ def load_personal(*, authors: bool = False) -> PersonalFilter:
     return AuthorsPersonal() if authors else SpacyPersonal()
 
 
-def load_coreference(model: str | None = None) -> CoreferenceResolver:
+def load_coreference(model: str | None = None) -> types.CoreferenceResolver:
     """Loads the coreference resolver, which is the same for every preset.
 
     ``model`` is a spaCy pipeline that coreferee supports, such as "en_core_web_lg", or another
@@ -101,7 +92,7 @@ def load_coreference(model: str | None = None) -> CoreferenceResolver:
     module, _, name = (model or "").partition(":")
     if model and name:
         try:
-            resolver: CoreferenceResolver = getattr(import_module(module), name)()
+            resolver: types.CoreferenceResolver = getattr(import_module(module), name)()
         except (ImportError, AttributeError, TypeError) as error:
             raise ModelError(f"the resolver {model!r} cannot be created: {error}") from error
         return resolver
@@ -122,7 +113,7 @@ def load_questions(
     seed: int = 0,
     reading: QuestionContext = "neighbours",
     authors: bool = False,
-) -> QuestionGenerator:
+) -> types.QuestionGenerator:
     """Loads the question generator of a preset.
 
     Args:
@@ -159,7 +150,7 @@ def load_reader(
     config: RuntimeConfig = DEFAULT_RUNTIME,
     *,
     authors: bool = False,
-) -> Reader:
+) -> types.Reader:
     """Loads the reader of a preset.
 
     Args:
@@ -177,9 +168,8 @@ def load_reader(
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledReader
 
-        return BundledReader("auto", config.device, config.dtype, config.batch_size)
-    from q2_metric.models.hub.authors import AuthorsReader
-    from q2_metric.models.hub.reader import TorchReader
+        return BundledReader(config.device, config.dtype, config.batch_size)
+    from q2_metric.models.hub.reader import AuthorsReader, TorchReader
 
     weights = _weights("AutoModelForQuestionAnswering", stage.model, config)
     kind = AuthorsReader if authors else TorchReader
@@ -191,7 +181,7 @@ def load_nli(
     model: str | None = None,
     config: RuntimeConfig = DEFAULT_RUNTIME,
     **options: Any,
-) -> Entailment:
+) -> types.Entailment:
     """Loads the NLI model of a preset. The arguments are those of :func:`load_backbone`."""
     if is_endpoint(model):
         from q2_metric.models.chat import ChatNli
@@ -208,14 +198,14 @@ def load_backbone(
     model: str | None = None,
     config: RuntimeConfig = DEFAULT_RUNTIME,
     **options: Any,
-) -> Backbone:
+) -> types.Backbone:
     """Loads a preset's SCALE backbone: the model that judges if a chunk supports a sentence.
 
     Args:
         model: Hub name or folder of a sequence classifier, or of an encoder-decoder model, which is
             asked a Yes/No question, or an endpoint, which is asked the same.
         options: ``labels``: class names in the order of a classifier's logits, if its config has
-            none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS`` or a ``Prompt``);
+            none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS``);
             the default is the preset's for the preset's model, "minicheck" for other MiniCheck
             models, and otherwise "scale". ``chunk_size``: tokens of a chunk that a Yes/No model
             must read in one piece.
@@ -238,12 +228,12 @@ def _entailment(
     config: RuntimeConfig,
     *,
     labels: Sequence[str] | None = None,
-    prompt: str | Prompt | None = None,
+    prompt: str | None = None,
     chunk_size: int = 0,
-) -> Backbone:
+) -> types.Backbone:
     name = _name(model)
     if name is not None and name != stage.model:
-        from q2_metric.models.hub.kinds import entailment_kind
+        from q2_metric.models.hub.nli import entailment_kind
 
         kind = entailment_kind(name)
         template = "minicheck" if "minicheck" in Path(name).name.lower() else "scale"
@@ -256,8 +246,8 @@ def _entailment(
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledCascade, BundledEntailment
 
-        models = [BundledEntailment("auto", config.device, config.dtype, config.batch_size,
-                                    network=network) for network in stage.networks]
+        models = [BundledEntailment(config.device, config.dtype, config.batch_size, network)
+                  for network in stage.networks]
         return BundledCascade(*models) if len(models) > 1 else models[0]
     if stage.kind == "nli":
         from q2_metric.models.hub.names import parted
@@ -321,19 +311,15 @@ LARGE = 8.0
 """Gigabytes from which on a warning says how much memory a preset's model needs in float32."""
 
 
-def _say_size(model: str, dtype: str) -> None:
-    stage = published().get(model)
-    if stage and dtype == "float32" and stage.gigabytes() >= LARGE:
-        _LOG.warning("%s in float32 needs %.0f GB of memory, and for a GPU as much host memory "
-                     "first; --dtype bfloat16 needs %.0f GB",
-                     model, stage.gigabytes(), stage.gigabytes(2))
-
-
 @functools.cache
 def _cached_weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> LoadedModel:
     from q2_metric.models.hub.loading import load_pretrained
 
-    _say_size(model, config.dtype)
+    stage = published().get(model)
+    if stage and config.dtype == "float32" and stage.gigabytes() >= LARGE:
+        _LOG.warning("%s in float32 needs %.0f GB of memory, and for a GPU as much host memory "
+                     "first; --dtype bfloat16 needs %.0f GB",
+                     model, stage.gigabytes(), stage.gigabytes(2))
     return load_pretrained(auto_class, model, config.device, config.dtype)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from q2_metric.engine.groups import values_of
+from q2_metric.engine.result import values_of
 from q2_metric.report.systems import SystemRun, places
 from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.scoring import Aggregate

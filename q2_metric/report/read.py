@@ -12,8 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from q2_metric.engine.groups import values_of
 from q2_metric.engine.manifest import beside, read_manifest, signs
+from q2_metric.engine.result import values_of
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry

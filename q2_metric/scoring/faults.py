@@ -4,10 +4,10 @@ until the rows are found. A fault of the machine is never blamed on a row."""
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Sequence
 
 from q2_metric.errors import MachineFault, ModelError, Q2Error, is_out_of_memory, machine_fault
+from q2_metric.memory import free_gpu_memory
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
@@ -44,7 +44,7 @@ def score_each(
             except Exception as error:
                 words = _fault(name, error, part)
             # After the except clause, so that the memory of the failed call can be freed.
-            _free_memory()
+            free_gpu_memory()
             if len(part) == 1:
                 results.append(words)
             else:
@@ -101,9 +101,3 @@ def _device_lost(error: Exception) -> bool:
         type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)
         or (isinstance(error, NotImplementedError) and "MPS device" in str(error))
     )
-
-
-def _free_memory() -> None:
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from q2_metric.metrics.overlap import corpus_bleu
 from q2_metric.metrics.registry import columns, of_column
-from q2_metric.rows.fields import output_row
+from q2_metric.rows.fields import Layout, output_row
 from q2_metric.scoring.aggregate import Aggregate, Mean, signatures
 from q2_metric.scoring.outcome import NO_CLAIM, NoClaim
 from q2_metric.scoring.scores import OnBreak, OnFault, score
@@ -72,11 +71,11 @@ class ScoredRows:
         """The judged claims of each row (:func:`claims`)."""
         return [claims(row, scores) for row, scores in zip(self.rows, self.scores, strict=True)]
 
-    def explanations(self) -> list[dict[str, Any]]:
+    def explanations(self, *, texts: bool = False) -> list[dict[str, Any]]:
         """The evidence of each row's scores, in the form of a row of ``q2 score --out``."""
-        names = [metric.name for metric in self.metrics]
+        layout = Layout([metric.name for metric in self.metrics], texts=texts)
         return [
-            output_row(i, row, scores, names)
+            output_row(i, row, scores, layout)
             for i, (row, scores) in enumerate(zip(self.rows, self.scores, strict=True))
         ]
 
@@ -99,15 +98,12 @@ def hollow(numbers: Mapping[str, float | None]) -> str:
     >>> hollow({"q2": 0.4, "fallback": 0.7, "no_claim": 0.2})
     '90% of the responses claim nothing (20%) or had no question to ask (70%)'
     """
-    claimless, fallback = (_share(numbers.get(name)) for name in ("no_claim", "fallback"))
+    claimless, fallback = (
+        Mean.of([numbers.get(name)]).value or 0.0 for name in ("no_claim", "fallback"))
     if claimless + fallback <= MOST:
         return ""
     return (f"{claimless + fallback:.0%} of the responses claim nothing ({claimless:.0%}) "
             f"or had no question to ask ({fallback:.0%})")
-
-
-def _share(value: float | None) -> float:
-    return 0.0 if value is None or math.isnan(value) else value
 
 
 def against_gold(

@@ -31,10 +31,10 @@ from q2_metric.data.wow import read_annotated
 from q2_metric.english.parse.authors import AuthorsPersonal, AuthorsSpans
 from q2_metric.metrics import authors
 from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.models.hub.authors import AuthorsReader
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.questions import Seq2SeqQuestions
+from q2_metric.models.hub.reader import AuthorsReader
 from q2_metric.scoring.scores import score_rows
 from q2_metric.types import Answer, Comparison, Question, Span, Verdict
 from tools.reference.q2_authors import AuthorsQ2

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from fakes import (
@@ -46,6 +47,13 @@ def test_models_are_not_asked_where_nothing_is_claimed() -> None:
     assert EndToEndNli(backbone).score([EXAMPLES[0], EXAMPLES[2]])[0].reason == "no_claim"
     assert backbone.calls == 0
     assert EndToEndNli(backbone).score([]) == []
+
+
+def test_equal_responses_are_judged_once() -> None:
+    backbone = FakeBackbone()
+    first, second = EndToEndNli(backbone).score([EXAMPLES[1], replace(EXAMPLES[1], id="again")])
+    assert backbone.asked == [(EXAMPLES[1].knowledge, EXAMPLES[1].response)]
+    assert first.value == second.value == 1.0
 
 
 def test_an_echo_is_told_by_the_history() -> None:

@@ -104,15 +104,6 @@ def test_memory_that_runs_out_or_an_error_ends_all_that_run_at_once(at_once: int
                    at_once=at_once)
 
 
-def test_a_budget_that_ran_out_does_not_grow() -> None:
-    budget = Budget(100, most=1000)
-    budget.grow(400)
-    assert budget.tokens == 400
-    budget.halve(10, 20)
-    budget.grow(1000)
-    assert budget.tokens == 100
-
-
 def test_one_row_that_does_not_fit_is_an_error() -> None:
     with pytest.raises(ModelError, match="a row of 40 tokens does not fit"):
         run(Device(capacity=39), Budget(10**6), longest_first=True)

@@ -94,7 +94,7 @@ def test_only_the_settings_of_a_recipe_stay_with_other_models() -> None:
 
 def test_every_format_is_known() -> None:
     from q2_metric.models.hub.prompts import PROMPTS
-    from q2_metric.models.hub.templates import TEMPLATES
+    from q2_metric.models.hub.questions import TEMPLATES
 
     for item in PRESETS.values():
         assert item.questions.template in ("", *TEMPLATES)
@@ -155,8 +155,8 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     made: list[tuple[Any, ...]] = []
 
     class Stub:
-        def __init__(self, *options: Any, network: str = "") -> None:
-            made.append((*options, network))
+        def __init__(self, *options: Any) -> None:
+            made.append(options)
 
     for package in ("torch", "transformers"):
         monkeypatch.setitem(sys.modules, package, None)
@@ -170,12 +170,12 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     stages.load_backbone("bundled", config=on_gpu)
     stages.load_backbone("bundled-small")
     assert made == [
-        ("auto", "auto", "auto", None, ""),
-        ("auto", "cpu", "auto", 4, "entailment"),
-        ("auto", "cpu", "auto", 4, "wide"),
-        ("auto", "cuda", "bfloat16", None, "entailment"),
-        ("auto", "cuda", "bfloat16", None, "wide"),
-        ("auto", "auto", "auto", None, "entailment"),
+        ("auto", "auto", None),
+        ("cpu", "auto", 4, "entailment"),
+        ("cpu", "auto", 4, "wide"),
+        ("cuda", "bfloat16", None, "entailment"),
+        ("cuda", "bfloat16", None, "wide"),
+        ("auto", "auto", None, "entailment"),
     ]
 
 

@@ -25,6 +25,7 @@ from q2_metric.data.wow import read_annotated
 from q2_metric.english.parse import parser as spacy_parser
 from q2_metric.models.batching import Budget
 from q2_metric.models.bundled import models as bundled
+from q2_metric.models.bundled import runtimes
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment
 from tools.benchmarks import harness
@@ -32,8 +33,8 @@ from tools.benchmarks import harness
 Pairs = list[tuple[str, str]]
 LAYER = ((384, 1152), (384, 384), (384, 1536), (1536, 384))
 """The shapes of the weight matrices in a layer of the bundled networks."""
-FORMATS = {"int8": "onnx", "bfloat16": "torch"}
-"""By number format (besides float32), the runtime that computes in this format."""
+FORMATS = ("int8", "bfloat16")
+"""Number formats besides float32. ONNX Runtime computes in the first, torch in the second."""
 
 
 class Unsorted(BundledEntailment):
@@ -104,16 +105,20 @@ def choices(names: list[str]) -> dict[str, tuple[BundledEntailment, int]]:
     """
     usual = bundled.BATCH_TOKENS
     made: dict[str, Any] = {
-        **{dtype: lambda dtype=dtype, runtime=runtime: (
-            BundledEntailment(runtime, dtype=dtype), usual)  # type: ignore[arg-type]
-           for dtype, runtime in FORMATS.items()},
-        "unsorted": lambda: (Unsorted("onnx"), usual),
-        "one row a batch": lambda: (BundledEntailment("onnx", batch_size=1), usual),
-        "one thread": lambda: (BundledEntailment("onnx", threads=1), usual),
-        **{f"{tokens} tokens a batch": lambda tokens=tokens: (BundledEntailment("onnx"), tokens)
+        **{dtype: lambda dtype=dtype: (BundledEntailment(dtype=dtype), usual)
+           for dtype in FORMATS},
+        "unsorted": lambda: (Unsorted(), usual),
+        "one row a batch": lambda: (BundledEntailment(batch_size=1), usual),
+        "one thread": lambda: (_on_one_thread(), usual),
+        **{f"{tokens} tokens a batch": lambda tokens=tokens: (BundledEntailment(), tokens)
            for tokens in (256, 1024, 4096)},
     }
     return {name: make() for name, make in made.items() if not names or name in names}
+
+
+def _on_one_thread() -> BundledEntailment:
+    with mock.patch.object(runtimes, "processors", return_value=1):
+        return BundledEntailment()
 
 
 def main() -> None:
@@ -126,7 +131,7 @@ def main() -> None:
     given = parser.parse_args()
     pairs = [(e.knowledge, e.response) for e in harness.responses(given.rows)]
     truth = [labelled.consistent for labelled in read_annotated()][: given.rows]
-    default = BundledEntailment("onnx")
+    default = BundledEntailment()
     usual = scores(default, pairs)
     parts = harness.slices(pairs, given.turns + 1)
     made = choices(list(filter(None, given.choices.split(","))))
@@ -144,7 +149,7 @@ def main() -> None:
                        "auc": round(float(roc_auc_score(truth, values)), 4)}
         print(name, found[name], flush=True)
     formats = {"float32": default,
-               **{name: model for name, (model, _) in made.items() if FORMATS.get(name) == "onnx"}}
+               **{name: model for name, (model, _) in made.items() if name == "int8"}}
     sets = [sample.partition(":") for sample in filter(None, given.agreement.split(","))]
     harness.save("cpu", {
         "pairs": len(pairs), "threads": harness.threads(),

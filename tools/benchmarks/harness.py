@@ -241,6 +241,29 @@ def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
     return found
 
 
+class Usage:
+    """Counts what the batches of a torch model compute from now on. ``padded`` counts the tokens
+    with padding."""
+
+    def __init__(self, batches: Any) -> None:
+        self.calls = self.rows = self.tokens = self.padded = 0
+        self._batch, batches._batch = batches._batch, self
+
+    def __call__(self, rows: Any, call: Callable[[Any], Any]) -> Any:
+        results = self._batch(rows, call)
+        lengths = [len(row["input_ids"]) for row in rows]
+        self.calls += 1
+        self.rows += len(rows)
+        self.tokens += sum(lengths)
+        self.padded += len(rows) * max(lengths)
+        return results
+
+    @property
+    def padding(self) -> float:
+        """The share of padding among the computed tokens, in [0, 1)."""
+        return 1 - self.tokens / self.padded if self.padded else 0.0
+
+
 class Counted:
     """The forward function of a bundled network that counts calls, rows, tokens and operations.
 

@@ -25,9 +25,8 @@ from q2_metric.models import stages
 from q2_metric.models.hub import questions as torch_questions
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.nli import TorchNli
-from q2_metric.models.hub.questions import Seq2SeqQuestions
+from q2_metric.models.hub.questions import TEMPLATES, Seq2SeqQuestions
 from q2_metric.models.hub.reader import TorchReader
-from q2_metric.models.hub.templates import TEMPLATES
 from q2_metric.types import Answer, Span
 from tools.benchmarks import harness
 from tools.reference import sized_models
@@ -87,6 +86,8 @@ def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
     questions = Seq2SeqQuestions(models["t5"], batch_size=32)
     q2 = Q2(spans, questions, Coin(models["reader"]),
             TorchNli(models["nli"]), personal, preset="speed")
+    q2.used = {name: harness.Usage(getattr(q2, name).batches)  # type: ignore[attr-defined]
+               for name in ("questions", "reader", "entailment")}
     reader = Model(models["reader"].tokenizer, models["reader"].model)
     plain = Reference(
         Model(models["t5"].tokenizer, models["t5"].model), reader,
@@ -98,12 +99,9 @@ def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
 def usage(q2: Q2) -> dict[str, dict[str, float]]:
     """By stage of Q², the number of model calls, rows and tokens so far, and the share of padding.
     """
-    found = {}
-    for name in ("questions", "reader", "entailment"):
-        used = getattr(q2, name).batches.usage
-        found[name] = {"calls": used.calls, "rows": used.rows, "tokens": used.tokens,
-                       "padding": round(used.padding, 3)}
-    return found
+    return {name: {"calls": used.calls, "rows": used.rows, "tokens": used.tokens,
+                   "padding": round(used.padding, 3)}
+            for name, used in q2.used.items()}  # type: ignore[attr-defined]
 
 
 def costs(
@@ -116,7 +114,7 @@ def costs(
     def one(chosen: list[Example]) -> dict[str, Any]:
         q2 = both(models)[0]
         seconds = harness.timed(lambda: q2.score(chosen))
-        return {"responses": len(chosen), "spans": q2.questions.batches.usage.rows,  # type: ignore[attr-defined]
+        return {"responses": len(chosen), "spans": q2.used["questions"].rows,  # type: ignore[attr-defined]
                 "seconds": round(seconds, 2), "per_response": round(seconds / len(chosen), 3)}
 
     joined = " ".join(e.knowledge for e in examples)

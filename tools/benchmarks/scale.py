@@ -106,10 +106,10 @@ def costs(
     """What our SCALE costs: share of the time outside the model, calls, tokens, operations, memory,
     and the seconds by length of the knowledge."""
     fresh = metric(loaded)
+    used = harness.Usage(fresh.backbone.batches)  # type: ignore[attr-defined]
     clock = harness.Clock()(fresh.backbone._model)  # type: ignore[attr-defined]
     total = harness.timed(lambda: fresh.score(examples))
     inside = clock.seconds  # read now, because later work shares the encoder
-    used = fresh.backbone.batches.usage  # type: ignore[attr-defined]
     with harness.counting_flops() as flops:
         metric(loaded).score(examples)
         needed = flops()

@@ -47,7 +47,7 @@ class TrainedEntailment(BundledEntailment):
 
     def __init__(self, network: torch.nn.Module, shipped: Sequence[str] = ()) -> None:
         super().__init__(dtype="float32")
-        others = [forward_of(name, "onnx", "cpu", "float32", None) for name in shipped]
+        others = [forward_of(name, "cpu", "float32")[0] for name in shipped]
         cpu = torch.device("cpu")
 
         def chances(batch: Batch) -> NDArray[np.float32]:

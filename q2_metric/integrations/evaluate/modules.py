@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from inspect import cleandoc
 from typing import Any
 
 import datasets
@@ -37,59 +38,6 @@ Szpektor, Idan and Abend, Omri",
 LOCK_SECONDS = 3600.0
 """For the rows of other processes. The 100 s of ``evaluate`` are too short while models score."""
 
-INPUTS = """
-Args:
-    predictions: the responses, a list of strings.
-    references: for each response, the knowledge that should support it: a string or a list of
-        passages. With the config "knowledge" or "dialog_knowledge": for each response, the gold
-        response, or a list of gold responses.
-    knowledge: for each response, the knowledge that should support it: a string or a list of
-        passages. Only with the config "knowledge" or "dialog_knowledge".
-    histories: for each response, the turns before it, oldest first. Only with the config "dialog"
-        or "dialog_knowledge".
-    preset: "bundled" or "bundled-small" (offline), "paper", "paper-small" or "modern".
-    metrics: names of the metrics to compute. The default is the loaded metric. "knowledge_f1" and
-        "knowledge_bleu" compare the response with the knowledge. "f1" and "bleu" compare it with
-        the gold responses. They are always computed if there are gold responses.
-    batch_size, device, dtype: how the models run.
-    no_claim: how responses that are empty or claim nothing ("thanks!") count in means: as 0
-        ("zero", the default), or not at all ("exclude").
-    numeric_only: if True, return only numbers: no signature and no None.
-    return_scores: if True, also return a list of scores for each metric, such as "q2_scores".
-    return_claims: if True, also return "claims": the claims of each response with their offsets,
-        verdicts and passages, as in ``q2 score --out``. If no requested metric judges claims, SCALE
-        does.
-    return_explanations: if True, also return "explanations": the questions and the evidence of each
-        response.
-    calibration: a file that "q2 calibrate" wrote, or a list of such files. The scores are then
-        calibrated.
-    settings: any setting of the metrics by its name, and any model (reader_model="...").
-
-Returns:
-    A dictionary, or None on all processes except the first. It contains:
-
-    - for each metric, its mean score in [0, 1] ("groundedness", "q2", "q2_no_nli", "scale", ...);
-    - "no_claim": the share of responses that claim nothing;
-    - with q2, "coverage": the share of responses with a valid question; "fallback": the share of
-      responses without one, which NLI judges as a whole; and "no_answer_rate": the share of
-      questions that the knowledge does not answer;
-    - "n": the number of responses that count in the mean of the first metric;
-    - "signature": a line for each metric with its models and settings, and how its mean is
-      computed;
-    - with gold responses, "f1" (token F1) and "bleu" (BLEU of the corpus).
-
-Raises:
-    InputError (a ValueError): a row, keyword or value cannot be used. The message says which.
-
-Examples:
-    >>> import q2_metric, evaluate
-    >>> q2 = evaluate.load("q2")
-    >>> found = q2.compute(predictions=["it opened in 1901 ."],
-    ...                    references=["The tower in Paris opened in 1889."])
-    >>> found["q2"], found["no_answer_rate"]
-    (0.0, 0.0)
-"""
-
 CONFIGS: dict[str, tuple[str, ...]] = {
     "default": (),
     "dialog": ("histories",),
@@ -103,6 +51,60 @@ _MEANT = {"histories": "a list of turns for each response",
 
 
 class _Grounded(evaluate.Metric):  # type: ignore[misc]
+    """
+    Args:
+        predictions: the responses, a list of strings.
+        references: for each response, the knowledge that should support it: a string or a list of
+            passages. With the config "knowledge" or "dialog_knowledge": for each response, the gold
+            response, or a list of gold responses.
+        knowledge: for each response, the knowledge that should support it: a string or a list of
+            passages. Only with the config "knowledge" or "dialog_knowledge".
+        histories: for each response, the turns before it, oldest first. Only with the config
+            "dialog" or "dialog_knowledge".
+        preset: "bundled" or "bundled-small" (offline), "paper", "paper-small" or "modern".
+        metrics: names of the metrics to compute. The default is the loaded metric. "knowledge_f1"
+            and "knowledge_bleu" compare the response with the knowledge. "f1" and "bleu" compare it
+            with the gold responses. They are always computed if there are gold responses.
+        batch_size, device, dtype: how the models run.
+        no_claim: how responses that are empty or claim nothing ("thanks!") count in means: as 0
+            ("zero", the default), or not at all ("exclude").
+        numeric_only: if True, return only numbers: no signature and no None.
+        return_scores: if True, also return a list of scores for each metric, such as "q2_scores".
+        return_claims: if True, also return "claims": the claims of each response with their
+            offsets, verdicts and passages, as in ``q2 score --out``. If no requested metric judges
+            claims, SCALE does.
+        return_explanations: if True, also return "explanations": the questions and the evidence of
+            each response.
+        calibration: a file that "q2 calibrate" wrote, or a list of such files. The scores are then
+            calibrated.
+        settings: any setting of the metrics by its name, and any model (reader_model="...").
+
+    Returns:
+        A dictionary, or None on all processes except the first. It contains:
+
+        - for each metric, its mean score in [0, 1] ("groundedness", "q2", "q2_no_nli", "scale",
+          ...);
+        - "no_claim": the share of responses that claim nothing;
+        - with q2, "coverage": the share of responses with a valid question; "fallback": the share
+          of responses without one, which NLI judges as a whole; and "no_answer_rate": the share of
+          questions that the knowledge does not answer;
+        - "n": the number of responses that count in the mean of the first metric;
+        - "signature": a line for each metric with its models and settings, and how its mean is
+          computed;
+        - with gold responses, "f1" (token F1) and "bleu" (BLEU of the corpus).
+
+    Raises:
+        InputError (a ValueError): a row, keyword or value cannot be used. The message says which.
+
+    Examples:
+        >>> import q2_metric, evaluate
+        >>> q2 = evaluate.load("q2")
+        >>> found = q2.compute(predictions=["it opened in 1901 ."],
+        ...                    references=["The tower in Paris opened in 1889."])
+        >>> found["q2"], found["no_answer_rate"]
+        (0.0, 0.0)
+    """
+
     own: str
 
     def __init__(self, *args: Any, timeout: float = LOCK_SECONDS, **kwargs: Any) -> None:
@@ -123,12 +125,13 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         if self.config_name not in CONFIGS:
             raise InputError(
                 f"there is no config {self.config_name!r}; the configs are {', '.join(CONFIGS)}")
-        columns = {"predictions": datasets.Value("string"), "references": _strings()}
-        columns |= {name: _strings() for name in CONFIGS[self.config_name]}
+        texts = datasets.Sequence(datasets.Value("string"))
+        columns = {"predictions": datasets.Value("string"), "references": texts}
+        columns |= dict.fromkeys(CONFIGS[self.config_name], texts)
         return evaluate.MetricInfo(
             description=(self.__doc__ or "").strip(),
             citation=CITATION,
-            inputs_description=INPUTS,
+            inputs_description=f"\n{cleandoc(_Grounded.__doc__ or '')}\n",
             features=datasets.Features(columns),
             license="Apache-2.0",
             reference_urls=[
@@ -140,7 +143,8 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def compute(
         self, *, predictions: Any = None, references: Any = None, **kwargs: Any
     ) -> dict[str, Any] | None:
-        """Scores the rows that were added before and those given here (:data:`INPUTS`)."""
+        """Scores the rows that were added before and those given here, with the arguments that the
+        class describes."""
         given = {"predictions": predictions, "references": references}
         given |= {name: kwargs.pop(name) for name in _MEANT if name in kwargs}
         # Keywords are checked first. So a mistyped keyword does not lose the rows added before.
@@ -317,7 +321,3 @@ def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
             if name == "references" and "knowledge" in row and not checked[name]:
                 raise InputError(f"{where(name)} is missing: f1 and bleu need a reference response")
     return checked
-
-
-def _strings() -> Any:
-    return datasets.Sequence(datasets.Value("string"))

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+
+import click
 
 from q2_metric.errors import MissingExtra
 
@@ -17,3 +20,16 @@ def tasks_folder() -> Path:
     if find_spec("lm_eval") is None:
         raise MissingExtra("the folder of tasks", "lm_eval", "lm-eval")
     return Path(__file__).parent / "tasks"
+
+
+@click.command("lm-eval-path")
+def lm_eval_path() -> None:
+    """Print the folder with the tasks for lm-evaluation-harness, for --include_path."""
+    click.echo(tasks_folder())
+
+
+def state() -> str:
+    """In which folder the tasks are, for ``q2 doctor``. Raises MissingExtra if
+    lm-evaluation-harness is not installed."""
+    folder = tasks_folder()  # first, because it raises an error if the harness is missing
+    return f"lm-eval {version('lm_eval')}: --include_path {folder}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import json
 import logging
-import sys
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict
 from tempfile import NamedTemporaryFile
@@ -20,6 +19,7 @@ from q2_metric.errors import InputError
 from q2_metric.integrations.lm_eval.options import Options
 from q2_metric.integrations.lm_eval.ranks import on_every_rank
 from q2_metric.integrations.lm_eval.tables import details
+from q2_metric.memory import free_gpu_memory
 from q2_metric.metrics.overlap import TokenF1
 from q2_metric.rows.fields import output_row
 from q2_metric.scoring import NoClaim
@@ -60,8 +60,17 @@ def score(
     """Loads the metrics, scores all examples in one batch, and releases the metrics. If no response
     can be scored, the answers are saved to a file that the log names, and both results are empty:
     the run may contain other tasks and hours of work."""
+    def warn(place: int, words: str) -> None:
+        name, _, problem = words.partition(": ")
+        _LOG.warning("row %s: %s cannot score it: %s", examples[place].id, name, problem)
+
     try:
-        return _score(examples, options, evidence)
+        loaded = _load(options)
+        scores = scoring.score(loaded, examples, evidence=evidence, on_fault=warn)
+        signatures = scoring.signatures(loaded, options.no_claim)
+        del loaded
+        _release()
+        return scores, signatures
     except Exception as error:
         words = " ".join(str(error).split())
         _LOG.error(
@@ -79,30 +88,12 @@ def _kept(examples: Sequence[Example]) -> str:
     return file.name
 
 
-def _score(
-    examples: Sequence[Example], options: Options, evidence: bool
-) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
-
-    def warn(place: int, words: str) -> None:
-        name, _, problem = words.partition(": ")
-        _LOG.warning("row %s: %s cannot score it: %s", examples[place].id, name, problem)
-
-    loaded = _load(options)
-    scores = scoring.score(loaded, examples, evidence=evidence, on_fault=warn)
-    signatures = scoring.signatures(loaded, options.no_claim)
-    del loaded
-    _release()
-    return scores, signatures
-
-
 def _release() -> None:
     from q2_metric.models.stages import clear_cache
 
     clear_cache()
     gc.collect()
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    free_gpu_memory()
 
 
 class ScoredAnswer(str):

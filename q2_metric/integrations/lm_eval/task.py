@@ -62,18 +62,13 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
         if self.OUTPUT_TYPE == "multiple_choice":
             made, signatures = score_judged(answers, documents, self.options)
         else:
+            if not all(isinstance(answer, str) for answer in answers):
+                raise InputError("only one answer for each row can be scored: put take_first last "
+                                 "in filter_list")
             made, signatures = score_responses(
-                _texts(answers), documents, self.options, self._metric_fn_list
-            )
+                answers, documents, self.options, self._metric_fn_list)
         self.config.metadata["signatures"] = dict(signatures)
         return made
-
-
-def _texts(answers: Sequence[Any]) -> Sequence[str]:
-    if not all(isinstance(answer, str) for answer in answers):
-        raise InputError("only one answer for each row can be scored: put take_first last in "
-                         "filter_list")
-    return answers
 
 
 class ScoreFilter(Filter):  # type: ignore[misc]

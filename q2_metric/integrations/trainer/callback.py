@@ -9,19 +9,19 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import torch
+from accelerate.utils import broadcast_object_list
 from transformers import TrainerCallback
 
 from q2_metric import scoring
 from q2_metric.errors import InputError, ModelError
 from q2_metric.integrations.judge import report_broken, warn_of_row
-from q2_metric.integrations.trainer.keeping import folder_of, keep, output
+from q2_metric.integrations.trainer.keeping import folder_of, keep
 from q2_metric.integrations.trainer.loggers import show
-from q2_metric.integrations.trainer.responding import TrainerResponder, distributed
+from q2_metric.integrations.trainer.responding import TrainerResponder
 from q2_metric.metrics.registry import PAPERS, listed
 from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.settings import refuse_unknown
@@ -113,13 +113,10 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         # The metrics are loaded now, so that a mistake is noticed before hours of training.
         names = _grounded(metrics, gold=bool(with_gold))
         self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
+        self.signature = scoring.signature_lines(self.metrics, self.no_claim)
+        """Empty except on the first process."""
         self.responses: list[str] = []
         """Of the last evaluation, in the order of the rows. Empty except on the first process."""
-
-    @property
-    def signature(self) -> str:
-        """Empty except on the first process."""
-        return scoring.signature_lines(self.metrics, self.no_claim)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Warns if the training has no evaluations, because then nothing is scored."""
@@ -140,37 +137,52 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             if f"{self.prefix}{first}_loss" not in metrics:
                 return
         responses = self.respond(kwargs["model"], [row.prompt for row in self.rows])
-        result = _Evaluation()
-        if self.trainer.is_world_process_zero():
-            self.responses = responses
-            result = self._evaluate(responses, state.global_step)
-        result = _from_first(result)
-        if result.problem:
-            raise result.error or ModelError(result.problem)
-        metrics.update(result.numbers)
-        self.trainer.log(dict(result.numbers))
+        numbers, unfit, kept = self._from_first(responses, state.global_step)
+        metrics.update(numbers)
+        self.trainer.log(dict(numbers))
         show(self.trainer.callback_handler.callbacks, f"{self.prefix.removesuffix('_')}/worst",
-             result.rows, [metric.name for metric in self.metrics], state.global_step)
+             kept, [metric.name for metric in self.metrics], state.global_step)
         best = args.metric_for_best_model or ""
         best = best if best.startswith("eval_") else f"eval_{best}"
-        if best in result.unfit and self.trainer.is_in_train:
+        if best in unfit and self.trainer.is_in_train:
             # During training, only the trainer and the callbacks after this one read these metrics.
             # NaN is no improvement for any of them, and the logged value stays.
             metrics[best] = float("nan")
 
-    def _evaluate(self, responses: Sequence[str], step: int) -> _Evaluation:
-        """Only the first process calls this method."""
-        try:
-            run = _scored(self.metrics, self.rows, responses, self.no_claim, strict=self.strict,
-                          evidence=self.out is not None)
-            numbers, unfit = _numbers(run, self.rows, responses)
-            rows = output(run, [_other(row) for row in self.rows])
-            if self.out is not None:
-                keep(self.out, step, run, rows)
-        except Exception as error:
-            return _Evaluation(problem=f"{type(error).__name__}: {error}", error=error)
-        return _Evaluation({f"{self.prefix}{name}": value for name, value in numbers.items()},
-                           [f"{self.prefix}{name}" for name in unfit], rows=rows)
+    def _from_first(
+        self, responses: list[str], step: int
+    ) -> tuple[dict[str, float], list[str], list[OutputRow]]:
+        """The numbers to log, and those by which this checkpoint must not be chosen as the best.
+        The first process computes them and sends them to the others, because each process decides
+        which checkpoint is the best. The scored rows are only on the first process. If it fails,
+        the training ends on all."""
+        failed: Exception | None = None
+        rows: list[OutputRow] = []
+        box: list[Any] = [({}, [], "")]
+        if self.trainer.is_world_process_zero():
+            self.responses = responses
+            try:
+                numbers, unfit, rows = self._evaluate(responses, step)
+                box = [(numbers, unfit, "")]
+            except Exception as error:
+                failed, box = error, [({}, [], f"{type(error).__name__}: {error}")]
+        # Some errors cannot be sent to other processes, but their text can.
+        numbers, unfit, problem = broadcast_object_list(box)[0]
+        if problem:
+            raise failed or ModelError(problem)
+        return numbers, unfit, rows
+
+    def _evaluate(
+        self, responses: Sequence[str], step: int
+    ) -> tuple[dict[str, float], list[str], list[OutputRow]]:
+        run = _scored(self.metrics, self.rows, responses, self.no_claim, strict=self.strict,
+                      evidence=self.out is not None)
+        numbers, unfit = _numbers(run, self.rows, responses)
+        rows = run.explanations(texts=True)
+        if self.out is not None:
+            keep(self.out, step, run, rows)
+        return ({f"{self.prefix}{name}": value for name, value in numbers.items()},
+                [f"{self.prefix}{name}" for name in unfit], rows)
 
 
 class Q2ComputeMetrics:
@@ -206,10 +218,7 @@ class Q2ComputeMetrics:
             for i, (text, history) in enumerate(zip(knowledge, turns, strict=True))
         ]
         self.metrics = scoring.load(_grounded(metrics, gold=True), settings)
-
-    @property
-    def signature(self) -> str:
-        return scoring.signature_lines(self.metrics, self.no_claim)
+        self.signature = scoring.signature_lines(self.metrics, self.no_claim)
 
     def __call__(self, prediction: Any) -> dict[str, float]:
         responses = self._decode(prediction.predictions)
@@ -278,25 +287,12 @@ def _other(row: Row) -> dict[str, str]:
     return {name: text for name, text in shown.items() if isinstance(text, str)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluation:
-    """The result of an evaluation, which the first process sends to all processes. By ``unfit``
-    values, this checkpoint must not be chosen as the best. ``problem`` must end the training; the
-    error itself and the ``rows`` are only on the first process."""
-
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    unfit: Sequence[str] = ()
-    problem: str = ""
-    error: Exception | None = None
-    rows: Sequence[OutputRow] = ()
-
-
 def _scored(
     metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *,
     strict: bool, evidence: bool = False,
 ) -> scoring.ScoredRows:
     examples = [
-        scoring.example(response, row.knowledge, row.history)
+        replace(scoring.example(response, row.knowledge, row.history), other=_other(row))
         for row, response in zip(rows, responses, strict=True)
     ]
     return scoring.ScoredRows.over(
@@ -323,13 +319,3 @@ def _numbers(
         numbers |= scoring.against_gold(responses, [[gold] for gold in golds])
     numbers["empty"] = sum(map(is_blank, responses)) / len(responses)
     return numbers, unfit
-
-
-def _from_first(result: _Evaluation) -> _Evaluation:
-    """Each process decides which checkpoint is the best, so all need the result."""
-    if not distributed():
-        return result
-    # Some errors cannot be sent to other processes, but their text can.
-    box = [replace(result, error=None, rows=())]
-    torch.distributed.broadcast_object_list(box, src=0)
-    return replace(box[0], error=result.error, rows=result.rows)

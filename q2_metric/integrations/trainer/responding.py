@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from accelerate.utils import gather_object
 from transformers import GenerationConfig
 
 from q2_metric.errors import InputError
@@ -57,7 +58,7 @@ class TrainerResponder:
                 batch = own[step * self.batch_size : (step + 1) * self.batch_size]
                 texts = self._batch(unwrapped, [prompts[i] for i in batch or [0]])
                 by_index |= dict(zip(batch, texts, strict=False))
-        everyone = _gathered(by_index)
+        everyone = dict(gather_object(list(by_index.items())))
         return [everyone[i] for i in range(len(prompts))]
 
     def check(self, prompts: Sequence[Any]) -> None:
@@ -163,16 +164,3 @@ def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
         tokenizer.padding_side, tokenizer.truncation_side = sides
         if padding is None:
             tokenizer.pad_token = None
-
-
-def distributed() -> bool:
-    return torch.distributed.is_available() and torch.distributed.is_initialized()
-
-
-def _gathered(own: dict[int, str]) -> dict[int, str]:
-    """All processes must call this function."""
-    if not distributed():
-        return own
-    shares: list[Any] = [None] * torch.distributed.get_world_size()
-    torch.distributed.all_gather_object(shares, own)
-    return {i: text for share in shares for i, text in share.items()}

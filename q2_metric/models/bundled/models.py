@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.errors import ModelError
-from q2_metric.models.batching import Budget, in_batches
+from q2_metric.models.batching import DEVICE_TOKENS, Budget, in_batches
 from q2_metric.models.bundled.encoding import (
     MULTIPLE,
     Forward,
@@ -22,7 +22,7 @@ from q2_metric.models.bundled.encoding import (
     collate,
     windows,
 )
-from q2_metric.models.bundled.runtimes import Runtime, batches_at_once, forward_of, settled
+from q2_metric.models.bundled.runtimes import forward_of
 from q2_metric.models.bundled.stored import VERSIONS, intact
 from q2_metric.models.spans import Best, best_span
 from q2_metric.models.verdicts import best_verdicts
@@ -39,8 +39,6 @@ change only answers near a tie (docs/results/speed.md)."""
 BATCH_TOKENS = 512
 """Padded tokens of a batch on a CPU, whose caches it should fit: batches of 4096 tokens took 1.5 to
 2 times as long per row as batches of 256 to 1024."""
-DEVICE_TOKENS = 65_536
-"""Padded tokens of a batch on a GPU (not measured)."""
 
 SHARES = {"entailment": 0.35, "wide": 0.65}
 """The weight of each network in the mean of two. With more of "wide", which has learned to read
@@ -72,7 +70,8 @@ class _Bundled:
     """Runs a bundled network on batches of rows of similar length.
 
     Args:
-        runtime, device, dtype, threads: see ``runtimes.forward_of``, also for errors.
+        device, dtype: see ``runtimes.forward_of``, also for errors. The dtype "auto" means "int8"
+            on a CPU, otherwise "float32".
         batch_size: rows of a batch; ``None`` takes as many rows as fit in :data:`BATCH_TOKENS`.
         network: a name from ``stored.VERSIONS``.
     """
@@ -83,29 +82,25 @@ class _Bundled:
 
     def __init__(
         self,
-        runtime: Runtime = "auto",
         device: str = "auto",
         dtype: str = "float32",
         batch_size: int | None = None,
-        threads: int | None = None,
         network: str = "",
     ) -> None:
         self.network = network or self.network
         on_cpu = device in ("auto", "cpu")
-        dtype = settled(dtype, device)
-        self._asked = (runtime, device, dtype, batch_size, threads, self.network)
-        self._at_once = batches_at_once(runtime, device, dtype, threads)
+        if dtype == "auto":
+            dtype = "int8" if on_cpu else "float32"
+        self._asked = (device, dtype, batch_size, self.network)
+        self._forward, self._at_once = forward_of(self.network, device, dtype)
+        self._exact: Forward | None = None
         self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
         if dtype == "int8":
             # Rounding to 8 bits amplifies a change in a value's last bit, and padding changes the
             # last bit.
             self.budget.step = MULTIPLE
-
-        def opened(dtype: str) -> Forward:
-            return forward_of(self.network, runtime, device, dtype, threads)
-
-        self._forward = opened(dtype)
-        self._exact = opened("float32") if dtype == "int8" and self.settles_ties else None
+            if self.settles_ties:
+                self._exact, _ = forward_of(self.network, device, "float32")
         self.dtype = dtype
         self.name = _name(dtype, self.network)
 
@@ -154,14 +149,6 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     return chances
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """An answer (``None`` for "no answer"), and its lead over the second-best answer, in logits."""
-
-    answer: Answer | None = None
-    lead: float = math.inf
-
-
 class BundledReader(_Bundled):
     """The best span of all windows (start logit + end logit) is compared with the lowest score of
     "no answer" in any window."""
@@ -175,13 +162,16 @@ class BundledReader(_Bundled):
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         reads = self._decided(pairs, self._forward)
         if self._exact:
-            close = [i for i, read in enumerate(reads) if read.lead < TIE]
+            close = [i for i, (_, lead) in enumerate(reads) if lead < TIE]
             again = self._decided([pairs[i] for i in close], self._exact)
             for i, read in zip(close, again, strict=True):
                 reads[i] = read
-        return [read.answer for read in reads]
+        return [answer for answer, _ in reads]
 
-    def _decided(self, pairs: Sequence[tuple[str, str]], forward: Forward) -> list[_Read]:
+    def _decided(
+        self, pairs: Sequence[tuple[str, str]], forward: Forward
+    ) -> list[tuple[Answer | None, float]]:
+        """Each answer (``None`` for "no answer"), and its lead over the second-best, in logits."""
         owned = [(i, row) for i, row in self._rows(pairs) if row.offsets and row.query_length]
         logits_of = self._run([row for _, row in owned], forward)
         spans: dict[int, list[tuple[Best, int, int]]] = defaultdict(list)
@@ -190,18 +180,16 @@ class BundledReader(_Bundled):
             no_answer = float(logits[0].sum())
             null[i] = min(null.get(i, no_answer), no_answer)
             spans[i].append(answer_span(logits, row))
-        reads = [_Read()] * len(pairs)
+        reads: list[tuple[Answer | None, float]] = [(None, math.inf)] * len(pairs)
         for i, of_windows in spans.items():
             first, *others = sorted(of_windows, key=lambda span: -span[0].score)
             best, start, end = first
             score = best.score - null[i]
-            lead = abs(score)
+            reads[i] = None, abs(score)
             if score > 0:
                 rivals = [best.rival, *(other.score for other, _, _ in others)]
                 answer = Answer(pairs[i][1][start:end], start, score)
-                reads[i] = _Read(answer, min(lead, best.score - max(rivals)))
-            else:
-                reads[i] = _Read(None, lead)
+                reads[i] = answer, min(score, best.score - max(rivals))
         return reads
 
 

@@ -48,7 +48,7 @@ class Layer(nn.Module):
 
     def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.heads = shape.heads
         self.qkv = nn.Linear(shape.hidden, 3 * shape.hidden)
         self.out = nn.Linear(shape.hidden, shape.hidden)
@@ -74,11 +74,9 @@ class Layer(nn.Module):
         weights = (q @ k.transpose(-1, -2)) * (hidden // self.heads) ** -0.5 + bias
         context = weights.softmax(-1).to(v.dtype) @ v
         context = context.transpose(1, 2).reshape(batch, wanted, hidden)
-        x = self.norm1(x + self._drop(self.out(context)))
-        return self.norm2(x + self._drop(self.down(F.gelu(self.up(x)))))  # type: ignore[no-any-return]
-
-    def _drop(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.dropout, self.training)
+        x = self.norm1(x + self.dropout(self.out(context)))
+        return self.norm2(  # type: ignore[no-any-return]
+            x + self.dropout(self.down(F.gelu(self.up(x)))))
 
 
 class Encoder(nn.Module):
@@ -89,7 +87,7 @@ class Encoder(nn.Module):
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.words = nn.Embedding(VOCABULARY, shape.hidden)
         self.positions = nn.Embedding(POSITIONS, shape.hidden)
         self.types = nn.Embedding(N_TYPES, shape.hidden)
@@ -102,8 +100,8 @@ class Encoder(nn.Module):
     ) -> Tensor:
         length = ids.shape[1]
         places = torch.arange(length, device=ids.device)
-        x = self.norm(self.words(ids) + self.positions(places) + self.types(types))
-        x = F.dropout(x, self.dropout, self.training)
+        x = self.dropout(
+            self.norm(self.words(ids) + self.positions(places) + self.types(types)))
         bias = torch.zeros(ids.shape, device=ids.device, dtype=x.dtype)
         bias = bias.masked_fill(places >= lengths[:, None], -1e4)[:, None, None, :]
         if self.distances is not None:
@@ -136,7 +134,7 @@ class EntailmentNetwork(nn.Module):
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.encoder = Encoder(dropout, shape)
         self.dense = nn.Linear(3 * shape.hidden, shape.hidden)
         self.classify = nn.Linear(shape.hidden, 3)
@@ -152,8 +150,7 @@ class EntailmentNetwork(nn.Module):
         mask = query[:, :wanted, None].to(x.dtype)
         mean = (x * mask).sum(1) / mask.sum(1).clamp(min=1.0)
         peak = (x - 1e4 * (1 - mask)).amax(1)
-        pooled = torch.cat([x[:, 0], mean, peak.clamp(min=-1e3)], dim=-1)
-        pooled = F.dropout(pooled, self.dropout, self.training)
+        pooled = self.dropout(torch.cat([x[:, 0], mean, peak.clamp(min=-1e3)], dim=-1))
         return self.classify(torch.tanh(self.dense(pooled)))  # type: ignore[no-any-return]
 
 
@@ -162,13 +159,13 @@ class ReaderNetwork(nn.Module):
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.encoder = Encoder(dropout, shape)
         self.span = nn.Linear(shape.hidden, 2)
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor) -> Tensor:
-        x = F.dropout(self.encoder(ids, types, lengths), self.dropout, self.training)
-        return self.span(x)  # type: ignore[no-any-return]
+        states = self.encoder(ids, types, lengths)
+        return self.span(self.dropout(states))  # type: ignore[no-any-return]
 
 
 def made(network: str) -> ReaderNetwork | EntailmentNetwork:

@@ -13,19 +13,8 @@ from numpy.typing import NDArray
 
 from q2_metric import forks
 from q2_metric.errors import MachineFault, machine_fault
-from q2_metric.models.bundled import eight_bits
+from q2_metric.models.bundled import eight_bits, stored
 from q2_metric.models.bundled.encoding import Batch, Forward
-from q2_metric.models.bundled.stored import (
-    FILES,
-    SHARED,
-    VERSIONS,
-    each_stored,
-    halved,
-    intact,
-    shipped,
-    whole,
-    words,
-)
 
 LOOKED_UP = ("types.weight", "positions.weight", "distances.weight")
 """Ends of the names of embedding tables, whose rows are looked up instead of multiplied."""
@@ -48,7 +37,7 @@ class _Opener:
 _opener = _Opener()
 
 
-@lru_cache(maxsize=len(VERSIONS) * 2)
+@lru_cache(maxsize=len(stored.VERSIONS) * 2)
 def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
     """Loads a network like :func:`open_network`, but once per process and in the background.
 
@@ -58,8 +47,8 @@ def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
     Raises:
         ModelError: a file is missing.
     """
-    for file in (FILES[prefix], SHARED, _graph(prefix, dtype)):
-        shipped(file)
+    for file in (stored.FILES[prefix], stored.SHARED, _graph(prefix, dtype)):
+        stored.shipped(file)
     return _InBackground(prefix, threads, dtype)
 
 
@@ -128,9 +117,8 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
     # Weights are converted from 8 bits once, when the graph is read, and not in every forward pass.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     options.add_external_initializers(names, values)
-    return onnxruntime.InferenceSession(
-        intact(_graph(prefix, dtype)).read_bytes(), options, providers=["CPUExecutionProvider"]
-    )
+    graph = stored.intact(_graph(prefix, dtype)).read_bytes()
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
 def _graph(prefix: str, dtype: str) -> str:
@@ -141,20 +129,20 @@ def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]
     """One at a time, to save memory."""
     ranges = None
     if dtype == "int8":
-        intact(eight_bits.RANGES)
-        ranges = eight_bits.load_ranges(intact(FILES[prefix]), prefix)
+        stored.intact(eight_bits.RANGES)
+        ranges = eight_bits.load_ranges(stored.intact(stored.FILES[prefix]), prefix)
     has_words = False
-    for name, value, scale in each_stored(prefix):
+    for name, value, scale in stored.each_stored(prefix):
         if name == f"{prefix}.words.weight":
             has_words = True
-            yield "words.weight", halved(value, scale)
+            yield "words.weight", stored.halved(value, scale)
         elif ranges is not None and eight_bits.is_product(name):
-            yield from eight_bits.initializers(name, whole(value, scale), ranges)
+            yield from eight_bits.initializers(name, stored.whole(value, scale), ranges)
         elif scale is not None and not name.endswith(LOOKED_UP):
             # A torch linear layer stores (out, in). ONNX multiplies by (in, out).
             yield name, np.ascontiguousarray(value.T)
             yield f"{name}.scale", scale[:, 0]
         else:
-            yield name, whole(value, scale).astype(np.float32, copy=False)
+            yield name, stored.whole(value, scale).astype(np.float32, copy=False)
     if not has_words:
-        yield "words.weight", words()
+        yield "words.weight", stored.words()

@@ -39,8 +39,7 @@ from q2_metric.models.hub.pieces import restore
 if TYPE_CHECKING:
     import torch
 
-DtypeName = Literal["float32", "bfloat16", "float16"]
-DTYPES: tuple[DtypeName, ...] = ("float32", "bfloat16", "float16")
+DTYPES = ("float32", "bfloat16", "float16")
 AutoClass = Literal[
     "AutoModelForCausalLM",
     "AutoModelForSeq2SeqLM",
@@ -201,7 +200,10 @@ def load_pretrained(
     _check_head(name, auto_class, model, info)
     with _errors_about(name):
         model = model.to(place).eval()
-    return LoadedModel(_label(name, revision, dtype), tokenizer, model, place)
+    # Commit and dtype are part of the label, because both can change scores.
+    label = name if is_folder(name) else f"{folder}@{revision[:COMMIT]}"
+    label += "" if dtype == "float32" else f"-{dtype}"
+    return LoadedModel(label, tokenizer, model, place)
 
 
 def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
@@ -218,12 +220,6 @@ def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer gives no character offsets (no tokenizer.json)")
     return tokenizer
-
-
-def _label(name: str, revision: str, dtype: str) -> str:
-    """Commit and dtype are part of the name, because both can change scores."""
-    whole = name if is_folder(name) else f"{parted(name)[0]}@{revision[:COMMIT]}"
-    return whole if dtype == "float32" else f"{whole}-{dtype}"
 
 
 def _place(name: str) -> tuple[str, str]:
@@ -305,25 +301,18 @@ def _reason(error: BaseException) -> str:
 def _quiet() -> Iterator[None]:
     """Inside this block, transformers and huggingface_hub show no progress bars and no warnings."""
     hub: Any = import_module("huggingface_hub.utils")
-    bars = not hub.are_progress_bars_disabled()
     noise: Any = sys.modules.get("transformers.utils.logging")
-    weights = noise is not None and noise.is_progress_bar_enabled()
-    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
-    levels = [logger.level for logger in loggers]
-    try:
-        hub.disable_progress_bars()
-        if weights:
+    with contextlib.ExitStack() as after:
+        if not hub.are_progress_bars_disabled():
+            after.callback(hub.enable_progress_bars)
+            hub.disable_progress_bars()
+        if noise is not None and noise.is_progress_bar_enabled():
+            after.callback(noise.enable_progress_bar)
             noise.disable_progress_bar()
-        for logger in loggers:
+        for logger in map(logging.getLogger, ("transformers", "huggingface_hub")):
+            after.callback(logger.setLevel, logger.level)
             logger.setLevel(logging.ERROR)
         yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-        if weights:
-            noise.enable_progress_bar()
-        if bars:
-            hub.enable_progress_bars()
 
 
 def check_finite(name: str, scores: Any) -> Any:

@@ -1,16 +1,33 @@
-"""NLI cross-encoders: sequence classification models that judge entailment."""
+"""NLI cross-encoders: sequence classification models that judge entailment. Also says which models
+of the Hub can judge entailment at all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
+from q2_metric.errors import ModelError
 from q2_metric.models.hub.batches import Batches
 from q2_metric.models.hub.labels import label_order
-from q2_metric.models.hub.loading import LoadedModel, check_finite
+from q2_metric.models.hub.loading import LoadedModel, check_finite, load_config
+from q2_metric.models.hub.names import parted
 from q2_metric.models.hub.tokens import cut, encode_pairs, token_offsets, window_size
 from q2_metric.models.verdicts import OVERLAP, best_verdicts
 from q2_metric.types import Verdict
+
+OWN_PROMPTS = ("factcg", "bespoke-minicheck", "lettucedetect", "hallucination_evaluation_model")
+"""Parts of the names of published models that look like ordinary ones but need their own input."""
+
+KINDS = {
+    "ForTokenClassification": "a token classifier, which marks words of a response",
+    "ForCausalLM": "a language model, which is asked by a prompt of its own",
+    "ForQuestionAnswering": "a reader, which answers questions",
+    "ForMaskedLM": "a language model without a head for a task",
+}
+"""Models that cannot judge pairs of texts, by the end of the architecture's name."""
+
+Kind = Literal["nli", "yes-no"]
 
 
 class TorchNli:
@@ -41,25 +58,22 @@ class TorchNli:
         self._order = label_order(model.name, model.model.config, labels, known)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """A verdict for each (premise, hypothesis) pair. Equal pairs are judged once.
+        """A verdict for each (premise, hypothesis) pair.
 
         A premise that is too long is read in windows that overlap by a quarter, and gets the
         verdict of the window with the highest P(entailment). A hypothesis is cut at half a window.
         """
-        asked = list(dict.fromkeys(pairs))
         tokenizer, limit = self._loaded.tokenizer, self.max_length // 2
-        hypotheses = cut(tokenizer, [hypothesis for _, hypothesis in asked], limit)
+        hypotheses = cut(tokenizer, [hypothesis for _, hypothesis in pairs], limit)
         windows = encode_pairs(
             self._loaded,
-            list(zip((premise for premise, _ in asked), hypotheses, strict=True)),
+            list(zip((premise for premise, _ in pairs), hypotheses, strict=True)),
             long=0,
             max_length=self.max_length,
             overlap=int(OVERLAP * self.max_length),
         )
         verdicts = self.batches.run([window.inputs for window in windows], self._run)
-        best = best_verdicts([window.item for window in windows], verdicts, len(asked))
-        by_pair = dict(zip(asked, best, strict=True))
-        return [by_pair[pair] for pair in pairs]
+        return best_verdicts([window.item for window in windows], verdicts, len(pairs))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return token_offsets(self._loaded.tokenizer, text)
@@ -73,3 +87,33 @@ class TorchNli:
                 chances[label] += chance
             verdicts.append(Verdict(**chances))
         return verdicts
+
+
+def entailment_kind(model: str) -> Kind:
+    """How a model judges entailment: as a sequence classifier, or asked a Yes/No question.
+
+    Raises:
+        MissingExtra: torch or transformers is not installed.
+        ModelError: the model cannot judge entailment (the message says what kind of model it is),
+            or its config cannot be loaded.
+    """
+    base = Path(parted(model)[0]).name.lower()
+    config = load_config(model)
+    architectures = [str(one) for one in config.architectures or ()]
+    if kind := next((words for end, words in KINDS.items()
+                     if any(architecture.endswith(end) for architecture in architectures)), ""):
+        raise _refused(model, kind)
+    if any(name in base for name in OWN_PROMPTS):
+        raise _refused(model, "a classifier that needs its own prompt")
+    if any(architecture.endswith("ForSequenceClassification") for architecture in architectures):
+        return "nli"
+    if config.is_encoder_decoder:
+        return "yes-no"
+    raise _refused(model, f"of an architecture ({', '.join(architectures) or 'not stated'}) that "
+                          "is neither a sequence classifier nor an encoder-decoder model")
+
+
+def _refused(model: str, kind: str) -> ModelError:
+    return ModelError(
+        f"{model}: is {kind}, so it cannot judge entailment here; use an NLI cross-encoder, or a "
+        "Flan-T5 or MiniCheck-Flan-T5 as scale_model")

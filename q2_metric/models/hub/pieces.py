@@ -88,9 +88,5 @@ def _restore_pieces(tokenizer: Any, state: State, model: Any) -> None:
         state["model"]["unk_id"] = model.trainer_spec.unk_id
     if type(tokenizer).__name__ in COMMA_CLASSES:
         state["model"]["vocab"] = [
-            [piece, score - COMMA_PENALTY if _ends_in_number_comma(piece) else score]
+            [piece, score - (COMMA_PENALTY if piece[-1:] == "," and piece[-2:-1].isdigit() else 0)]
             for piece, score in pieces]
-
-
-def _ends_in_number_comma(piece: str) -> bool:
-    return len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit()

@@ -16,16 +16,10 @@ class Prompt:
     no: str
 
     def parts(self) -> tuple[str, str, str]:
-        """The text before, between and after the two placeholders.
-
-        Raises:
-            InputError: a placeholder is missing or repeated, or ``{sentence}`` comes first.
-        """
-        before, *rest = self.text.split("{chunk}")
-        between, *after = "".join(rest).split("{sentence}") if len(rest) == 1 else [""]
-        if len(after) != 1 or "{sentence}" in before:
-            raise InputError("a prompt must contain {chunk} and then {sentence}, once each")
-        return before, between, after[0]
+        """The text before, between and after the two placeholders."""
+        before, rest = self.text.split("{chunk}")
+        between, after = rest.split("{sentence}")
+        return before, between, after
 
     def fill(self, chunk: str, sentence: str) -> str:
         """The prompt with both texts, whose own braces are kept.
@@ -50,3 +44,10 @@ PROMPTS: dict[str, Prompt] = {
     # (209) and of "0" (3, the blank before "0").
     "minicheck": Prompt("predict: {chunk}</s>{sentence}", yes="1", no="0"),
 }
+
+
+def prompt_of(name: str) -> Prompt:
+    """The prompt with this name. InputError: it is unknown."""
+    if name not in PROMPTS:
+        raise InputError(f"unknown prompt {name!r}: use {', '.join(PROMPTS)}")
+    return PROMPTS[name]

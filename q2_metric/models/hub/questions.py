@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from functools import partial
+from typing import Any, Literal
 
-from q2_metric.errors import InputError, ModelError
+from q2_metric.errors import ModelError
+from q2_metric.memory import remembered
 from q2_metric.models.hub.batches import Batches, Row
 from q2_metric.models.hub.loading import LoadedModel
-from q2_metric.models.hub.templates import HIGHLIGHT, TEMPLATES
 from q2_metric.models.hub.tokens import raw_offsets, token_ids
 from q2_metric.text.passages import in_passages
 from q2_metric.types import Span
@@ -41,6 +42,29 @@ _JOINED = {" .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'", " n't": "n't"
 """Replacements in decoded questions, in the order of transformers 3."""
 
 
+HIGHLIGHT = "<hl>"
+
+
+def _filled(form: str, text: str, start: int, end: int) -> str:
+    """The model's input, by which it writes a question with the answer ``text[start:end]``.
+
+    >>> TEMPLATES["highlight"]("A red dog.", 2, 5)
+    'generate question: A <hl> red <hl> dog.'
+    """
+    return form.format(text=text, before=text[:start], answer=text[start:end], after=text[end:])
+
+
+TEMPLATES = {name: partial(_filled, form) for name, form in {
+    # mrm8488/t5-base-finetuned-question-generation-ap, the model of the Q² paper
+    "answer-context": "answer: {answer}  context: {text}",
+    # lmqg's question generators
+    "highlight": "generate question: {before}<hl> {answer} <hl>{after}",
+    # valhalla's question generators, with one more blank outside each mark
+    "highlight-spaced": "generate question: {before} <hl> {answer} <hl> {after}",
+}.items()}
+"""Input formats. They differ in how they mark the answer in the text."""
+
+
 class Seq2SeqQuestions:
     """Generates questions with an encoder-decoder model.
 
@@ -58,7 +82,6 @@ class Seq2SeqQuestions:
         batch_size: spans in one batch; ``None`` takes as many as fit. "sample" always takes one.
 
     Raises:
-        InputError: the template or the decoding is unknown.
         ModelError: the model's tokenizer lacks the template's marks.
     """
 
@@ -73,10 +96,6 @@ class Seq2SeqQuestions:
         authors: bool = False,
         batch_size: int | None = None,
     ) -> None:
-        if decoding not in get_args(Decoding):
-            raise InputError(f"unknown decoding {decoding!r}: use {', '.join(get_args(Decoding))}")
-        if template is not None and template not in TEMPLATES:
-            raise InputError(f"unknown template {template!r}: use {', '.join(TEMPLATES)}")
         knows_mark = HIGHLIGHT in model.tokenizer.get_vocab()
         if template is None:
             template = "highlight" if knows_mark else "answer-context"
@@ -104,10 +123,7 @@ class Seq2SeqQuestions:
         """The candidate questions for each span, best first and without repetitions."""
         if self.reading == "neighbours":
             spans = in_passages(spans)
-        inputs = [self._input(span) for span in spans]
-        unique = list(dict.fromkeys(inputs))
-        by_input = dict(zip(unique, self._generate(unique), strict=True))
-        return [list(by_input[text]) for text in inputs]
+        return list(map(list, remembered(self._generate, map(self._input, spans), {})))
 
     def _input(self, span: Span) -> str:
         text, start = place(span)
@@ -132,12 +148,8 @@ class Seq2SeqQuestions:
         return before + answer + after, len(before), len(before) + len(answer)
 
     def _generate(self, inputs: Sequence[str]) -> list[list[str]]:
-        tokenizer = self._loaded.tokenizer
-        if not inputs:
-            return []
-        encoded = tokenizer(
-            list(inputs), truncation=True, max_length=MAX_INPUT, verbose=False
-        )
+        encoded = self._loaded.tokenizer(
+            list(inputs), truncation=True, max_length=MAX_INPUT, verbose=False)
         rows: list[Row] = [{"input_ids": ids} for ids in encoded["input_ids"]]
         if self.decoding != "sample":
             return self.batches.run(rows, self._decode)

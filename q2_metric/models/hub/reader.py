@@ -1,7 +1,4 @@
-"""Extractive question answering with a torch model (Q², section 2.2).
-
-Unlike in :mod:`~q2_metric.models.hub.authors`, start and end are chosen together.
-"""
+"""Extractive question answering with a torch model (Q², section 2.2)."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric.models.hub.batches import Batches
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.hub.tokens import EncodedPair, cut, encode_pairs, window_size
+from q2_metric.models.hub.tokens import EncodedPair, cut, encode_pairs, has_segments, window_size
 from q2_metric.models.spans import Best, best_span
 from q2_metric.types import Answer
 
@@ -27,7 +24,8 @@ MAX_ANSWER = 30
 
 
 class TorchReader:
-    """Reads answers with any extractive question answering model.
+    """Reads answers with any extractive question answering model. Start and end of an answer are
+    chosen together.
 
     Args:
         threshold: an answer is returned if its score exceeds the score of "no answer" by more than
@@ -96,3 +94,45 @@ class TorchReader:
         if left is None or right is None or not score > self.threshold:
             return None
         return Answer(context[left[0] : right[1]], left[0], score)
+
+
+class AuthorsReader(TorchReader):
+    """Answers questions as the program of Q²'s authors does.
+
+    The tokens with the highest start and end logit are chosen independently, so the answer may
+    begin in the question, or be empty; the row's first token alone is no answer. Pairs that are too
+    long for the model, on which the authors' program fails, are read as by :class:`TorchReader`."""
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+        asked = list(dict.fromkeys(pairs))
+        if not asked:
+            return []
+        rows = self._rows(asked)
+        limit = window_size(self._loaded)
+        long = [pair for pair, row in zip(asked, rows, strict=True)
+                if len(row["input_ids"]) > limit]
+        answers = dict(zip(long, super().read(long), strict=True))
+        short = {pair: row for pair, row in zip(asked, rows, strict=True) if pair not in answers}
+        logits = self.batches.run(list(short.values()), self._run)
+        left = self._loaded.tokenizer.padding_side == "left"
+        for (pair, row), (start, end) in zip(short.items(), logits, strict=True):
+            count = len(row["input_ids"])
+            own = slice(len(start) - count, None) if left else slice(count)
+            start, end = start[own], end[own]
+            first, last = int(start.argmax()), int(end.argmax())
+            score = float(start[first] + end[last] - start[0] - end[0])
+            answers[pair] = self._answer(row["input_ids"][first : last + 1], score)
+        return [answers[pair] for pair in pairs]
+
+    def _answer(self, ids: list[int], score: float) -> Answer | None:
+        tokenizer = self._loaded.tokenizer
+        text = tokenizer.convert_tokens_to_string(tokenizer.convert_ids_to_tokens(ids)).strip()
+        return None if text == tokenizer.cls_token else Answer(text, None, score)
+
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
+        encoded: Any = self._loaded.tokenizer(
+            [question for question, _ in pairs], [context for _, context in pairs],
+            split_special_tokens=True, verbose=False,
+            return_token_type_ids=has_segments(self._loaded.model.config))
+        return [{name: encoded[name][i] for name in encoded if name != "attention_mask"}
+                for i in range(len(pairs))]

@@ -45,20 +45,20 @@ def window_size(loaded: LoadedModel) -> int:
 
 def token_ids(tokenizer: Any, text: str) -> list[int]:
     """The ids of the text's tokens. A special token written in the text is read as plain text."""
-    encoded = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
-    ids: list[int] = encoded["input_ids"]
+    ids: list[int] = _plain(tokenizer, text)["input_ids"]
     return ids
+
+
+def _plain(tokenizer: Any, text: str | list[str], **more: bool) -> Any:
+    return tokenizer(
+        text, add_special_tokens=False, split_special_tokens=True, verbose=False, **more)
 
 
 def _lengths(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
     """The number of tokens of each text."""
     distinct = list(dict.fromkeys(texts))
-    if not distinct:
-        return {}
-    encoded = tokenizer(
-        distinct, add_special_tokens=False, split_special_tokens=True, verbose=False
-    )
-    return dict(zip(distinct, map(len, encoded["input_ids"]), strict=True))
+    ids = _plain(tokenizer, distinct)["input_ids"] if distinct else []
+    return dict(zip(distinct, map(len, ids), strict=True))
 
 
 def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
@@ -73,13 +73,7 @@ def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
 
 def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
     """The character range of each token, blanks included."""
-    encoded = tokenizer(
-        text,
-        add_special_tokens=False,
-        split_special_tokens=True,
-        return_offsets_mapping=True,
-        verbose=False,
-    )
+    encoded = _plain(tokenizer, text, return_offsets_mapping=True)
     offsets: list[tuple[int, int]] = encoded["offset_mapping"]
     return offsets
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.models.hub.batches import Batches, Row
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.hub.prompts import PROMPTS, Prompt
-from q2_metric.models.hub.tokens import cut, raw_offsets, token_offsets
-from q2_metric.models.hub.two_rows import answer_ids, decoder_start, with_head_rows
+from q2_metric.models.hub.prompts import Prompt, prompt_of
+from q2_metric.models.hub.tokens import cut, raw_offsets, token_ids, token_offsets
 from q2_metric.models.verdicts import OVERLAP, best_verdicts
 from q2_metric.text.windows import authors_windows, window_bounds
 from q2_metric.types import Verdict
@@ -18,8 +18,6 @@ from q2_metric.types import Verdict
 MAX_INPUT = 2048
 """Maximum tokens of a prompt, as in MiniCheck's code. (T5 has no limit, so a larger chunk size
 raises it.)"""
-MIN_INPUT = 64
-"""Leaves room for the prompt's own words, a sentence and a chunk."""
 
 
 class YesNoEntailment:
@@ -30,12 +28,12 @@ class YesNoEntailment:
 
     Args:
         model: tokenizer and weights. They are not changed.
-        prompt: a :class:`Prompt`, or its name in :data:`PROMPTS`.
+        prompt: a key of ``prompts.PROMPTS``.
         batch_size: prompts in one batch; ``None`` takes as many as fit.
         max_length: maximum tokens of a prompt. Longer chunks are read in windows.
 
     Raises:
-        InputError: the prompt is unknown, or ``max_length`` is below 64.
+        InputError: the prompt is unknown.
         ModelError: both answers begin with the same token.
     """
 
@@ -43,36 +41,32 @@ class YesNoEntailment:
         self,
         model: LoadedModel,
         *,
-        prompt: str | Prompt = "scale",
+        prompt: str = "scale",
         batch_size: int | None = None,
         max_length: int = MAX_INPUT,
     ) -> None:
-        if isinstance(prompt, str):
-            if prompt not in PROMPTS:
-                raise InputError(f"unknown prompt {prompt!r}: use {', '.join(PROMPTS)}")
-            prompt = PROMPTS[prompt]
-        prompt.parts()
-        if max_length < MIN_INPUT:
-            raise InputError(f"max_length is {max_length}, but must be at least {MIN_INPUT}")
+        asked = prompt_of(prompt)
         self.name = model.name
-        self.prompt = prompt.text
+        self.prompt = asked.text
         self.batches = Batches(model, batch_size)
         self.max_length = max_length
-        self._prompt = prompt
+        self._prompt = asked
         self._loaded = model
         self._start = decoder_start(model)
-        self._model = with_head_rows(model.model, answer_ids(model, prompt))
+        self._model = with_head_rows(model.model, answer_ids(model, asked))
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """The verdict's ``neutral`` is P("No"). Equal pairs are judged once.
+        """The verdict's ``neutral`` is P("No").
 
         A chunk that is too long is read in windows that overlap by a quarter, and gets the verdict
         of the window with the highest P(entailment). A sentence is cut at half the prompt.
         """
-        asked = list(dict.fromkeys(pairs))
-        parts = self._clean(asked)
+        chunks = [self._without_specials(chunk) for chunk, _ in pairs]
+        sentences = [self._without_specials(sentence) for _, sentence in pairs]
+        sentences = cut(self._loaded.tokenizer, sentences, self.max_length // 2)
+        parts = list(zip(chunks, sentences, strict=True))
         wholes = self._rows([self._prompt.fill(*part) for part in parts])
-        return self._best(pairs, asked, [
+        return self._best([
             [whole] if len(whole["input_ids"]) <= self.max_length
             else self._rows(self._windows(*part))
             for part, whole in zip(parts, wholes, strict=True)
@@ -94,27 +88,19 @@ class YesNoEntailment:
         Raises:
             InputError: the prompt's own words leave no room in ``chunk_size``.
         """
-        asked = list(dict.fromkeys(pairs))
-        documents = {document: self._without_specials(document) for document, _ in asked}
+        documents = {document: self._without_specials(document) for document, _ in pairs}
         bodies = dict(zip(documents, self._rows([*documents.values()]), strict=True))
-        return self._best(pairs, asked, [
+        return self._best([
             self._authors_rows(documents[document], bodies[document]["input_ids"][:-1], sentence,
                                chunk_size, overlap)
-            for document, sentence in asked
+            for document, sentence in pairs
         ])
 
-    def _best(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        asked: Sequence[tuple[str, str]],
-        prompts: Sequence[Sequence[Row]],
-    ) -> list[Verdict]:
-        """``prompts`` are those of each of ``asked``, the distinct ``pairs``."""
+    def _best(self, prompts: Sequence[Sequence[Row]]) -> list[Verdict]:
+        """For each pair, whose prompts are given, the verdict on its best window."""
         items = [item for item, rows in enumerate(prompts) for _ in rows]
         verdicts = self.batches.run([row for rows in prompts for row in rows], self._run)
-        best = best_verdicts(items, verdicts, len(asked))
-        by_pair = dict(zip(asked, best, strict=True))
-        return [by_pair[pair] for pair in pairs]
+        return best_verdicts(items, verdicts, len(prompts))
 
     def _authors_rows(
         self, document: str, body: list[int], sentence: str, chunk_size: int, overlap: float
@@ -141,12 +127,6 @@ class YesNoEntailment:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return token_offsets(self._loaded.tokenizer, text)
-
-    def _clean(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        chunks = [self._without_specials(chunk) for chunk, _ in pairs]
-        sentences = [self._without_specials(sentence) for _, sentence in pairs]
-        limit = self.max_length // 2
-        return list(zip(chunks, cut(self._loaded.tokenizer, sentences, limit), strict=True))
 
     def _windows(self, chunk: str, sentence: str) -> list[str]:
         # At the edges of a window, a cut word can become more tokens. Room is left for two.
@@ -179,3 +159,62 @@ class YesNoEntailment:
         logits = self._model(**batch, decoder_input_ids=start, use_cache=False).logits[:, 0]
         chances = check_finite(self.name, logits.float()).softmax(dim=-1)
         return [Verdict(entailment=yes, neutral=no) for yes, no in chances.tolist()]
+
+
+# --- the head for two answers ------------------------------------------------------------
+
+
+def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
+    """The ids of the tokens with which the answers "yes" and "no" begin, without BOS.
+
+    Raises:
+        ModelError: an answer has no token, or both begin with the same token.
+    """
+    tokenizer = loaded.tokenizer
+    first = []
+    for word in (prompt.yes, prompt.no):
+        ids = token_ids(tokenizer, word)
+        known = [token for token in ids if token not in tokenizer.all_special_ids]
+        if not known:
+            raise ModelError(f"{loaded.name}: its vocabulary lacks the answer {word!r}")
+        first.append(known[0])
+    if first[0] == first[1]:
+        raise ModelError(
+            f"{loaded.name}: {prompt.yes!r} and {prompt.no!r} begin with the same token"
+        )
+    return first[0], first[1]
+
+
+def decoder_start(loaded: LoadedModel) -> int:
+    """The id of the token that the decoder starts with; ModelError if the config names none."""
+    model = loaded.model
+    for config in (model.config, getattr(model, "generation_config", None)):
+        start = getattr(config, "decoder_start_token_id", None)
+        if isinstance(start, int):
+            return start
+    raise ModelError(f"{loaded.name}: its config has no decoder_start_token_id")
+
+
+def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
+    """A copy of ``model`` whose output head computes logits only for the tokens ``rows``.
+
+    All other weights are shared. The model's own code runs before the head, because T5 scales its
+    output if the head is tied to the embeddings.
+    """
+    import torch
+
+    chosen = list(rows)
+    full = model.get_output_embeddings()
+    head = torch.nn.Linear(full.in_features, len(chosen), bias=full.bias is not None)
+    head.weight = torch.nn.Parameter(full.weight.detach()[chosen], requires_grad=False)
+    if full.bias is not None:
+        head.bias = torch.nn.Parameter(full.bias.detach()[chosen], requires_grad=False)
+    view = copy.copy(model)
+    # A shallow copy shares these dictionaries. They are copied, because the new head would
+    # otherwise change ``model``.
+    view._modules = dict(model._modules)
+    view._buffers = dict(model._buffers)
+    view.set_output_embeddings(head)
+    if "final_logits_bias" in view._buffers:  # BART adds it to its logits
+        view._buffers["final_logits_bias"] = view._buffers["final_logits_bias"][:, chosen]
+    return view

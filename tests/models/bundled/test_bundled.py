@@ -17,6 +17,7 @@ import pytest
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics import load_metrics
 from q2_metric.models.bundled import models as bundled
+from q2_metric.models.bundled import runtimes
 from q2_metric.models.bundled.encoding import Batch, Tokenizer, collate, pair, windows
 from q2_metric.models.bundled.models import BundledCascade, BundledEntailment, BundledReader
 from q2_metric.models.bundled.stored import WEIGHTS
@@ -63,14 +64,14 @@ def flat(found: list[Answer | None]) -> list[tuple[str, int]]:
 @cache
 def judged_alone() -> list[Verdict]:
     """The verdicts on the pairs, each by itself."""
-    model = cascade("onnx", batch_size=1)
+    model = cascade(batch_size=1)
     return [model.judge([one])[0] for one in PAIRS]
 
 
 @cache
 def read_alone() -> list[Answer | None]:
     """The answers to the questions, each by itself."""
-    model = BundledReader("onnx", batch_size=1)
+    model = BundledReader(batch_size=1)
     return [model.read([one])[0] for one in QUESTIONS]
 
 
@@ -80,11 +81,11 @@ def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) 
     alone, answers = judged_alone(), read_alone()
     order = list(range(len(PAIRS)))
     random.Random(1).shuffle(order)
-    together = cascade("onnx", batch_size=batch_size).judge([PAIRS[i] for i in order])
+    together = cascade(batch_size=batch_size).judge([PAIRS[i] for i in order])
     for i, verdict in zip(order, together, strict=True):
         assert verdict.entailment == pytest.approx(alone[i].entailment, abs=1e-5)
         assert verdict.contradiction == pytest.approx(alone[i].contradiction, abs=1e-5)
-    batched = BundledReader("onnx", batch_size=batch_size).read(QUESTIONS[::-1])[::-1]
+    batched = BundledReader(batch_size=batch_size).read(QUESTIONS[::-1])[::-1]
     assert flat(batched) == flat(answers)
     for a, b in zip(answers, batched, strict=True):
         if a is not None and b is not None:
@@ -92,12 +93,14 @@ def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) 
 
 
 @pytest.mark.slow
-def test_both_runtimes_give_the_same_scores() -> None:
+def test_both_runtimes_give_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    for onnx, torch in zip(judged_alone(), cascade("torch").judge(PAIRS), strict=True):
+    alone, left = judged_alone(), read_alone()
+    monkeypatch.setattr(runtimes, "ON_ONNX", ())  # torch then runs all formats
+    for onnx, torch in zip(alone, cascade().judge(PAIRS), strict=True):
         assert onnx.entailment == pytest.approx(torch.entailment, abs=1e-3)
         assert onnx.neutral == pytest.approx(torch.neutral, abs=1e-3)
-    left, right = read_alone(), BundledReader("torch").read(QUESTIONS)
+    right = BundledReader().read(QUESTIONS)
     assert flat(left) == flat(right)
     for a, b in zip(left, right, strict=True):
         assert (a is None) == (b is None)
@@ -111,10 +114,10 @@ def test_the_second_network_judges_what_the_first_leaves_open(
     """Where both judge, the verdict is the weighted mean of their probabilities."""
     monkeypatch.setattr(bundled, "SURE", sure)
     short = PAIRS[:4]  # of one window each
-    alone = [BundledEntailment("onnx", network=name).judge(short)
+    alone = [BundledEntailment(network=name).judge(short)
              for name in ("entailment", "wide")]
     small, large = bundled.SHARES["entailment"], bundled.SHARES["wide"]
-    for both, one, other in zip(cascade("onnx").judge(short), *alone, strict=True):
+    for both, one, other in zip(cascade().judge(short), *alone, strict=True):
         left_open = sure[0] <= one.entailment <= sure[1]
         for name in ("entailment", "neutral", "contradiction"):
             mean = small * getattr(one, name) + large * getattr(other, name)
@@ -212,7 +215,7 @@ def test_padding_is_marked() -> None:
     [
         ({"dtype": "int3"}, "dtype"),
         ({"batch_size": 0}, "batch_size"),
-        ({"runtime": "onnx", "device": "cuda"}, "CPU"),
+        ({"dtype": "int8", "device": "cuda"}, "CPU"),
         pytest.param({"device": "foo"}, "foo", marks=pytest.mark.slow),
     ],
 )
@@ -257,7 +260,7 @@ def test_the_bundled_preset_needs_no_torch() -> None:
 @pytest.mark.parametrize("batch_size", [4, None])
 @pytest.mark.slow
 def test_out_of_memory_halves_the_batch(batch_size: int | None) -> None:
-    model = BundledEntailment("onnx", batch_size=batch_size)
+    model = BundledEntailment(batch_size=batch_size)
     usual = model.judge(PAIRS)
     forward, sizes = model._forward, []
 
@@ -281,7 +284,7 @@ def test_out_of_memory_halves_the_batch(batch_size: int | None) -> None:
 
 
 def test_numbers_that_are_not_finite_are_an_error() -> None:
-    model = BundledEntailment("onnx")
+    model = BundledEntailment()
     model._forward = lambda batch: np.full((len(batch.lengths), 3), np.nan, np.float32)
     with pytest.raises(ModelError, match="not finite"):
         model.judge(PAIRS)

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from q2_metric.errors import ModelError  # noqa: E402
 from q2_metric.models.bundled import models as bundled  # noqa: E402
-from q2_metric.models.bundled import on_torch  # noqa: E402
+from q2_metric.models.bundled import on_torch, runtimes  # noqa: E402
 from q2_metric.models.bundled.encoding import Batch  # noqa: E402
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader  # noqa: E402
 from q2_metric.models.hub import loading  # noqa: E402
@@ -21,22 +21,24 @@ TOLERANCES = {"float32": 1e-5, "bfloat16": 0.05}
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
-def test_padding_changes_nothing(dtype: str) -> None:
+def test_padding_changes_nothing(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a short row is padded to several times its length."""
     pairs = [*PAIRS[:4], (FILLER[:400], "Room 3 holds 9 chairs.")]
-    model = cascade("torch", "cpu", dtype, batch_size=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(runtimes, "ON_ONNX", ())  # torch then runs all formats
+        model, batched = (cascade("cpu", dtype, size) for size in (1, 8))
     alone = [verdict.entailment for verdict in model.judge(pairs)]
-    together = cascade("torch", "cpu", dtype, batch_size=8).judge(pairs)
+    together = batched.judge(pairs)
     assert [verdict.entailment for verdict in together] == pytest.approx(
         alone, abs=TOLERANCES[dtype])
-    exact = [verdict.entailment for verdict in cascade("onnx").judge(pairs)]
+    exact = [verdict.entailment for verdict in cascade().judge(pairs)]
     assert alone == pytest.approx(exact, abs=max(1e-3, TOLERANCES[dtype]))
 
 
 def test_the_reader_reads_in_bfloat16() -> None:
     asked = [QUESTIONS[0], QUESTIONS[1], QUESTIONS[3]]
-    whole = BundledReader("torch", "cpu", "bfloat16", batch_size=3).read(asked)
-    assert flat(whole) == flat(BundledReader("onnx").read(asked))
+    whole = BundledReader("cpu", "bfloat16", batch_size=3).read(asked)
+    assert flat(whole) == flat(BundledReader().read(asked))
 
 
 def _on_a_device(monkeypatch: pytest.MonkeyPatch, capacity: int) -> tuple[Any, list[int]]:
@@ -50,9 +52,9 @@ def _on_a_device(monkeypatch: pytest.MonkeyPatch, capacity: int) -> tuple[Any, l
         # Each row's own number of tokens, so that a row that lost its place shows.
         return np.stack([batch.lengths, 0 * batch.lengths, 0 * batch.lengths], 1) / 100.0
 
-    def forward_of(network: str, runtime: str, device: str, *rest: Any) -> Any:
-        assert (network, runtime, device) == ("entailment", "auto", "cuda")
-        return forward
+    def forward_of(network: str, device: str, dtype: str) -> Any:
+        assert (network, device, dtype) == ("entailment", "cuda", "bfloat16")
+        return forward, 1
 
     monkeypatch.setattr(bundled, "forward_of", forward_of)
     model = BundledEntailment(device="cuda", dtype="bfloat16", network="entailment")
@@ -67,7 +69,7 @@ def test_a_network_that_does_not_fit_is_one_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(torch.nn.Module, "to", full)
     with pytest.raises(ModelError, match="entailment network does not fit into the memory of cpu: "
                                          "use --dtype bfloat16, --device cpu, or the preset"):
-        BundledEntailment("torch", network="entailment")
+        BundledEntailment(dtype="bfloat16", network="entailment")
 
 
 def test_a_device_is_given_many_tokens_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,6 +82,11 @@ def test_a_device_is_given_many_tokens_at_a_time(monkeypatch: pytest.MonkeyPatch
     assert small.judge(pairs) == found
     assert max(halved) <= 9000
     assert small.budget.tokens <= 9000, "what did not fit is tried again"
+
+
+def test_float32_is_the_default_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundled, "forward_of", lambda *_: (None, 1))
+    assert BundledReader("cuda", "auto").dtype == "float32"
 
 
 def test_a_device_that_is_not_there_is_named() -> None:

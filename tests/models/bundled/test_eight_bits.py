@@ -39,10 +39,16 @@ def test_no_sum_of_two_products_leaves_16_bits() -> None:
     assert np.all(np.abs(restored - weight.T) <= 0.501 * scale * multiplier[:, None])
 
 
+def on_threads(threads: int, model: Callable[..., Any], **how: Any) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtimes, "processors", lambda: threads)
+        return model(**how)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_batches_that_run_at_once_have_the_same_bits(dtype: str) -> None:
     pairs = [*PAIRS, *MORE]
-    alone, three = (cascade(dtype=dtype, threads=threads) for threads in (1, 3))
+    alone, three = (on_threads(threads, cascade, dtype=dtype) for threads in (1, 3))
     assert three.judge(pairs) == alone.judge(pairs)
 
 
@@ -71,11 +77,11 @@ def test_the_largest_numbers_are_added_exactly() -> None:
 def test_the_same_bits_alone_and_in_any_batch(model: Callable[..., Any]) -> None:
     rows = PAIRS[:4] + MORE + [(f"{premise} ", claim) for premise, claim in PAIRS[:4]]
     rng = random.Random(3)
-    one = model("onnx", dtype="int8", batch_size=1, threads=1)
+    one = on_threads(1, model, dtype="int8", batch_size=1)
     call = "judge" if model is cascade else "read"
     alone = [getattr(one, call)([row])[0] for row in rows]
     for batch_size, threads in ((None, 2), (3, 1), (64, 2)):
-        other = model("onnx", dtype="int8", batch_size=batch_size, threads=threads)
+        other = on_threads(threads, model, dtype="int8", batch_size=batch_size)
         order = rng.sample(range(len(rows)), len(rows))
         found = getattr(other, call)([rows[i] for i in order])
         assert [found[order.index(i)] for i in range(len(rows))] == alone
@@ -83,47 +89,44 @@ def test_the_same_bits_alone_and_in_any_batch(model: Callable[..., Any]) -> None
 
 def test_eight_bits_say_what_32_say() -> None:
     pairs = PAIRS[:4] + MORE
-    whole = cascade("onnx").judge(pairs)
-    rough = cascade("onnx", dtype="int8").judge(pairs)
+    whole = cascade().judge(pairs)
+    rough = cascade(dtype="int8").judge(pairs)
     apart = [abs(a.entailment - b.entailment) for a, b in zip(whole, rough, strict=True)]
     assert 0 < np.mean(apart) < 0.02
     assert max(apart) < 0.1
     asked = [QUESTIONS[0], QUESTIONS[1], QUESTIONS[3]]
-    answers = BundledReader("onnx", dtype="int8").read(asked)
-    assert flat(answers) == flat(BundledReader("onnx").read(asked))
+    answers = BundledReader(dtype="int8").read(asked)
+    assert flat(answers) == flat(BundledReader().read(asked))
 
 
 def test_answers_at_a_tie_are_read_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [(question, FILLER[: 60 * i + 90] + text)
              for i, (question, text) in enumerate(QUESTIONS)]
-    exact = [one and one.score for one in BundledReader("onnx").read(asked)]
-    reader = BundledReader("onnx", dtype="int8")
+    exact = [one and one.score for one in BundledReader().read(asked)]
+    reader = BundledReader(dtype="int8")
     monkeypatch.setattr(models, "TIE", 0.0)
     rough = [one and one.score for one in reader.read(asked)]
     assert rough != pytest.approx(exact, abs=1e-3)
     monkeypatch.setattr(models, "TIE", float("inf"))
     assert [one and one.score for one in reader.read(asked)] == pytest.approx(exact, abs=1e-4)
-    assert BundledReader("onnx")._exact is BundledEntailment("onnx", dtype="int8")._exact is None
+    assert BundledReader()._exact is BundledEntailment(dtype="int8")._exact is None
 
 
 def test_eight_bits_are_named() -> None:
-    names = [BundledReader("onnx", dtype="int8").name, cascade("onnx", dtype="int8").name]
+    names = [BundledReader(dtype="int8").name, cascade(dtype="int8").name]
     assert all(name.endswith("-int8") for name in names)
     signature = Q2.from_preset("bundled", dtype="int8").signature
     assert all(f":{name}|" in signature for name in names)
     assert f":{names[1]}|" in Scale.from_preset("bundled", dtype="int8").signature
 
 
-@pytest.mark.parametrize("how", [{"runtime": "torch"}, {"device": "cuda"}])
-def test_eight_bits_are_for_one_runtime(how: dict[str, Any]) -> None:
+def test_eight_bits_are_for_one_runtime() -> None:
     with pytest.raises(InputError, match="int8 is for ONNX Runtime on a CPU"):
-        BundledReader(dtype="int8", **how)
+        BundledReader("cuda", "int8")
 
 
 def test_eight_bits_are_the_default_on_a_cpu() -> None:
-    assert runtimes.settled("auto", "auto") == runtimes.settled("auto", "cpu") == "int8"
-    assert runtimes.settled("auto", "cuda") == "float32"
-    assert runtimes.settled("bfloat16", "cpu") == "bfloat16"
+    assert {BundledReader(device, "auto").dtype for device in ("auto", "cpu")} == {"int8"}
     for metric in (Q2, Scale):
         plain, eight = (metric.from_preset("bundled", **how) for how in ({}, {"dtype": "int8"}))
         assert plain.signature == eight.signature
@@ -193,9 +196,9 @@ def test_another_runtime_gives_the_same_in_eight_bits(prefix: str) -> None:
             module.register_forward_hook(_Rounded(found, product))
             changed += 1
     assert changed == 4 * 6
-    model = BundledEntailment("onnx", dtype="int8", threads=1)
+    model = BundledEntailment(dtype="int8")
     rows = [row for _, row in model._rows([(claim, premise) for premise, claim in PAIRS])]
-    eight, whole = (runtimes.forward_of(prefix, "onnx", "cpu", dtype, 1)
+    eight, whole = (runtimes.forward_of(prefix, "cpu", dtype)[0]
                     for dtype in ("int8", "float32"))
     apart, rough = [], []
     for row in rows:

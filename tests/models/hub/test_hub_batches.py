@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +14,9 @@ pytest.importorskip("transformers")
 import numpy as np
 import torch
 from local_models import ENCODERS, encoder, t5
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from transformers import PreTrainedTokenizerFast
 
 from q2_metric.errors import InputError, ModelError, is_out_of_memory
 from q2_metric.models.hub import batches as torch_batches
@@ -24,7 +26,9 @@ from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.reader import TorchReader
 from q2_metric.models.hub.yes_no import YesNoEntailment
 
-TOKENIZER = SimpleNamespace(pad_token_id=7, pad_token_type_id=3, padding_side="right")
+TOKENIZER = PreTrainedTokenizerFast(
+    tokenizer_object=Tokenizer(WordLevel({"[PAD]": 7})), pad_token="[PAD]")
+TOKENIZER._pad_token_type_id = 3  # as XLNet's
 CPU = LoadedModel("fake", TOKENIZER, None, "cpu")
 
 
@@ -82,10 +86,6 @@ def test_a_batch_fits_the_budget_of_tokens() -> None:
     batches = Batches(CPU, None, cpu_tokens=24)
     assert batches.run(rows_of(*LENGTHS), device) == EXPECTED
     assert device.shapes == [(1, 40), (2, 12), (3, 7), (2, 2)]
-    usage = batches.usage
-    assert (usage.calls, usage.rows, usage.tokens) == (len(device.shapes), 8, sum(LENGTHS))
-    assert usage.padded == sum(rows * width for rows, width in device.shapes)
-    assert usage.padding == pytest.approx(1 - usage.tokens / usage.padded)
 
 
 def test_beams_and_what_they_generate_count() -> None:
@@ -108,7 +108,6 @@ def test_out_of_memory_halves_and_retries(batch_size: int | None, error: Excepti
     batches = Batches(CPU, batch_size)
     assert batches.run(rows_of(*LENGTHS), device) == EXPECTED
     assert device.failed in (2, 3)
-    assert batches.usage.rows == len(LENGTHS)  # what failed is not counted
     failed = device.failed
     assert batches.run(rows_of(*LENGTHS), device) == EXPECTED
     assert device.failed == failed  # and it is remembered
@@ -127,50 +126,15 @@ def test_other_errors_are_not_hidden() -> None:
     assert not is_out_of_memory(ValueError("out of memory"))
 
 
-class FakeMemory:
-    """A device of ``total`` bytes whose batches take ``each`` bytes a padded token."""
-
-    def __init__(self, total: int, each: int, device: Device) -> None:
-        self.total, self.each, self.device = total, each, device
-
-    def start(self) -> None:
-        self.before = len(self.device.shapes)
-
-    def used(self) -> int:
-        return max(rows * width * self.each for rows, width in self.device.shapes[self.before :])
-
-    def free(self) -> int:
-        return self.total
-
-
-@pytest.mark.parametrize(("total", "largest"), [(10**12, None), (10**6, 8000), (10**5, 800)])
-def test_the_batch_size_is_found_from_memory(
-    monkeypatch: pytest.MonkeyPatch, total: int, largest: int | None
-) -> None:
-    device = Device()
-    monkeypatch.setattr(torch_batches, "memory_of", lambda _: FakeMemory(total, 100, device))
-    monkeypatch.setattr(torch_batches, "FIRST_TOKENS", 1000)
-    loaded = LoadedModel("fake", TOKENIZER, None, "meta")  # no CPU, and yet no CUDA is called
-    monkeypatch.setattr(torch.Tensor, "to", lambda tensor, _: tensor)
-    found = Batches(loaded, None).run(rows_of(*[10] * 40_000), device)
-    assert [place for place, _ in found] == list(range(40_000))
-    sizes = [rows * width for rows, width in device.shapes]
-    assert sizes[0] == 1000
-    if largest is None:
-        assert sizes[:4] == [1000, 4000, 16_000, 64_000]  # grows by four at most
-        assert max(sizes) <= torch_batches.MOST_TOKENS
-    else:
-        assert max(sizes[1:]) == largest  # 80 % of what is free
-
-
-def test_after_running_out_the_budget_does_not_grow_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_is_given_many_tokens_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     device = Device(capacity=5000)
-    monkeypatch.setattr(torch_batches, "memory_of", lambda _: FakeMemory(10**12, 1, device))
-    monkeypatch.setattr(torch_batches, "FIRST_TOKENS", 2000)
+    monkeypatch.setattr(torch_batches, "DEVICE_TOKENS", 8000)
     monkeypatch.setattr(torch.Tensor, "to", lambda tensor, _: tensor)
-    Batches(LoadedModel("fake", TOKENIZER, None, "meta"), None).run(rows_of(*[10] * 5000), device)
+    loaded = LoadedModel("fake", TOKENIZER, None, "meta")  # no CPU, and yet no CUDA is called
+    found = Batches(loaded, None).run(rows_of(*[10] * 5000), device)
+    assert [place for place, _ in found] == list(range(5000))
     assert device.failed == 1
-    assert max(rows * width for rows, width in device.shapes) == 4000
+    assert {rows * width for rows, width in device.shapes} == {4000, 2000}
 
 
 def test_a_batch_size_below_one_is_refused() -> None:

@@ -21,7 +21,7 @@ from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2Settings
 from q2_metric.metrics.scale import Scale
 from q2_metric.models import stages
-from q2_metric.models.hub.kinds import entailment_kind
+from q2_metric.models.hub.nli import entailment_kind
 from q2_metric.models.presets import LABELS, PRESETS
 from q2_metric.runtime_config import RuntimeConfig
 

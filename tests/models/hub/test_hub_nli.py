@@ -148,14 +148,6 @@ def test_only_an_oversized_hypothesis_is_cut(tmp_path: Path) -> None:
     assert len(ids) == 2 + 32 + 3
 
 
-def test_equal_pairs_are_judged_once(tmp_path: Path) -> None:
-    model = scripted(tmp_path, entails_if("1994"), id2label=NAMES, num_labels=3)
-    pairs = [("a dog", "a cat"), ("1994", "a cat"), ("a dog", "a cat")]
-    verdicts = TorchNli(model).judge(pairs)
-    assert len(model.model.seen) == 2
-    assert verdicts[0] == verdicts[2] != verdicts[1]
-
-
 @pytest.mark.parametrize("kind", ["albert/nli", "roberta/nli", "bert/nli", "t5/tied"])
 def test_offsets_are_exact(loaded: Load, kind: str) -> None:
     model = loaded(kind)

@@ -13,11 +13,10 @@ pytest.importorskip("transformers")
 import torch
 from hub_models import LONG, PREMISES, Folders, Load
 
-from q2_metric.errors import InputError, ModelError
+from q2_metric.errors import ModelError
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.prompts import PROMPTS, Prompt
-from q2_metric.models.hub.two_rows import answer_ids
-from q2_metric.models.hub.yes_no import YesNoEntailment
+from q2_metric.models.hub.yes_no import YesNoEntailment, answer_ids
 
 SEQ2SEQ = ["t5/tied", "t5/untied", "bart/x"]
 
@@ -84,21 +83,6 @@ def test_placeholders_in_texts_mean_nothing(name: str) -> None:
     assert PROMPTS[name].fill(chunk, sentence) == before + chunk + between + sentence + after
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{chunk}",
-        "{sentence} {chunk}",
-        "{chunk} {chunk} {sentence}",
-        "{chunk} {sentence} {sentence}",
-    ],
-)
-def test_malformed_prompts_are_refused(loaded: Load, text: str) -> None:
-    with pytest.raises(InputError, match="once each"):
-        YesNoEntailment(loaded("t5/tied"), prompt=Prompt(text, "Yes", "No"))
-
-
 def test_scale_prompt_is_the_papers() -> None:
     assert PROMPTS["scale"].fill("A dog.", "It is.") == (
         'A dog. Question: does this imply "It is."? Yes or no?'
@@ -130,7 +114,9 @@ def test_bos_is_not_an_answer() -> None:
         answer_ids(model, Prompt("{chunk}{sentence}", "Yes", ""))
 
 
-def test_a_long_chunk_is_read_in_windows(loaded: Load) -> None:
+def test_a_long_chunk_is_read_in_windows(
+    loaded: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
     backbone = YesNoEntailment(loaded("t5/tied"), max_length=64)
     whole = YesNoEntailment(loaded("t5/tied"), max_length=4096)
     prompts = backbone._windows(LONG, "A cat.")
@@ -142,15 +128,20 @@ def test_a_long_chunk_is_read_in_windows(loaded: Load) -> None:
     assert LONG.strip().endswith(chunks[-1])
     best = max(v.entailment for v in whole.judge([(chunk, "A cat.") for chunk in chunks]))
     assert backbone.judge([(LONG, "A cat.")])[0].entailment == pytest.approx(best, abs=1e-5)
-    assert whole.batches.usage.rows == len(set(chunks))
+    rows, run = list[object](), whole.batches.run
+    monkeypatch.setattr(whole.batches, "run", lambda new, call: rows.extend(new) or run(new, call))
     whole.judge([(LONG, "A cat.")])
-    assert whole.batches.usage.rows == len(set(chunks)) + 1
+    assert len(rows) == 1
 
 
-def test_special_tokens_in_texts_mean_nothing(loaded: Load) -> None:
+def test_special_tokens_in_texts_mean_nothing(
+    loaded: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
     backbone = YesNoEntailment(loaded("t5/tied"), prompt="minicheck")
-    (part,) = backbone._clean([("a</s>b <pad>", "c</s>")])
-    text = PROMPTS["minicheck"].fill(*part)
+    prompts, rows = list[str](), backbone._rows
+    monkeypatch.setattr(backbone, "_rows", lambda texts: prompts.extend(texts) or rows(texts))
+    backbone.judge([("a</s>b <pad>", "c</s>")])
+    (text,) = prompts
     assert text.count("</s>") == 1
     assert "<pad>" not in text
 
