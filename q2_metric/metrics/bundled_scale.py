@@ -10,11 +10,10 @@ from q2_metric.english.values import in_notation_of
 from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, unclaimed
-from q2_metric.metrics.escalation import Escalation
 from q2_metric.metrics.passages import Pair, Place, Search, nearest
 from q2_metric.metrics.rules import bounded, ruling
-from q2_metric.metrics.scale import ChunkPair, Known, Scale
-from q2_metric.metrics.scale_settings import ScaleSettings
+from q2_metric.metrics.scale import ChunkPair, Escalation, Known, Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
 from q2_metric.types import (
@@ -102,10 +101,11 @@ class BundledScale(Scale):
     def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
         return nearest(knowledge, sentences, claim.text)
 
-    def deciding(
-        self, search: Search, known: Known, examples: Sequence[Example],
-    ) -> list[Place | None]:
-        return search.deciding(lambda pairs: self.judge_first(pairs, known))
+    def deciding(self, searches: Sequence[Search], known: Known) -> list[Place | None]:
+        """By the verdicts on single sentences."""
+        pairs = [one.pair(*place) for one in searches if one.is_open for place in one.units]
+        verdicts = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
+        return [one.deciding(verdicts) for one in searches]
 
     def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
         """A claim is contradicted only if the passage that is shown contradicts it by itself."""

@@ -14,8 +14,7 @@ from q2_metric.errors import InputError
 from q2_metric.memory import remembered
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
-from q2_metric.metrics.q2_settings import Q2Settings
-from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
+from q2_metric.metrics.settings import Q2Settings, check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.normalise import normalise, token_f1

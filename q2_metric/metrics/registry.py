@@ -30,7 +30,7 @@ METRICS: dict[str, Entry] = {
         ),
         Entry(
             "q2", "Q²", "q2_metric.metrics.q2:Q2",
-            settings="q2_metric.metrics.q2_settings:Q2Settings",
+            settings="q2_metric.metrics.settings:Q2Settings",
             more=(MetricColumn("q2_no_nli", "Q² without NLI", "no_nli",
                                "q2_metric.metrics.q2:without_nli",
                                "the same, answers compared by their words alone; 1 is best"),),
@@ -42,7 +42,7 @@ METRICS: dict[str, Entry] = {
         ),
         Entry(
             "scale", "SCALE", "q2_metric.metrics.scale:Scale",
-            settings="q2_metric.metrics.scale:ScaleSettings",
+            settings="q2_metric.metrics.settings:ScaleSettings",
             details="sentences", models=("scale_model",),
             runtime=RUNTIME_FIELDS, cached=True, evidence=True, probability=True,
             gloss="how far the knowledge supports each sentence, on average; 1 is best",
