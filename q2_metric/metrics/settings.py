@@ -70,9 +70,9 @@ class Q2Settings:
             is ``None``.
         drop_unanswerable: leave out the questions that the knowledge does not answer, if it answers
             at least one. This is v1's Q²*, for persona data.
-        coreference: experimental: first replace pronouns by what they refer to, turn by turn
-            through the dialogue history (v1, appendix A). The model that it needs is not on the
-            package index.
+        coreference: first replace pronouns by what they refer to, turn by turn through the
+            dialogue history (v1, appendix A). It needs a resolver of your own
+            (``coreference_model``).
         seed: random seed of ``decoding="sample"``.
         nli_labels: the classes of ``nli_model`` in the order of its outputs, such as
             "entailment,neutral,contradiction", if its config does not name them.

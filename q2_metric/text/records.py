@@ -11,9 +11,6 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:
 _NAMES = ("name", "title", "label", "id")
 """The first of these fields that a record contains names it."""
 _READ = {"true": "true", "false": "false, not true", "null": "unknown"}
-_HAS = re.compile(r"(has|have|with|includes|supports) (.+)")
-_IS = re.compile(r"(?:(?:is|are) (?P<state>.+)|(?:(?P<of>.+) )?(?P<done>[a-z]+ed|open|closed|free"
-                 r"|active|available|valid|public|required))")
 LONGEST = 100_000
 """In characters."""
 
@@ -83,24 +80,4 @@ def _values_of(record: _Record) -> Iterator[JsonValue]:
     for name, value, start, end in record.fields:
         of = f" of {owner}" if owner and value != owner and name != owner else ""
         plain = name.replace("_", " ")
-        stated = _stated(plain, owner, value) if value in (_READ["true"], _READ["false"]) else ""
-        yield JsonValue(f"{stated}The {plain or 'value'}{of} is ", value, start, end)
-
-
-def _stated(name: str, owner: str, value: str) -> str:
-    """The sentence for a field that is true or false; "" if no rule fits the field's name.
-
-    >>> _stated("has pool", "Hotel Mar", "false, not true"), _stated("pets allowed", "", "true")
-    ('Hotel Mar has no pool. ', 'Pets are allowed. ')
-    """
-    denied = value != _READ["true"]
-    has, state = _HAS.fullmatch(name), _IS.fullmatch(name)
-    if has:
-        verb = {"with": "has", "have": "has"}.get(has[1], has[1])
-        return f"{owner or 'It'} {verb} {'no ' if denied else ''}{has[2]}. "
-    if state is None:
-        return ""
-    subject = (state["of"] or owner or "it")
-    verb = "are" if state["of"] and subject.endswith("s") else "is"
-    return (f"{subject[0].upper()}{subject[1:]} {verb} {'not ' if denied else ''}"
-            f"{state['state'] or state['done']}. ")
+        yield JsonValue(f"The {plain or 'value'}{of} is ", value, start, end)

@@ -9,19 +9,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from q2_metric.english.claims.checkable import has_claim
+from q2_metric.english.claims.checkable import has_claim, is_content
 from q2_metric.english.claims.frames import ending, frame, is_framed, presents
 from q2_metric.english.claims.lists import Item, items
 from q2_metric.english.claims.short_answers import decides
-from q2_metric.english.claims.speakers import is_liking, is_opinion, is_personal
 from q2_metric.english.claims.statements import stated
 from q2_metric.english.lexicon import (
     AUXILIARIES,
     EITHER,
     KNOWING,
+    LIKING,
+    LINKING,
+    OPINIONS,
     PASTS,
+    POINTING,
     PRESUPPOSING,
     QUESTION_WORDS,
+    SPEAKERS,
     SPEAKING,
     STATING,
     SUBJECTS,
@@ -32,7 +36,7 @@ from q2_metric.english.parse.clauses import clause_of, finite_clause, is_negated
 from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
 from q2_metric.english.parse.phrases import core, is_aside, spell
 from q2_metric.english.parse.tree import Tree, Word, first, is_verb
-from q2_metric.english.parse.verbs import is_finite_clause
+from q2_metric.english.parse.verbs import is_finite_clause, subject_of
 from q2_metric.memory import LruCache
 from q2_metric.types import Claim, ClaimKind, Example
 
@@ -139,8 +143,8 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
             shorter = _unframed(parsed, sentence.start + sentence.doc[first].idx, claim)
             framed = shorter != claim and is_framed(claim.text)
             personal = shorter.text.split()[0].lower() in ("i", "my") if framed else (
-                is_personal(tree, part.head, coordinated=part.kind == "clause"))
-            kind = (_Kind.OPINION if is_opinion(tree, part.head, words) else
+                _is_personal(tree, part.head, coordinated=part.kind == "clause"))
+            kind = (_Kind.OPINION if _is_opinion(tree, part.head, words) else
                     _Kind.PERSONAL if personal else _Kind.FACT)
             found.append((shorter, kind))
     return found
@@ -181,7 +185,7 @@ def _parts(tree: Tree) -> list[_Part]:
     for word in tree.words:
         if word.i not in found and _adds_claim(tree, word):
             kind: ClaimKind = "apposition" if word.dep == "appos" else "relative"
-            found[word.i] = _Part(word, kind, is_frame=is_liking(tree, word))
+            found[word.i] = _Part(word, kind, is_frame=_is_liking(tree, word))
     return [found[i] for i in sorted(found)]
 
 
@@ -271,7 +275,39 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
     if any(child.tag == "WRB" for child in tree.children[word.i]):
         return False
     clause = clause_of(tree, word)
-    return is_liking(tree, word) or (clause is not None and bool(clause.subject))
+    return _is_liking(tree, word) or (clause is not None and bool(clause.subject))
+
+
+# --- facts, opinions and what speakers say about themselves ----------------------------------
+
+
+def _is_personal(tree: Tree, head: Word, *, coordinated: bool) -> bool:
+    """As in "i love it", "my cat is old". If ``coordinated``, the verb may share a subject."""
+    subject = subject_of(tree, head)
+    if subject is None and coordinated and (clause := finite_clause(tree, head)):
+        return clause.subject.lower() in SPEAKERS
+    return subject is not None and bool(
+        {word.lower for word in (subject, *tree.children[subject.i])} & SPEAKERS)
+
+
+def _is_liking(tree: Tree, word: Word) -> bool:
+    """As in ", which I really like"."""
+    subject = subject_of(tree, word) if word.lemma in LIKING and word.dep == "relcl" else None
+    return subject is not None and subject.lower in SPEAKERS
+
+
+def _is_opinion(tree: Tree, verb: Word, words: Sequence[Word]) -> bool:
+    """As in "that cat is so funny": only an opinion of something named before."""
+    subject = subject_of(tree, verb)
+    if verb.lemma not in LINKING or subject is None or any(word.tag == "MD" for word in words):
+        return False
+    pointing = {subject.lower, *(child.lower for child in tree.children[subject.i])}
+    if pointing.isdisjoint(POINTING):
+        return False  # "the reviews are terrible" can be checked
+    said = [word.lower for word in words
+            if not tree.below[subject.i] >> word.i & 1 and word.text.isalnum()]
+    return (not OPINIONS.isdisjoint(said)
+            and not any(is_content(word) and word not in OPINIONS for word in said))
 
 
 # --- the words of a claim ---------------------------------------------------------------------

@@ -17,9 +17,8 @@ from q2_metric.english.lexicon import (
 )
 from q2_metric.english.parse.phrases import core, spell
 from q2_metric.english.parse.tree import Tree, Word
-from q2_metric.english.questions.gap import Gap
 from q2_metric.english.questions.nouns import besides, is_example, kept_modifiers
-from q2_metric.english.questions.words import plain_wh, time_wh
+from q2_metric.english.questions.words import Gap, plain_wh, time_wh
 
 
 def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:

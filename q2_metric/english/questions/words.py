@@ -1,12 +1,11 @@
-"""Chooses the question word for a span (arguments as in ``gaps``)."""
+"""What a question asks for, and the question word for a span (arguments as in ``gaps``)."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from q2_metric.english.lexicon import (
-    AGE,
-    AGE_NUMBER,
     BARE_TIME,
     COUNTED,
     CURRENCY,
@@ -17,6 +16,20 @@ from q2_metric.english.lexicon import (
 from q2_metric.english.parse.clauses import Clause
 from q2_metric.english.parse.phrases import spell
 from q2_metric.english.parse.tree import Tree, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The words of a clause that a question asks for (``bits``), and how: ``wh`` has the question
+    words ("how many types"), ``after`` a text at the end ("besides red"). ``subject``: they are the
+    subject, so that the word order stays. ``echo``: ``wh`` stands in their place ("The symptoms of
+    what are recurring?")."""
+
+    wh: str
+    bits: int
+    subject: bool = False
+    after: str = ""
+    echo: bool = False
 
 
 def is_person(tree: Tree, root: Word, label: str) -> bool:
@@ -31,16 +44,10 @@ def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
     """The question word that the span alone suggests."""
     if is_person(tree, root, label):
         return "who"
-    if AGE.search(text):
-        return "how old"
     if label == "DATE" or (label in ("CARDINAL", "") and YEAR.match(text)):
         return "how long" if DURATION.search(text) and text[0].isdigit() else "when"
     if label == "TIME" and DURATION.search(text):
         return "how long"
-    if "degrees" in text and label == "QUANTITY":
-        return "what temperature"
-    if label == "QUANTITY" and tree.words[root.head].lemma == "weigh":
-        return "how much"
     if label == "MONEY" and CURRENCY.search(text):
         return "how much"
     if label == "PERCENT":
@@ -53,10 +60,6 @@ def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
 def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool] | None:
     """The question word, and true if it replaces the preposition: "in 1990" → ("when", True),
     "after 1990" → ("what", False)."""
-    if AGE.search(text):
-        return ("at what age" if preposition == "at" else "how old"), True
-    if preposition == "over" and DURATION.search(text):
-        return "over what period of time", True
     if preposition in ("for", "throughout") and DURATION.search(text):
         return "how long", True
     if not span_is_date:
@@ -80,12 +83,6 @@ def with_part(tree: Tree, root: Word, wh: str) -> str:
     if wh in ("how many", "how much", "what percentage") and part and part.lower == "of":
         return f"{wh} {spell(tree, tree.members(tree.below[part.i]))}"
     return wh
-
-
-def is_age(tree: Tree, clause: Clause, label: str, text: str) -> bool:
-    """As in "he was ten"."""
-    numeral = label in ("DATE", "CARDINAL") and AGE_NUMBER.match(text) is not None
-    return numeral and clause.verb.lemma in ("be", "'s") and about_person(tree, clause)
 
 
 def about_person(tree: Tree, clause: Clause, noun: Word | None = None) -> bool:
