@@ -17,12 +17,6 @@ Place = tuple[int, int]
 """A character range of the knowledge."""
 
 
-def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
-    """The places of the :data:`SEARCHED` sentences that share most words with a claim."""
-    parts = WordIndex([knowledge[start:end] for start, end in places])
-    return [places[i] for i in parts.nearest(claim, SEARCHED)]
-
-
 @dataclass(frozen=True, slots=True)
 class Search:
     """The search for the sentence that decided a claim. ``said`` is the claim as the model reads

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from q2_metric.english.lexicon import (
-    AUXILIARIES,
-    DENYING,
-    ENDINGS,
-    FINITE,
-    NOT_DENYING,
-    PAST_MAKERS,
-    PRESUPPOSING,
-    SPEAKERS,
-    SUBJECTS,
-)
+from q2_metric.english import lexicon
 from q2_metric.english.parse.phrases import core, expand, named, spell
 from q2_metric.english.parse.tree import Tree, Word, is_plural
 from q2_metric.english.parse.verbs import finite_word, first_of, is_finite_clause, subject_of
@@ -51,7 +41,7 @@ def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
 def _names_speaker(tree: Tree, subject: Word) -> bool:
     """As "you" and "my favorite" do."""
     return subject.lower == "you" or any(
-        word.lower in SPEAKERS for word in tree.members(tree.below[subject.i]))
+        word.lower in lexicon.SPEAKERS for word in tree.members(tree.below[subject.i]))
 
 
 def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
@@ -105,12 +95,11 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
     clause = finite_clause(tree, first) if first is not verb else None
     if clause is None:
         return None
-    carrier = next(
-        (c for c in tree.children[verb.i] if c.dep in AUXILIARIES and c.tag in FINITE), None
-    )
+    carrier = next((child for child in tree.children[verb.i]
+                    if child.dep in lexicon.AUXILIARIES and child.tag in lexicon.FINITE), None)
     if carrier is not None:
         auxiliary, bits = expand(tree, carrier), 1 << carrier.i
-    elif verb.lemma in ("be", "'s") and verb.tag in FINITE:
+    elif verb.lemma in ("be", "'s") and verb.tag in lexicon.FINITE:
         auxiliary, bits = expand(tree, verb), 1 << verb.i
     elif verb.tag in ("VBD", "VBZ", "VBP") and not (
         verb.tag == "VBD" and clause.auxiliary in ("was", "were", "is", "are", "been")
@@ -137,7 +126,7 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
         return Clause(tensed, subject, 0, "", 0, plural)
     past = (
         past
-        or verb.lemma in PAST_MAKERS
+        or verb.lemma in lexicon.PAST_MAKERS
         or any(word.label == "DATE" for word in tree.members(tree.below[verb.i]))
     )
     auxiliary = ("were" if plural else "was") if past else ("are" if plural else "is")
@@ -145,7 +134,7 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def clause_of(tree: Tree, verb: Word) -> Clause | None:
-    if verb.dep == "acl" and not tree.child(verb, SUBJECTS):
+    if verb.dep == "acl" and not tree.child(verb, lexicon.SUBJECTS):
         return participle_clause(tree, verb)
     return finite_clause(tree, verb)
 
@@ -160,7 +149,7 @@ def is_askable(tree: Tree, clause: Clause) -> bool:
     for child in tree.children[verb.i]:
         if child.dep == "mark" and child.lower in ("if", "whether", "unless"):
             return False
-        if child.tag in ("WP", "WDT") and child.dep not in SUBJECTS:
+        if child.tag in ("WP", "WDT") and child.dep not in lexicon.SUBJECTS:
             return False
         if child.tag == "WRB" and child.lower == "why":
             return False
@@ -172,8 +161,8 @@ def is_denied(tree: Tree, verb: Word) -> bool:
     if the clause were affirmed."""
     for word in tree.up(verb):
         if is_negated(tree, word):
-            return word.i == verb.i or word.lemma not in PRESUPPOSING
-        if word.i != verb.i and word.lemma in DENYING:
+            return word.i == verb.i or word.lemma not in lexicon.PRESUPPOSING
+        if word.i != verb.i and word.lemma in lexicon.DENYING:
             return True
         if word.dep not in ("ccomp", "xcomp"):
             break
@@ -183,6 +172,7 @@ def is_denied(tree: Tree, verb: Word) -> bool:
 def is_negated(tree: Tree, verb: Word) -> bool:
     """Not by "not only" or "not … until"."""
     negation = tree.child(verb, ("neg",))
-    if negation is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
+    if negation is None or any(child.lower in lexicon.ENDINGS for child in tree.children[verb.i]):
         return False
-    return negation.i + 1 == len(tree.words) or tree.words[negation.i + 1].lower not in NOT_DENYING
+    following = tree.words[negation.i + 1 :]
+    return not following or following[0].lower not in lexicon.NOT_DENYING
