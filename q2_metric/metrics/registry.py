@@ -112,12 +112,9 @@ def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
 
 
 def of_column(name: str) -> tuple[Entry, MetricColumn]:
-    for metric in METRICS.values():
-        for column in metric.columns:
-            if column.name == name:
-                return metric, column
-    one = entry(name)
-    return one, one.columns[0]
+    known = {column.name: (metric, column)
+             for metric in METRICS.values() for column in metric.columns}
+    return known.get(name) or (entry(name), entry(name).columns[0])
 
 
 def title(column: str) -> str:

@@ -67,7 +67,7 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
     while at < len(lines):
         sign, last = next(((sign, some[at]) for sign, some in ends if some[at]), ("", at + 1))
         if sign:
-            table = [_cells(line, start, sign) for start, _, line in lines[at:last]
+            table = [cells(line, start, sign) for start, _, line in lines[at:last]
                      if not _is_rule(line, sign)]
             yield lines[at][0], lines[last - 1][1], table
         at = last
@@ -88,14 +88,14 @@ def _ends(lines: list[tuple[int, int, str]], sign: str) -> list[int]:
         if _is_rule(line, sign):
             ends[at] = ends[at + 1] if rows else 0
             continue
-        cells = _cells(line, start, sign)
-        fit = fit and (not rows or len(cells) == width) and all(
-            len(cell.text) <= LONGEST_CELL for cell in cells)
-        header = len(cells) > 1 and not any(
-            not cell.text or _NUMBER.fullmatch(cell.text) for cell in cells)
+        row = cells(line, start, sign)
+        fit = fit and (not rows or len(row) == width) and all(
+            len(cell.text) <= LONGEST_CELL for cell in row)
+        header = len(row) > 1 and not any(
+            not cell.text or _NUMBER.fullmatch(cell.text) for cell in row)
         if fit and header and rows:
             ends[at] = last
-        rows, width = rows + 1, len(cells)
+        rows, width = rows + 1, len(row)
     return ends
 
 
@@ -104,16 +104,17 @@ def _is_rule(line: str, sign: str) -> bool:
     return sign == "|" and _RULE.fullmatch(line) is not None
 
 
-def _cells(line: str, start: int, sign: str) -> _Line:
-    cells, at = [], 0
+def cells(line: str, start: int, sign: str = "|") -> list[Piece]:
+    """The cells of a line that begins at ``start`` and that the sign separates."""
+    found, at = [], 0
     for part in line.split(sign):
-        cells.append(Piece(part.strip(), start + at + len(part) - len(part.lstrip())))
+        found.append(Piece(part.strip(), start + at + len(part) - len(part.lstrip())))
         at += len(part) + 1
-    if sign == "|" and not cells[0].text and line.lstrip().startswith(sign):
-        cells = cells[1:]
-    if sign == "|" and cells and not cells[-1].text:
-        cells = cells[:-1]
-    return cells
+    if sign == "|" and not found[0].text and line.lstrip().startswith(sign):
+        found = found[1:]
+    if sign == "|" and found and not found[-1].text:
+        found = found[:-1]
+    return found
 
 
 # --- JSON -------------------------------------------------------------------------------------
@@ -126,8 +127,8 @@ _Field = tuple[str, str, int, int]
 def _json_pieces(text: str) -> list[Piece]:
     """The values in a text that is a JSON object or array, in sentences; empty for other texts.
 
-    >>> "".join(one.text for one in _json_pieces('[{"name": "chair", "price": 89}]'))
-    'The name is chair.\nThe price of chair is 89.\n'
+    >>> [one.text for one in _json_pieces('[{"name": "chair", "price": 89}]')][3:5]
+    ['The price of chair is ', '89']
     """
     plain = text.strip()
     if plain[:1] not in ("{", "[") or len(plain) > LONGEST_JSON:
