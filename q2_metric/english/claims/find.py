@@ -15,11 +15,16 @@ from q2_metric.english.claims.frames import ending, frame, is_framed, presents
 from q2_metric.english.claims.lists import Item, items
 from q2_metric.english.claims.short_answers import decides
 from q2_metric.english.claims.statements import stated
-from q2_metric.english.parse.clauses import clause_of, finite_clause, is_negated
+from q2_metric.english.parse.clauses import (
+    clause_of,
+    finite_clause,
+    is_finite_clause,
+    is_negated,
+    subject_of,
+)
 from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
 from q2_metric.english.parse.phrases import core, is_aside, spell
 from q2_metric.english.parse.tree import Tree, Word, first, is_verb
-from q2_metric.english.parse.verbs import is_finite_clause, subject_of
 from q2_metric.memory import LruCache
 from q2_metric.types import Claim, ClaimKind, Example
 

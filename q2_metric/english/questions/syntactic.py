@@ -8,10 +8,9 @@ import re
 from collections.abc import Sequence
 
 from q2_metric.english.lexicon import IDIOMS, LIGHT_NOUNS, NOT_ASKED
-from q2_metric.english.parse.clauses import clause_of, is_askable
+from q2_metric.english.parse.clauses import clause_of, clause_verb, is_askable
 from q2_metric.english.parse.parser import Parser, default_parser
 from q2_metric.english.parse.tree import Tree
-from q2_metric.english.parse.verbs import clause_verb
 from q2_metric.english.questions.asking import ask
 from q2_metric.english.questions.gaps import gaps
 from q2_metric.english.questions.nouns import has_complement

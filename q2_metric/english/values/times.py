@@ -170,21 +170,17 @@ def _of_week(match: re.Match[str], first: int, last: int) -> Value:
 def clocks_in(text: str) -> Iterator[Value]:
     """Yields the times of day, in minutes after midnight."""
     for match in _CLOCK.finditer(text):
-        if match[2] is None and match[3] is None:
+        hour, half = int(match[1]), match[3]
+        minutes = float(hour * 60 + int(match[2] or 0))
+        if match[2] is None and half is None:
             continue
-        hour, minute = int(match[1]), int(match[2] or 0)
-        if match[3] is None and (hour > 12 or hour == 0 or match[1][0] == "0"):
-            yield Value("clock", hour % 24 * 60 + minute, hour % 24 * 60 + minute, match.start(),
-                        match.end())
+        if half is None and (hour > 12 or hour == 0 or match[1][0] == "0"):
+            minutes %= 2 * NOON
+            yield Value("clock", minutes, minutes, match.start(), match.end())
         elif hour <= 12:
-            yield _clock(match, hour * 60 + minute, match[3])
+            if half:
+                minutes = minutes % NOON + (NOON if half.lower() == "p" else 0)
+            yield Value("clock", minutes, minutes, match.start(), match.end(), folded=half is None)
     for match in _NAMED.finditer(text):
         place = 0.0 if match[1].lower() == "midnight" else float(NOON)
         yield Value("clock", place, place, match.start(1), match.end(1))
-
-
-def _clock(match: re.Match[str], minutes: int, half: str | None) -> Value:
-    if half:
-        minutes = minutes % NOON + (NOON if half.lower() == "p" else 0)
-    place = float(minutes)
-    return Value("clock", place, place, match.start(), match.end(), folded=half is None)
