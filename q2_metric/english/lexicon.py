@@ -19,7 +19,6 @@ NOT_ASKED = words("""
     myself yourself himself herself itself themselves ourselves each all both some any mine
 """)
 """A question about such a word would not say which thing is meant."""
-QUOTES = words("\" “ ” « »")
 REPORTING = words("know hear think believe read say see agree guess learn find mean show suggest")
 """After these verbs, "that" always begins a clause, even if the parser disagrees."""
 CAUSATIVE = words("let make help have see watch hear feel")
@@ -40,8 +39,6 @@ LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")
 """Dependencies on a noun that can be left out of its phrase."""
 GENERIC = words("those one ones people person something thing things someone")
 """Nouns that need a relative clause to mean something definite: "people who ..."."""
-VAGUE = words("many much several some various other different few certain")
-"""Left out of the question "What is an example of ...?"."""
 IDIOMS = words("course fact example time lot bit kind sort way thing things sure fun general")
 """Nouns of set phrases ("of all time", "in fact", "by the way")."""
 DROPPED_ADVERBS = words("""
@@ -92,14 +89,9 @@ TIME_NOUNS = words(
 ERA = re.compile(r"^\d{3,4} (?:bc|ad|bce|ce)$")
 YEAR = re.compile(r"^(?:the )?(?:early |late |mid |mid-)?(?:1\d{3}|20\d\d|\d0)(?:'?s)?$")
 OLD_YEAR = re.compile(r"^\d{3}$")
-AGE = re.compile(r"\byears? old$|^(?:the )?age (?:of )?\d")
 COUNTED = re.compile(
     r"^(?:about |around |over |only |just )?"
     r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|a few|several) "
-)
-AGE_NUMBER = re.compile(
-    r"^(?:\d{1,2}|(?:twenty|thirty|forty|fifty)?-?(?:one|two|three|four|five|six|seven|eight|nine)"
-    r"|ten|eleven|twelve|\w+teen)$"
 )
 CURRENCY = re.compile(r"[$£€¥]|\b(?:dollar|pound|euro|yen|cent)s?\b")
 FREQUENCY = re.compile(r"^(?:every|each)\b|^(?:daily|weekly|monthly|yearly|annually)$")

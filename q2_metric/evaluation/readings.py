@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from q2_metric.metrics.scale_settings import Reading
+from q2_metric.metrics.settings import Reading
 
 USUAL: Reading = "consistent"
 ATTRIBUTABLE = frozenset(["ais_wow", "begin", "faithdial"])

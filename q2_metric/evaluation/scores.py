@@ -16,7 +16,7 @@ from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.errors import InputError
 from q2_metric.evaluation.readings import USUAL, reading_of, told
 from q2_metric.metrics.registry import entry
-from q2_metric.metrics.scale_settings import Reading
+from q2_metric.metrics.settings import Reading
 from q2_metric.metrics.signature import signature
 from q2_metric.rows.columns import ALIASES
 from q2_metric.types import Comparison, Example, Score

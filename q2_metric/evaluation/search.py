@@ -38,8 +38,8 @@ def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int 
 def _search(scale: Scale, example: Example) -> tuple[int | None, float]:
     start = time.perf_counter()
     claim = Claim(example.response, 0, len(example.response))
-    units = scale.sentences.split([example.knowledge])
-    one = Search([example.knowledge], [Judgement(claim, 0.0, "not found")], [claim.text], units)
-    (place,) = scale.deciding(one, Known(), [example])
+    (units,) = scale.sentences.split([example.knowledge])
+    one = Search(example.knowledge, Judgement(claim, 0.0, "not found"), claim.text, units)
+    (place,) = scale.deciding([one], Known())
     seconds = time.perf_counter() - start
     return (None if place is None else example.knowledge.count("\n", 0, place[0])), seconds

@@ -10,13 +10,13 @@ from q2_metric.english.values import in_notation_of
 from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, unclaimed
-from q2_metric.metrics.escalation import Escalation
-from q2_metric.metrics.passages import Pair, Place, Search, nearest
+from q2_metric.metrics.passages import SEARCHED, Pair, Place, Search
 from q2_metric.metrics.rules import bounded, ruling
-from q2_metric.metrics.scale import ChunkPair, Known, Scale
-from q2_metric.metrics.scale_settings import ScaleSettings
+from q2_metric.metrics.scale import ChunkPair, Escalation, Known, Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
+from q2_metric.text.overlap import WordIndex
 from q2_metric.types import (
     Backbone,
     Cascade,
@@ -24,6 +24,7 @@ from q2_metric.types import (
     ClaimFinder,
     Example,
     Judgement,
+    Ruling,
     Score,
     SentenceSplitter,
     Verdict,
@@ -96,16 +97,19 @@ class BundledScale(Scale):
     def review(
         self, examples: Sequence[Example], judged: list[list[Judgement]],
     ) -> list[list[Judgement]]:
-        return [[judgements.ruled(one, ruling(one.claim.text, example.knowledge)) for one in found]
+        return [[_ruled(one, ruling(one.claim.text, example.knowledge)) for one in found]
                 for example, found in zip(examples, judged, strict=True)]
 
     def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
-        return nearest(knowledge, sentences, claim.text)
+        """Those that share most words with the claim."""
+        parts = WordIndex([knowledge[start:end] for start, end in sentences])
+        return [sentences[at] for at in parts.nearest(claim.text, SEARCHED)]
 
-    def deciding(
-        self, search: Search, known: Known, examples: Sequence[Example],
-    ) -> list[Place | None]:
-        return search.deciding(lambda pairs: self.judge_first(pairs, known))
+    def deciding(self, searches: Sequence[Search], known: Known) -> list[Place | None]:
+        """By the verdicts on single sentences."""
+        pairs = [one.pair(*place) for one in searches if one.is_open for place in one.units]
+        verdicts = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
+        return [one.deciding(verdicts) for one in searches]
 
     def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
         """A claim is contradicted only if the passage that is shown contradicts it by itself."""
@@ -122,7 +126,13 @@ class BundledScale(Scale):
     def total(self, example: Example, judged: Sequence[Judgement]) -> Score:
         if not judged and not example.knowledge.strip():  # it has only markup
             return Score(example, None, reason="no_knowledge")
-        if not judged and self.scores_all:
-            return judgements.nothing_claimed(example)
+        if not judged and self.scores_all:  # the whole response is its only claim
+            whole = Claim(example.response.strip(), 0, len(example.response))
+            return Score(example, 0.0, (Judgement(whole, 0.0, "not found"),))
         value = judgements.mean([one.support for one in judgements.distinct(judged)])
         return Score(example, value, tuple(judged), reason=None if judged else "no_claim")
+
+
+def _ruled(judged: Judgement, found: Ruling | None) -> Judgement:
+    return judged if found is None else replace(
+        judged, support=bounded(judged.support, found), verdict=found, ruling=found)

@@ -9,7 +9,6 @@ import json
 import math
 import reprlib
 import sys
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,14 +70,9 @@ class Calibration:
             raise InputError(f"calibration {self.name!r}: the score {value} is not a finite number")
         if self.slope is not None and self.intercept is not None:
             return logistic(self.slope * value + self.intercept)
-        after = bisect_right(self.x, value)
-        if after == 0:
-            return self.y[0]
-        if after == len(self.x):
-            return self.y[-1]
-        low, high = self.x[after - 1], self.x[after]
-        share = (value - low) / (high - low)
-        return self.y[after - 1] + share * (self.y[after] - self.y[after - 1])
+        import numpy as np
+
+        return float(np.interp(value, self.x, self.y))
 
     def consistent(self, value: float) -> bool:
         return value > self.threshold

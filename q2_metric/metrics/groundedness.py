@@ -23,8 +23,7 @@ from q2_metric.metrics.judgements import distinct
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.rules import bounded
 from q2_metric.metrics.scale import Scale
-from q2_metric.metrics.scale_settings import Reading
-from q2_metric.metrics.settings import check_stages, settings_and_runtime
+from q2_metric.metrics.settings import Reading, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.overlap import known_numbers, word_tokens

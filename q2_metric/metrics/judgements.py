@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from q2_metric.metrics.rules import bounded
 from q2_metric.text.excerpts import Excerpt
-from q2_metric.types import Claim, Decision, Example, Judgement, Ruling, Score, Verdict
+from q2_metric.types import Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
 CONTRADICTED = 0.6
@@ -25,17 +24,6 @@ def decision(verdict: Verdict) -> Decision:
 def contradicts(verdict: Verdict) -> bool:
     """Whether the text contradicts the claim. A text that only says nothing about it does not."""
     return verdict.contradiction > CONTRADICTED
-
-
-def ruled(judged: Judgement, ruling: Ruling | None) -> Judgement:
-    return judged if ruling is None else replace(
-        judged, support=bounded(judged.support, ruling), verdict=ruling, ruling=ruling)
-
-
-def nothing_claimed(example: Example) -> Score:
-    """The score 0, for a response that claims nothing. The whole response is its only claim."""
-    whole = Claim(example.response.strip(), 0, len(example.response))
-    return Score(example, 0.0, (Judgement(whole, 0.0, "not found"),))
 
 
 def decided(

@@ -4,10 +4,9 @@ the BLEU that Q² is compared with (Q², section 5.1), and the share of content 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from q2_metric.metrics.claims import gated
 from q2_metric.metrics.signature import signature
@@ -21,64 +20,66 @@ if TYPE_CHECKING:
     from q2_metric.metrics.bootstrap import Floats
 
 
-class TokenF1:
+class _WordOverlap:
+    """Compares the words of each response with those of its knowledge."""
+
+    name = ""
+    settings: ClassVar[Mapping[str, object]] = {}
+
+    def __init__(self) -> None:
+        self.signature = signature(self.name, self.settings)
+
+    @gated
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        values = [self.overlap(item.response, item.knowledge) for item in examples]
+        return [Score(item, value, reason="no_claim" if value is None else None)
+                for item, value in zip(examples, values, strict=True)]
+
+    def overlap(self, response: str, knowledge: str) -> float | None:
+        raise NotImplementedError
+
+
+class TokenF1(_WordOverlap):
     """Token F1 between response and knowledge, in [0, 1]. Both are normalised as answers in Q²."""
 
     name = "knowledge_f1"
 
-    def __init__(self) -> None:
-        self.signature = signature(self.name, {})
-
-    @gated
-    def score(self, examples: Sequence[Example]) -> list[Score]:
-        return [Score(item, token_f1(item.response, item.knowledge)) for item in examples]
+    def overlap(self, response: str, knowledge: str) -> float:
+        return token_f1(response, knowledge)
 
 
-class OverlapF1:
+class OverlapF1(_WordOverlap):
     """F1 of the content words that response and knowledge share, in [0, 1]: lower-cased tokens of
     spaCy without its stop words and punctuation (Q², section 5.1, by its authors' program)."""
 
     name = "overlap"
+    settings: ClassVar[Mapping[str, object]] = {"tokens": "spacy"}
 
-    def __init__(self) -> None:
-        self.signature = signature(self.name, {"tokens": "spacy"})
-
-    @gated
-    def score(self, examples: Sequence[Example]) -> list[Score]:
-        from q2_metric.english.parse.parser import load
-
-        tokenizer = load().tokenizer
-
-        def content(text: str) -> Counter[str]:
-            return Counter(token.text for token in tokenizer(text.lower())
-                           if not token.is_stop and not token.is_punct)
-
-        scores = []
-        for item in examples:
-            said, known = content(item.response), content(item.knowledge)
-            both, words = (said & known).total(), said.total() + known.total()
-            scores.append(Score(item, 2 * both / words if words else 0.0))
-        return scores
+    def overlap(self, response: str, knowledge: str) -> float:
+        said, known = _spacy_words(response), _spacy_words(knowledge)
+        both, words = (said & known).total(), said.total() + known.total()
+        return 2 * both / words if words else 0.0
 
 
-class WordShare:
+def _spacy_words(text: str) -> Counter[str]:
+    from q2_metric.english.parse.parser import load
+
+    return Counter(token.text for token in load().tokenizer(text.lower())
+                   if not token.is_stop and not token.is_punct)
+
+
+class WordShare(_WordOverlap):
     """The share of the response's content words that occur in the knowledge, in [0, 1]. A word
     occurs if the knowledge has a word with the same stem ("opening" for "opened"). A response
     without content words has no value and the reason "no_claim"."""
 
     name = "word_share"
 
-    def __init__(self) -> None:
-        self.signature = signature(self.name, {})
-
-    @gated
-    def score(self, examples: Sequence[Example]) -> list[Score]:
-        shares = [known_words(item.response, item.knowledge) for item in examples]
-        return [Score(item, value, reason="no_claim" if value is None else None)
-                for item, value in zip(examples, shares, strict=True)]
+    def overlap(self, response: str, knowledge: str) -> float | None:
+        return known_words(response, knowledge)
 
 
-class Bleu:
+class Bleu(_WordOverlap):
     """Sentence BLEU by sacrebleu, with the knowledge as reference and both texts lower-cased, in
     [0, 1]. With ``effective_order``, responses of fewer than four words can score above 0."""
 
@@ -90,26 +91,21 @@ class Bleu:
         self._bleu = BLEU(effective_order=True, lowercase=True)
         self.signature = bleu_signature(self._bleu, self.name)
 
-    @gated
-    def score(self, examples: Sequence[Example]) -> list[Score]:
-        return [
-            Score(item, _share(self._bleu.sentence_score(item.response, [item.knowledge]).score))
-            for item in examples
-        ]
+    def overlap(self, response: str, knowledge: str) -> float:
+        return _share(self._bleu.sentence_score(response, [knowledge]).score)
 
 
 def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[str]]) -> float:
     """Corpus BLEU of n-grams up to four words in [0, 1], with one or several references for each
     response. This is the BLEU that papers report, not the mean of sentence scores. It is 0 if there
     are no responses."""
-    from sacrebleu.metrics.bleu import BLEU
+    import numpy as np
 
     if not responses:
         return 0.0
-    several = [[reference] if isinstance(reference, str) else reference for reference in references]
-    # sacrebleu takes one list of all first references, one of all second references, and so on.
-    # None marks a missing reference.
-    return _share(BLEU().corpus_score(list(responses), list(zip_longest(*several))).score)
+    rows = [bleu_statistics(response, [known] if isinstance(known, str) else known)
+            for response, known in zip(responses, references, strict=True)]
+    return float(bleu_of(np.sum(rows, axis=0, keepdims=True))[0])
 
 
 def bleu_statistics(response: str, references: Sequence[str]) -> list[float]:
@@ -128,7 +124,7 @@ def _sentence_bleu() -> BLEU:
 
 def bleu_of(sums: Floats) -> Floats:
     """Corpus BLEU in [0, 1] of sets of responses, from the sums of :func:`bleu_statistics`:
-    (sets, 10) -> (sets,). It is that of :func:`corpus_bleu`."""
+    (sets, 10) -> (sets,)."""
     import numpy as np
     from sacrebleu.metrics.bleu import BLEU
 

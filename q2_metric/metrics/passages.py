@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from q2_metric.text.nearest import WordIndex
-from q2_metric.text.search import UnitRange, tree_search
+from q2_metric.text.overlap import WordIndex
 from q2_metric.types import Judgement, Verdict
 
 SEARCHED = 5
@@ -16,71 +15,39 @@ Pair = tuple[str, str]
 """A premise and a claim."""
 Place = tuple[int, int]
 """A character range of the knowledge."""
-Ask = Callable[[Sequence[Pair]], Sequence[Verdict]]
-"""Judges (text, claim) pairs."""
-
-
-def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
-    """The places of the :data:`SEARCHED` sentences that share most words with a claim."""
-    parts = WordIndex([knowledge[start:end] for start, end in places])
-    return [places[i] for i in parts.nearest(claim, SEARCHED)]
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search for each claim, so each attribute has one item for each claim. ``said`` is the
-    claim as the model reads it, and ``units`` are the places of the sentences that are searched."""
+    """The search for the sentence that decided a claim. ``said`` is the claim as the model reads
+    it, and ``units`` are the places of the sentences that are searched."""
 
-    knowledge: Sequence[str]
-    judged: Sequence[Judgement]
-    said: Sequence[str]
-    units: Sequence[Sequence[Place]]
+    knowledge: str
+    judged: Judgement
+    said: str
+    units: Sequence[Place]
 
-    def best(
-        self, ask: Ask, sizes: Sequence[Sequence[int]], branches: int, limit: int,
-    ) -> list[int | None]:
-        """The index of the sentence that supports each claim best, as by
-        :func:`~q2_metric.text.search.tree_search`."""
+    def pair(self, start: int, end: int) -> Pair:
+        return self.knowledge[start:end], self.said
 
-        def judge(parts: Sequence[UnitRange]) -> list[float]:
-            return [verdict.entailment for verdict in ask([
-                self._pair(part.search, self.units[part.search][part.first][0],
-                           self.units[part.search][part.last - 1][1]) for part in parts])]
+    @property
+    def is_open(self) -> bool:
+        """Whether verdicts on the single sentences are needed to choose one of them."""
+        return len(self.units) > 1 and self.judged.verdict != "not found"
 
-        return tree_search(sizes, judge, branches, limit)
+    def deciding(self, verdicts: Mapping[Pair, Verdict]) -> Place | None:
+        """The place of the sentence that best explains the judgement: the one that contradicts a
+        contradicted claim most, shares most words with a claim that is not found, and otherwise
+        supports the claim most. ``None`` without sentences."""
+        if len(self.units) < 2:
+            return next(iter(self.units), None)
+        if not self.is_open:
+            texts = [self.knowledge[start:end] for start, end in self.units]
+            return self.units[WordIndex(texts).nearest(self.said, 1)[0]]
+        refuted = self.judged.verdict == "contradicted"
 
-    def deciding(self, ask: Ask) -> list[Place | None]:
-        """The place of the sentence that decided each claim; ``None`` without sentences. ``ask``
-        judges each sentence alone. A claim with one sentence, or with the verdict "not found",
-        needs no judgements."""
-        seen: dict[Pair, Verdict] = {}
+        def strength(place: Place) -> float:
+            verdict = verdicts[self.pair(*place)]
+            return verdict.contradiction if refuted else verdict.entailment
 
-        def asked(pairs: Sequence[Pair]) -> Sequence[Verdict]:
-            verdicts = ask(pairs)
-            seen.update(zip(pairs, verdicts, strict=True))
-            return verdicts
-
-        sizes = [[] if len(places) == 1 or one.verdict == "not found" else [1] * len(places)
-                 for one, places in zip(self.judged, self.units, strict=True)]
-        best = self.best(asked, sizes, SEARCHED, 1)
-        return [places[self._deciding(n, seen, best[n] or 0)] if places else None
-                for n, places in enumerate(self.units)]
-
-    def pairs(self, places: Sequence[Place | None]) -> list[Pair | None]:
-        """The (sentence, claim) pair of each search; ``None`` without a sentence."""
-        return [place and self._pair(n, *place) for n, place in enumerate(places)]
-
-    def _pair(self, search: int, start: int, end: int) -> Pair:
-        return self.knowledge[search][start:end], self.said[search]
-
-    def _deciding(self, search: int, seen: dict[Pair, Verdict], best: int) -> int:
-        """The index of the sentence that best explains the verdict on a claim. It contradicts a
-        contradicted claim most, shares most words with a claim that is not found, and is otherwise
-        ``best``, the one that supports most."""
-        pairs = [self._pair(search, *place) for place in self.units[search]]
-        verdict = self.judged[search].verdict
-        if verdict == "contradicted" and len(pairs) > 1:
-            return max(range(len(pairs)), key=lambda n: seen[pairs[n]].contradiction)
-        if verdict == "not found":
-            return WordIndex([text for text, _ in pairs]).nearest(self.said[search], 1)[0]
-        return best
+        return max(self.units, key=strength)

@@ -14,8 +14,7 @@ from q2_metric.errors import InputError
 from q2_metric.memory import remembered
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
-from q2_metric.metrics.q2_settings import Q2Settings
-from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
+from q2_metric.metrics.settings import Q2Settings, check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.normalise import normalise, token_f1
@@ -93,7 +92,8 @@ class Q2:
         Args:
             preset: as for :func:`~q2_metric.metrics.load_metrics`.
             question_model, reader_model, nli_model: a Hub name or a local folder.
-            coreference_model: ``None`` means the default of the coreference library.
+            coreference_model: the class of a :class:`~q2_metric.types.CoreferenceResolver`, as
+                "package.module:Class". The setting ``coreference`` needs it.
             keywords: fields of :class:`Q2Settings` and of
                 :class:`~q2_metric.runtime_config.RuntimeConfig`. A setting that is not given has
                 the preset's value, or, if ``nli_model`` is given, the paper's value.
@@ -111,7 +111,7 @@ class Q2:
         stages.check(models, {"question_model": question_model, "reader_model": reader_model,
                               "nli_model": nli_model})
         metric = recipe(
-            spans=stages.load_spans(models, question_model, authors=theirs),
+            spans=stages.load_spans(authors=theirs),
             questions=stages.load_questions(
                 models, question_model, config, decoding=chosen.decoding, seed=chosen.seed,
                 reading=recipe.reading, authors=theirs),
@@ -187,8 +187,6 @@ class Q2:
         """Resolves the response's pronouns with the setting ``coreference`` (v1, appendix A)."""
         if not self.settings.coreference or self.coreference is None:
             return list(examples)
-        from q2_metric.english.parse.coreference import resolve_turns
-
         texts = resolve_turns(self.coreference, [(*e.history, e.response) for e in examples])
         return [replace(e, response=text) for e, text in zip(examples, texts, strict=True)]
 
@@ -332,6 +330,20 @@ class Q2:
             evidence=tuple(counted),
             no_nli=sum(c.f1 for c in counted) / len(counted),
         )
+
+
+def resolve_turns(
+    resolver: CoreferenceResolver, dialogues: Sequence[Sequence[str]]
+) -> list[str]:
+    """The last turn of each dialogue. As in v1, appendix A, each turn is resolved with the turns
+    before it as they were resolved."""
+    resolved: list[list[str]] = [[] for _ in dialogues]
+    for turn in range(max(map(len, dialogues), default=0)):
+        places = [i for i, dialogue in enumerate(dialogues) if turn < len(dialogue)]
+        texts = resolver.resolve([(*resolved[i], dialogues[i][turn]) for i in places])
+        for i, text in zip(places, texts, strict=True):
+            resolved[i].append(text)
+    return [turns[-1] if turns else "" for turns in resolved]
 
 
 def answer_sentence(question: str, answer: str) -> str:

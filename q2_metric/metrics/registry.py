@@ -6,17 +6,25 @@ from __future__ import annotations
 
 import difflib
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 from q2_metric.errors import InputError
+from q2_metric.metrics.entry import RESERVED
 from q2_metric.metrics.entry import Entry as Entry
 from q2_metric.metrics.entry import MetricColumn as MetricColumn
-from q2_metric.metrics.others import by_path, check_name, installed
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.given import all_text, kind
 
 _LOG = logging.getLogger(__name__)
+
+GROUP = "q2_metric.metrics"
+
+_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 METRICS: dict[str, Entry] = {
     entry.name: entry
@@ -30,7 +38,7 @@ METRICS: dict[str, Entry] = {
         ),
         Entry(
             "q2", "Q²", "q2_metric.metrics.q2:Q2",
-            settings="q2_metric.metrics.q2_settings:Q2Settings",
+            settings="q2_metric.metrics.settings:Q2Settings",
             more=(MetricColumn("q2_no_nli", "Q² without NLI", "no_nli",
                                "q2_metric.metrics.q2:without_nli",
                                "the same, answers compared by their words alone; 1 is best"),),
@@ -42,7 +50,7 @@ METRICS: dict[str, Entry] = {
         ),
         Entry(
             "scale", "SCALE", "q2_metric.metrics.scale:Scale",
-            settings="q2_metric.metrics.scale:ScaleSettings",
+            settings="q2_metric.metrics.settings:ScaleSettings",
             details="sentences", models=("scale_model",),
             runtime=RUNTIME_FIELDS, cached=True, evidence=True, probability=True,
             gloss="how far the knowledge supports each sentence, on average; 1 is best",
@@ -71,9 +79,6 @@ METRICS: dict[str, Entry] = {
     )
 }
 """By name, in the order in which metrics are shown."""
-
-METRICS |= installed(METRICS)
-
 
 AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
 """Metrics that compare with a reference response, and ours that compare with the knowledge."""
@@ -107,12 +112,9 @@ def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
 
 
 def of_column(name: str) -> tuple[Entry, MetricColumn]:
-    for metric in METRICS.values():
-        for column in metric.columns:
-            if column.name == name:
-                return metric, column
-    one = entry(name)
-    return one, one.columns[0]
+    known = {column.name: (metric, column)
+             for metric in METRICS.values() for column in metric.columns}
+    return known.get(name) or (entry(name), entry(name).columns[0])
 
 
 def title(column: str) -> str:
@@ -202,3 +204,65 @@ def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
             takers = [metric.name for metric in METRICS.values() if keyword in metric.keywords()]
             _LOG.warning("%s has no effect here: only %s uses it, and this run computes %s",
                          keyword, ", ".join(takers), ", ".join(names))
+
+
+# --- metrics outside of this package: by a path "package.module:Class", or by an entry point of the
+# group ``q2_metric.metrics`` that names a class or its Entry. Their modules are imported whenever
+# metrics are listed. They must not import this module.
+
+
+def by_path(where: str) -> Entry:
+    """Imports a metric or its :class:`Entry` at "package.module:Class"; ``InputError`` if none."""
+    if not _PATH.fullmatch(where):
+        raise InputError(f"the metric {where!r} is not of the form package.module:Class")
+    module, _, name = where.partition(":")
+    try:
+        home = import_module(module)
+    except Exception as error:  # importing other code can raise anything
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"the metric {where}: {module} cannot be imported: {why}") from error
+    one = getattr(home, name, None)
+    if one is None:
+        raise InputError(f"the metric {where}: {module} has no {name}")
+    if isinstance(one, Entry):
+        return one
+    own = getattr(one, "name", None)
+    if not isinstance(one, type) or not isinstance(own, str) or not callable(
+            getattr(one, "score", None)):
+        raise InputError(
+            f"the metric {where} is not a class with a name, a signature and a method score")
+    return Entry(own, own, where)
+
+
+def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
+    """Raises ``InputError`` if a name of the metric or a column is invalid, reserved or used."""
+    if entry.name in others:
+        raise InputError(f"the name {entry.name!r} already belongs to the metric "
+                         f"{others[entry.name].loader}")
+    taken = {column.name for one in others.values() for column in one.columns}
+    for column in entry.columns:
+        if not _NAME.fullmatch(column.name):
+            raise InputError(f"the name {column.name!r} of a metric or column is not valid; a name "
+                             "may contain only small letters, digits and _")
+        if column.name in RESERVED or column.name in taken:
+            raise InputError(f"the name {column.name!r} already belongs to a column of outputs; "
+                             "give the metric another name")
+
+
+def installed(ours: Mapping[str, Entry]) -> dict[str, Entry]:
+    """By name, without the metrics that cannot be used; for each of these a warning is logged."""
+    entries: dict[str, Entry] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            entry = by_path(f"{point.module}:{point.attr}")
+            check_name(entry, {**ours, **entries})
+        except InputError as error:
+            package = point.dist.name if point.dist else "?"
+            _LOG.warning("the metric %r of the package %s is left out: %s",
+                         point.name, package, error)
+        else:
+            entries[entry.name] = entry
+    return entries
+
+
+METRICS |= installed(METRICS)

@@ -8,8 +8,7 @@ import functools
 from collections.abc import Callable, Mapping
 
 from q2_metric.english.values import follows, has_wrong_value, without_values
-from q2_metric.text.nearest import WordIndex
-from q2_metric.text.overlap import stems
+from q2_metric.text.overlap import WordIndex, stems
 from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Ruling
 

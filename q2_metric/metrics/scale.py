@@ -7,7 +7,9 @@ Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Do
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
@@ -16,13 +18,13 @@ from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
-from q2_metric.metrics.escalation import Escalation
 from q2_metric.metrics.passages import Pair, Place, Search
-from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
+from q2_metric.metrics.settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.text.excerpts import Excerpt
-from q2_metric.text.nearest import WordIndex
+from q2_metric.text.overlap import WordIndex
+from q2_metric.text.search import UnitRange, tree_search
 from q2_metric.text.sentences import RuleSentences
 from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
@@ -183,21 +185,26 @@ class Scale:
     ) -> list[list[Judgement]]:
         return judged
 
-    def deciding(
-        self, search: Search, known: Known, examples: Sequence[Example],
-    ) -> list[Place | None]:
+    def deciding(self, searches: Sequence[Search], known: Known) -> list[Place | None]:
         """By a tree search (section 3.2)."""
-        starts = {e.knowledge: [start for start, _ in self.backbone.offsets(e.knowledge)]
-                  for e in examples}
+        starts = {text: [start for start, _ in self.backbone.offsets(text)]
+                  for text in {one.knowledge for one in searches}}
         sizes = [
-            [bisect_left(starts[text], end) - bisect_left(starts[text], start)
-             for start, end in bounds]
-            for text, bounds in zip(search.knowledge, search.units, strict=True)
+            [bisect_left(starts[one.knowledge], end) - bisect_left(starts[one.knowledge], start)
+             for start, end in one.units]
+            for one in searches
         ]
-        best = search.best(lambda pairs: self.judge(pairs, known), sizes,
-                           self.settings.branches, self.settings.chunk_size)
-        return [None if at is None else places[at]
-                for at, places in zip(best, search.units, strict=True)]
+
+        def judge(parts: Sequence[UnitRange]) -> list[float]:
+            pairs = []
+            for part in parts:
+                one = searches[part.search]
+                pairs.append(one.pair(one.units[part.first][0], one.units[part.last - 1][1]))
+            return [verdict.entailment for verdict in self.judge(pairs, known)]
+
+        best = tree_search(sizes, judge, self.settings.branches, self.settings.chunk_size)
+        return [None if at is None else one.units[at]
+                for at, one in zip(best, searches, strict=True)]
 
     def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
         """A judgement after the verdict on its passage."""
@@ -287,28 +294,58 @@ class Scale:
         places: Sequence[Place], known: Known,
     ) -> list[list[Judgement]]:
         split = self.sentences.split([example.knowledge for example in examples])
-        searches = [(i, judgement) for i, some in enumerate(judged) for judgement in some]
-        units = [
-            self.searched(examples[i].knowledge, judgement.claim, [
-                (start, end) for start, end in split[i]
-                if not self.settings.top_chunks or (start < place[1] and end > place[0])])
-            for (i, judgement), place in zip(searches, places, strict=True)
-        ]
-        search = Search(
-            [examples[i].knowledge for i, _ in searches], [j for _, j in searches],
-            [self.said(examples[i].knowledge, j.claim) for i, j in searches], units)
-        decided = self.deciding(search, known, examples)
-        verdicts = iter(self.judge([pair for pair in search.pairs(decided) if pair], known))
+        owners = [i for i, some in enumerate(judged) for _ in some]
+        searches = []
+        for i, judgement, chunk in zip(owners, chain.from_iterable(judged), places, strict=True):
+            text, claim = examples[i].knowledge, judgement.claim
+            near = [(start, end) for start, end in split[i]
+                    if not self.settings.top_chunks or (start < chunk[1] and end > chunk[0])]
+            searches.append(Search(text, judgement, self.said(text, claim),
+                                   self.searched(text, claim, near)))
+        decided = self.deciding(searches, known)
+        verdicts = iter(self.judge([one.pair(*place) for one, place in zip(
+            searches, decided, strict=True) if place], known))
         with_passages: list[list[Judgement]] = [[] for _ in examples]
-        for (i, judgement), place in zip(searches, decided, strict=True):
+        for i, one, place in zip(owners, searches, decided, strict=True):
+            judgement = one.judged
             if place:
                 verdict = next(verdicts)
                 judgement = judgements.decided(
-                    self.confirmed(judgement, verdict), examples[i].knowledge, place,
-                    verdict.entailment)
+                    self.confirmed(judgement, verdict), one.knowledge, place, verdict.entailment)
             with_passages[i].append(judgement)
         return with_passages
 
     def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
         """The sentences in which the evidence for a claim is sought."""
         return sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """A second judge for the claims about which SCALE's backbone is unsure.
+
+    ``judge`` judges again the claims whose support is from ``low`` to ``high``. ``told`` gets
+    the number of these claims and the number of all claims."""
+
+    judge: Scale
+    low: float
+    high: float
+    told: Callable[[int, int], None]
+
+    @property
+    def signed(self) -> str:
+        return f"{self.judge.backbone.name},{self.judge.backbone.prompt or 'pair'}"
+
+    def review(
+        self, examples: Sequence[Example], judged: Sequence[Sequence[Judgement]],
+    ) -> list[list[Judgement]]:
+        """A claim that a rule has decided keeps its judgement."""
+        unsure: list[tuple[int, Claim]] = [
+            (i, one.claim) for i, some in enumerate(judged) for one in some if self._unsure(one)]
+        found = [iter(some) for some in self.judge.judged(examples, unsure)[0]]
+        self.told(len(unsure), sum(map(len, judged)))
+        return [[next(again) if self._unsure(one) else one for one in some]
+                for some, again in zip(judged, found, strict=True)]
+
+    def _unsure(self, judged: Judgement) -> bool:
+        return judged.ruling is None and self.low <= judged.support <= self.high

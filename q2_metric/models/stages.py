@@ -51,21 +51,14 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
         check_models(hub)
 
 
-def load_spans(
-    chosen: str | Preset = DEFAULT, question_model: str | None = None, *, authors: bool = False
-) -> types.SpanFinder:
+def load_spans(*, authors: bool = False) -> types.SpanFinder:
     """Loads the finder of the spans that Q² asks about: entities and noun chunks (spaCy).
 
-    If the package's own rules write the questions, it also finds comparatives ("taller"). If
-    ``authors`` is true, it finds the spans that the program of Q²'s authors finds.
+    If ``authors`` is true, it finds the spans that the program of Q²'s authors finds.
     """
-    from q2_metric.english.parse.authors import AuthorsSpans
-    from q2_metric.english.parse.parser import SpacySpans
+    from q2_metric.english.parse.parser import AuthorsSpans, SpacySpans
 
-    if authors:
-        return AuthorsSpans()
-    stage = _replaced(preset(chosen).questions, question_model, "seq2seq")
-    return SpacySpans(comparatives=stage.kind == "syntactic")
+    return AuthorsSpans() if authors else SpacySpans()
 
 
 def load_personal(*, authors: bool = False) -> types.PersonalFilter:
@@ -73,32 +66,26 @@ def load_personal(*, authors: bool = False) -> types.PersonalFilter:
 
     If ``authors`` is true, it is the rule of the Q² authors' program.
     """
-    from q2_metric.english.parse.authors import AuthorsPersonal
-    from q2_metric.english.parse.parser import SpacyPersonal
+    from q2_metric.english.parse.parser import AuthorsPersonal, SpacyPersonal
 
     return AuthorsPersonal() if authors else SpacyPersonal()
 
 
 def load_coreference(model: str | None = None) -> types.CoreferenceResolver:
-    """Loads the coreference resolver, which is the same for every preset.
-
-    ``model`` is a spaCy pipeline that coreferee supports, such as "en_core_web_lg", or another
-    resolver's class as "package.module:Class"; ``None`` means coreferee with the package's own
-    small pipeline.
+    """Creates the coreference resolver ``model``: a class, as "package.module:Class".
 
     Raises:
-        ModelError: there is no such pipeline or class, or coreferee has no model for the pipeline.
+        ModelError: no class is named, or it cannot be created.
     """
     module, _, name = (model or "").partition(":")
-    if model and name:
-        try:
-            resolver: types.CoreferenceResolver = getattr(import_module(module), name)()
-        except (ImportError, AttributeError, TypeError) as error:
-            raise ModelError(f"the resolver {model!r} cannot be created: {error}") from error
-        return resolver
-    from q2_metric.english.parse.coreference import CorefereeResolver
-
-    return CorefereeResolver(_name(model))
+    if not module or not name:
+        raise ModelError("coreference=True needs a resolver of your own: set coreference_model to "
+                         f"its class, as package.module:Class (not {model!r})")
+    try:
+        resolver: types.CoreferenceResolver = getattr(import_module(module), name)()
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ModelError(f"the resolver {model!r} cannot be created: {error}") from error
+    return resolver
 
 
 DEFAULT_RUNTIME = RuntimeConfig()

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from dataclasses import fields as dataclass_fields
 from typing import Any
 
-from q2_metric.text.nearest import WordIndex
+from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
 
 SHOWN = 3

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from q2_metric.text.nearest import WordIndex
+from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
 

@@ -1,19 +1,22 @@
 """Rewrites tables as sentences: "The Population of Brena is 18,400." Tables are in Markdown, or are
-lines of cells separated by tabs or commas. JSON also becomes sentences."""
+lines of cells separated by tabs. JSON becomes sentences with the names of fields and records: "The
+price of chair is 89"."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from q2_metric.text.records import json_values
-
-LEAST_LINES = 3
-"""If commas separate the cells, because prose contains commas too. Other tables need two lines."""
-LONGEST_CELL = 60
+LONGEST_CELL, LONGEST_JSON = 60, 100_000
+"""In characters."""
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*(?:\|\s*)?")
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
+_NAMES = ("name", "title", "label", "id")
+"""The first of these fields that a record contains names it."""
+_READ = {"true": "true", "false": "false, not true", "null": "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,9 @@ def read_tables(text: str) -> list[Piece]:
     >>> [piece.text for piece in read_tables("|City|River|\\n|--|--|\\n|Aldo|Irr|")]
     ['The River of Aldo is ', 'Irr', '.\\n']
     """
-    pieces: list[Piece] = []
-    for fact in json_values(text):
-        pieces += [Piece(fact.before, fact.start), Piece(fact.value, fact.start),
-                   Piece(".\n", fact.end)]
+    pieces, done = _json_pieces(text), 0
     if pieces:
         return pieces
-    done = 0
     for start, end, table in _tables(text):
         pieces.append(Piece(text[done:start], done))
         pieces += _sentences(table)
@@ -63,12 +62,12 @@ def _sentences(table: list[_Line]) -> Iterator[Piece]:
 def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
     """The start and end of each table, and its lines: the header and the rows."""
     lines = [(match.start(), match.end(), match[0]) for match in re.finditer(r"[^\n]+", text)]
-    ends = [(sign, _ends(lines, sign)) for sign in ("|", "\t", ",")]
+    ends = [(sign, _ends(lines, sign)) for sign in ("|", "\t")]
     at = 0
     while at < len(lines):
         sign, last = next(((sign, some[at]) for sign, some in ends if some[at]), ("", at + 1))
         if sign:
-            table = [_cells(line, start, sign) for start, _, line in lines[at:last]
+            table = [cells(line, start, sign) for start, _, line in lines[at:last]
                      if not _is_rule(line, sign)]
             yield lines[at][0], lines[last - 1][1], table
         at = last
@@ -89,16 +88,14 @@ def _ends(lines: list[tuple[int, int, str]], sign: str) -> list[int]:
         if _is_rule(line, sign):
             ends[at] = ends[at + 1] if rows else 0
             continue
-        cells = _cells(line, start, sign)
-        fit = fit and (not rows or len(cells) == width) and all(
-            len(cell.text) <= LONGEST_CELL for cell in cells)
-        header = len(cells) > 1 and not any(
-            not cell.text or _NUMBER.fullmatch(cell.text) for cell in cells)
-        if fit and header and rows + 1 >= (LEAST_LINES if sign == "," else 2):
+        row = cells(line, start, sign)
+        fit = fit and (not rows or len(row) == width) and all(
+            len(cell.text) <= LONGEST_CELL for cell in row)
+        header = len(row) > 1 and not any(
+            not cell.text or _NUMBER.fullmatch(cell.text) for cell in row)
+        if fit and header and rows:
             ends[at] = last
-        # Lines with commas may be prose or verse. In a table, each row contains digits.
-        fit = fit and (sign != "," or any(_NUMBER.fullmatch(cell.text) for cell in cells))
-        rows, width = rows + 1, len(cells)
+        rows, width = rows + 1, len(row)
     return ends
 
 
@@ -107,13 +104,72 @@ def _is_rule(line: str, sign: str) -> bool:
     return sign == "|" and _RULE.fullmatch(line) is not None
 
 
-def _cells(line: str, start: int, sign: str) -> _Line:
-    cells, at = [], 0
+def cells(line: str, start: int, sign: str = "|") -> list[Piece]:
+    """The cells of a line that begins at ``start`` and that the sign separates."""
+    found, at = [], 0
     for part in line.split(sign):
-        cells.append(Piece(part.strip(), start + at + len(part) - len(part.lstrip())))
+        found.append(Piece(part.strip(), start + at + len(part) - len(part.lstrip())))
         at += len(part) + 1
-    if sign == "|" and not cells[0].text and line.lstrip().startswith(sign):
-        cells = cells[1:]
-    if sign == "|" and cells and not cells[-1].text:
-        cells = cells[:-1]
-    return cells
+    if sign == "|" and not found[0].text and line.lstrip().startswith(sign):
+        found = found[1:]
+    if sign == "|" and found and not found[-1].text:
+        found = found[:-1]
+    return found
+
+
+# --- JSON -------------------------------------------------------------------------------------
+
+
+_Field = tuple[str, str, int, int]
+"""The name of a field of a record, its value, and the value's start and end in the text."""
+
+
+def _json_pieces(text: str) -> list[Piece]:
+    """The values in a text that is a JSON object or array, in sentences; empty for other texts.
+
+    >>> [one.text for one in _json_pieces('[{"name": "chair", "price": 89}]')][3:5]
+    ['The price of chair is ', '89']
+    """
+    plain = text.strip()
+    if plain[:1] not in ("{", "[") or len(plain) > LONGEST_JSON:
+        return []
+    try:
+        json.loads(plain)
+    except (ValueError, RecursionError):
+        return []
+    return list(_in_json(text))
+
+
+def _in_json(text: str) -> Iterator[Piece]:
+    tokens = list(_TOKEN.finditer(text))
+    # The objects and arrays that are being read, each with the field whose value it is.
+    records: list[tuple[str, list[_Field]]] = []
+    key = ""
+    for at, token in enumerate(tokens):
+        sign = token[0]
+        following = tokens[at + 1][0] if at + 1 < len(tokens) else ""
+        if sign in "{[":
+            records.append((key or (records[-1][0] if records else ""), []))
+            key = ""
+        elif sign in "}]":
+            yield from _of_record(*records.pop())
+            key = ""
+        elif sign in ",:":
+            key = "" if sign == "," else key
+        elif following == ":":
+            key = json.loads(sign)
+        else:
+            quoted = sign[0] == '"'
+            value = str(json.loads(sign)) if quoted else _READ.get(sign, sign)
+            owner, fields = records[-1]
+            fields.append((key or owner, value, token.start() + quoted, token.end() - quoted))
+
+
+def _of_record(key: str, fields: list[_Field]) -> Iterator[Piece]:
+    named = {name: value for name, value, _, _ in reversed(fields)}
+    owner = next((named[name] for name in _NAMES if name in named), key)
+    for name, value, start, end in fields:
+        of = f" of {owner}" if owner and value != owner and name != owner else ""
+        yield Piece(f"The {name.replace('_', ' ') or 'value'}{of} is ", start)
+        yield Piece(value, start)
+        yield Piece(".\n", end)

@@ -22,12 +22,11 @@ from q2_metric.checks import Setting, settings_of
 from q2_metric.metrics.authors import AuthorsProgramQ2
 from q2_metric.metrics.bundled_q2 import BundledQ2
 from q2_metric.metrics.bundled_scale import BundledScale
-from q2_metric.metrics.escalation import Escalation
 from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2, without_nli
-from q2_metric.metrics.q2_settings import Q2Settings
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Escalation, Scale, ScaleSettings
+from q2_metric.metrics.settings import Q2Settings
 from q2_metric.metrics.signature import parse, shortened, signature
 from q2_metric.types import Verdict
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from q2_metric import Example, ModelError, scoring
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError
-from q2_metric.metrics import others, registry
+from q2_metric.metrics import registry
 from q2_metric.metrics.registry import METRICS, check_names
 from q2_metric.rows.fields import Layout
 
@@ -183,8 +183,8 @@ def test_names_of_outputs_are_kept_for_them() -> None:
     every = tuple(METRICS)
     plain = {field.name for field in Layout(
         every, with_file=True, texts=True, selected=True).fields} - set(registry.columns())
-    assert plain <= others.RESERVED
-    assert set(scoring.share_names(every)) <= others.RESERVED
+    assert plain <= registry.RESERVED
+    assert set(scoring.share_names(every)) <= registry.RESERVED
 
 
 # --- an installed package -------------------------------------------------------------------

@@ -16,7 +16,7 @@ from fakes import (
 from q2_metric.errors import InputError
 from q2_metric.metrics.bundled_q2 import BundledQ2
 from q2_metric.metrics.q2 import Q2, answer_sentence, without_nli
-from q2_metric.metrics.q2_settings import Q2Settings
+from q2_metric.metrics.settings import Q2Settings
 from q2_metric.types import Answer, Comparison, Example, Label, Question, Score, Span, Verdict
 
 

@@ -20,7 +20,7 @@ from local_models import encoder, t5
 
 from q2_metric import Q2, Example
 from q2_metric.english.parse.parser import SpacyPersonal
-from q2_metric.metrics.q2_settings import Q2Settings
+from q2_metric.metrics.settings import Q2Settings
 from q2_metric.models.hub import batches as torch_batches
 from q2_metric.models.hub import questions as torch_questions
 from q2_metric.models.hub.loading import load_pretrained

@@ -11,7 +11,6 @@ from q2_metric import scoring
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError
 from q2_metric.metrics import load_metrics
-from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.registry import (
     DEFAULT,
     METRICS,
@@ -25,6 +24,7 @@ from q2_metric.metrics.registry import (
     signatures,
 )
 from q2_metric.metrics.scale import ScaleSettings
+from q2_metric.metrics.settings import Q2Settings
 from q2_metric.runtime_config import RUNTIME_FIELDS, RuntimeConfig
 from q2_metric.scoring.aggregate import system_score
 from q2_metric.types import Example, Score

@@ -96,14 +96,10 @@ def test_json_is_read_with_names() -> None:
 
 
 @pytest.mark.parametrize(("field", "read"), [
-    ('"has_pool": false', "Mar has no pool. The has pool of Mar is false, not true."),
-    ('"has_pool": true', "Mar has pool. The has pool of Mar is true."),
-    ('"is_open": false', "Mar is not open. "), ('"open": true', "Mar is open. "),
-    ('"pets_allowed": false', "Pets are not allowed. "), ('"breakfast_included": true',
-                                                         "Breakfast is included. "),
+    ('"has_pool": false', "The has pool of Mar is false, not true."),
     ('"wifi": true', "The name is Mar.\nThe wifi of Mar is true."),
 ])
-def test_json_says_what_is_true_or_false_in_a_sentence(field: str, read: str) -> None:
+def test_json_says_what_is_true_or_false(field: str, read: str) -> None:
     text = '{"name": "Mar", ' + field + "}"
     known = with_tables(text)
     assert read in known.text

@@ -81,7 +81,7 @@ def load(folder: Path, dtype: str) -> dict[str, LoadedModel]:
 
 def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
     """Makes Q² with batches, and the reference implementation, with the same models."""
-    spans, personal = stages.load_spans("paper"), stages.load_personal()
+    spans, personal = stages.load_spans(), stages.load_personal()
     # The same number of spans in a batch as by default, where questions may have 128 tokens.
     questions = Seq2SeqQuestions(models["t5"], batch_size=32)
     q2 = Q2(spans, questions, Coin(models["reader"]),

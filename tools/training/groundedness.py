@@ -30,7 +30,7 @@ from q2_metric.metrics.claims import unclaimed
 from q2_metric.metrics.groundedness import evidence
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
-from q2_metric.metrics.scale_settings import Reading
+from q2_metric.metrics.settings import Reading
 from q2_metric.types import Example
 from tools.training import hashes
 from tools.training.examples import read_jsonl

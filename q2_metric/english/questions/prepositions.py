@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from q2_metric.english.lexicon import (
-    AGENT_VERBS,
-    BARE_TIME,
-    ERA,
-    LOCATIONS,
-    LOCATIVE,
-    OLD_YEAR,
-    PLACES,
-    TIME_NOUNS,
-    YEAR,
-)
+from q2_metric.english import lexicon
 from q2_metric.english.parse.phrases import core, spell
 from q2_metric.english.parse.tree import Tree, Word
-from q2_metric.english.questions.gap import Gap
 from q2_metric.english.questions.nouns import besides, is_example, kept_modifiers
-from q2_metric.english.questions.words import plain_wh, time_wh
+from q2_metric.english.questions.words import Gap, plain_wh, time_wh
 
 
 def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
@@ -31,8 +20,9 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
     if time is not None:
         yield time
         return
-    place = label in LOCATIONS or (not label and root.lemma.lower() in PLACES)
-    if place and preposition.lower in LOCATIVE and holder.lower not in ("based", "interested"):
+    place = label in lexicon.LOCATIONS or (not label and root.lemma.lower() in lexicon.PLACES)
+    if place and preposition.lower in lexicon.LOCATIVE and (
+            holder.lower not in ("based", "interested")):
         yield from _place_gaps(tree, root, top, around, label)
         if label:
             return
@@ -60,16 +50,17 @@ def _time_gap(
     prep = preposition.lower
     date = label == "DATE" or (
         label in ("CARDINAL", "")
-        and bool(YEAR.match(text) or ERA.match(text) or (prep == "in" and OLD_YEAR.match(text)))
+        and bool(lexicon.YEAR.match(text) or lexicon.ERA.match(text)
+                 or (prep == "in" and lexicon.OLD_YEAR.match(text)))
     )
-    when = not label and (root.lemma in TIME_NOUNS or root.lower in TIME_NOUNS)
+    when = not label and (root.lemma in lexicon.TIME_NOUNS or root.lower in lexicon.TIME_NOUNS)
     time = time_wh(prep, text, date or when)
     if date and prep == "of" and holder.lower == "as":
         return Gap("when", tree.below[holder.i])
     if time is not None:
         wh, replaces = time
         return Gap(wh, around if replaces else tree.below[top.i])
-    if label == "TIME" and prep in BARE_TIME:
+    if label == "TIME" and prep in lexicon.BARE_TIME:
         return Gap("what time" if prep == "at" else "when", around)
     return None
 
@@ -77,7 +68,7 @@ def _time_gap(
 def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> Iterator[Gap]:
     prep, whole, after = tree.words[top.head].lower, tree.below[top.i], besides(tree, root)
     inner = tree.child(root, ("appos", "npadvmod"))
-    if inner is not None and inner.label in LOCATIONS and prep in ("in", "at"):
+    if inner is not None and inner.label in lexicon.LOCATIONS and prep in ("in", "at"):
         yield Gap(f"where in {spell(tree, core(tree, inner))}", around)
     if prep == "from":
         yield Gap("where", whole, after=after)
@@ -95,7 +86,7 @@ def _object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> It
     holder = tree.words[preposition.head]
     whole, after = tree.below[top.i], besides(tree, root)
     wh = plain_wh(tree, root, label, text)
-    if preposition.dep == "agent" and holder.lemma in AGENT_VERBS and label != "NORP":
+    if preposition.dep == "agent" and holder.lemma in lexicon.AGENT_VERBS and label != "NORP":
         wh = "who"
     wh = {"how many": "what number", "when": "what date"}.get(wh, wh)
     if after:

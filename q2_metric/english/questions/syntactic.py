@@ -8,12 +8,10 @@ import re
 from collections.abc import Sequence
 
 from q2_metric.english.lexicon import IDIOMS, LIGHT_NOUNS, NOT_ASKED
-from q2_metric.english.parse.clauses import clause_of, is_askable
-from q2_metric.english.parse.parser import COMPARATIVE, Parser, default_parser
+from q2_metric.english.parse.clauses import clause_of, clause_verb, is_askable
+from q2_metric.english.parse.parser import Parser, default_parser
 from q2_metric.english.parse.tree import Tree
-from q2_metric.english.parse.verbs import clause_verb
 from q2_metric.english.questions.asking import ask
-from q2_metric.english.questions.direct import comparing_question, direct_questions
 from q2_metric.english.questions.gaps import gaps
 from q2_metric.english.questions.nouns import has_complement
 from q2_metric.text.normalise import normalise
@@ -57,16 +55,13 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
     light = root.lemma in LIGHT_NOUNS or root.dep != "attr"
     if not label and light and has_complement(tree, root):
         return []
-    asked = {q: None for q in direct_questions(tree, root, label) if is_sound(q, text)}
     verb = clause_verb(tree, root)
     clause = clause_of(tree, verb) if verb is not None else None
     if clause is None or not is_askable(tree, clause):
-        return list(asked)
-    if label == COMPARATIVE:
-        compared = comparing_question(tree, clause, root)
-        return [compared] if compared and is_sound(compared, text) else []
+        return []
     if not label and root.label not in ("CARDINAL", "ORDINAL"):
         label = root.label  # "the us" is a place, like "us"
+    asked: dict[str, None] = {}
     for full in (False, True):
         for gap in gaps(tree, clause, members, root, label):
             question = ask(tree, clause, gap, full)

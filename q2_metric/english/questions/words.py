@@ -1,22 +1,28 @@
-"""Chooses the question word for a span (arguments as in ``gaps``)."""
+"""What a question asks for, and the question word for a span (arguments as in ``gaps``)."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from q2_metric.english.lexicon import (
-    AGE,
-    AGE_NUMBER,
-    BARE_TIME,
-    COUNTED,
-    CURRENCY,
-    DURATION,
-    PEOPLE,
-    YEAR,
-)
+from q2_metric.english import lexicon
 from q2_metric.english.parse.clauses import Clause
 from q2_metric.english.parse.phrases import spell
 from q2_metric.english.parse.tree import Tree, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The words of a clause that a question asks for (``bits``), and how: ``wh`` has the question
+    words ("how many types"), ``after`` a text at the end ("besides red"). ``subject``: they are the
+    subject, so that the word order stays. ``echo``: ``wh`` stands in their place ("The symptoms of
+    what are recurring?")."""
+
+    wh: str
+    bits: int
+    subject: bool = False
+    after: str = ""
+    echo: bool = False
 
 
 def is_person(tree: Tree, root: Word, label: str) -> bool:
@@ -24,24 +30,18 @@ def is_person(tree: Tree, root: Word, label: str) -> bool:
         return label == "PERSON"
     if tree.child(root, ("nummod",)):
         return False  # in "about 2 million people", the number is asked for
-    return root.label == "PERSON" or root.lemma.lower() in PEOPLE
+    return root.label == "PERSON" or root.lemma.lower() in lexicon.PEOPLE
 
 
 def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
     """The question word that the span alone suggests."""
     if is_person(tree, root, label):
         return "who"
-    if AGE.search(text):
-        return "how old"
-    if label == "DATE" or (label in ("CARDINAL", "") and YEAR.match(text)):
-        return "how long" if DURATION.search(text) and text[0].isdigit() else "when"
-    if label == "TIME" and DURATION.search(text):
+    if label == "DATE" or (label in ("CARDINAL", "") and lexicon.YEAR.match(text)):
+        return "how long" if lexicon.DURATION.search(text) and text[0].isdigit() else "when"
+    if label == "TIME" and lexicon.DURATION.search(text):
         return "how long"
-    if "degrees" in text and label == "QUANTITY":
-        return "what temperature"
-    if label == "QUANTITY" and tree.words[root.head].lemma == "weigh":
-        return "how much"
-    if label == "MONEY" and CURRENCY.search(text):
+    if label == "MONEY" and lexicon.CURRENCY.search(text):
         return "how much"
     if label == "PERCENT":
         return "what percentage"
@@ -53,17 +53,14 @@ def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
 def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool] | None:
     """The question word, and true if it replaces the preposition: "in 1990" → ("when", True),
     "after 1990" → ("what", False)."""
-    if AGE.search(text):
-        return ("at what age" if preposition == "at" else "how old"), True
-    if preposition == "over" and DURATION.search(text):
-        return "over what period of time", True
-    if preposition in ("for", "throughout") and DURATION.search(text):
+    if preposition in ("for", "throughout") and lexicon.DURATION.search(text):
         return "how long", True
     if not span_is_date:
         return None
-    if preposition in ("in", "within") and DURATION.search(text) and COUNTED.match(text):
+    counted = lexicon.DURATION.search(text) and lexicon.COUNTED.match(text)
+    if preposition in ("in", "within") and counted:
         return "in how much time", True
-    if preposition in BARE_TIME:
+    if preposition in lexicon.BARE_TIME:
         return ("what", False) if preposition in ("after", "before") else ("when", True)
     if preposition == "from" and re.search(r"\b(?:to|until|till)\b", text):
         return "when", True
@@ -82,17 +79,13 @@ def with_part(tree: Tree, root: Word, wh: str) -> str:
     return wh
 
 
-def is_age(tree: Tree, clause: Clause, label: str, text: str) -> bool:
-    """As in "he was ten"."""
-    numeral = label in ("DATE", "CARDINAL") and AGE_NUMBER.match(text) is not None
-    return numeral and clause.verb.lemma in ("be", "'s") and about_person(tree, clause)
-
-
 def about_person(tree: Tree, clause: Clause, noun: Word | None = None) -> bool:
     """Whether the clause is about a person, or ``noun`` names a role of people."""
     if clause.subject in ("he", "she", "I", "who"):
         return True
     subject = tree.child(clause.verb, ("nsubj",))
-    return (
-        subject is not None and (subject.label == "PERSON" or subject.lemma.lower() in PEOPLE)
-    ) or (noun is not None and noun.lemma in PEOPLE and clause.subject not in ("it", "that"))
+    if subject is not None and (
+            subject.label == "PERSON" or subject.lemma.lower() in lexicon.PEOPLE):
+        return True
+    named = noun is not None and noun.lemma in lexicon.PEOPLE
+    return named and clause.subject not in ("it", "that")
