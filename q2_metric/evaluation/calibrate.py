@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
-from q2_metric.evaluation.thresholds import best_threshold
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import title
 
@@ -37,7 +36,7 @@ def fit(
     Args:
         kind: "isotonic" (scikit-learn), or "platt": a logistic regression on Platt's smoothed
             targets, which stays finite for perfectly separable classes.
-        precision: minimum precision of the threshold (see :func:`best_threshold`). With ``None``,
+        precision: minimum precision of the threshold (see ``best_threshold``). With ``None``,
             the threshold maximises balanced accuracy.
 
     Raises:
@@ -51,7 +50,7 @@ def fit(
         name=name,
         metric=metric,
         kind=kind,
-        threshold=best_threshold(labels, values, precision=precision),
+        threshold=st.best_threshold(labels, values, precision=precision),
         signature=signature,
         rule="balanced accuracy" if precision is None else f"precision >= {precision:g}",
         n=len(labels),
@@ -157,7 +156,7 @@ def _cross_validated(
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=st.SEED)
     for others, part in folds.split(values, labels):
         try:
-            threshold = best_threshold(labels[others], values[others], precision=precision)
+            threshold = st.best_threshold(labels[others], values[others], precision=precision)
         except InputError:  # no threshold on the other parts reaches the precision
             threshold = float(values[others].max())
         part_of = _isotonic if fitted.kind == "isotonic" else _platt

@@ -14,12 +14,17 @@ from typing import Protocol
 
 from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.errors import InputError
-from q2_metric.evaluation.readings import USUAL, reading_of, told
 from q2_metric.metrics.registry import entry
 from q2_metric.metrics.scale_settings import Reading
 from q2_metric.metrics.signature import signature
 from q2_metric.rows.columns import ALIASES
 from q2_metric.types import Comparison, Example, Score
+
+USUAL: Reading = "consistent"
+ATTRIBUTABLE = frozenset(["ais_wow", "begin", "faithdial"])
+"""The data sets whose annotation guideline has the reading (definition of "supported")
+"attributable" (AIS, BEGIN, FaithDial): the knowledge must contain every statement, and a response
+without a claim is not supported. With "consistent", chat and opinion do not count."""
 
 NEUTRAL = 0.5
 """Replaces a missing score in statistics. Tables say how many scores are missing."""
@@ -122,14 +127,19 @@ class ScoreColumns:
         return by_name
 
     def reading_of(self, name: str) -> Reading:
-        return self._reading or reading_of(name)
+        """The reading of the data set with this name."""
+        return self._reading or ("attributable" if name in ATTRIBUTABLE else USUAL)
 
     def readings(self, names: Iterable[str]) -> str:
         """The sentence below a table about the sets' readings; "" if they make no difference."""
         if not self._reading and not any(
                 isinstance(source, ByGuideline) for source in self._sources):
             return ""
-        return " " + told({name: self.reading_of(name) for name in names})
+        by_reading: dict[Reading, list[str]] = {}
+        for name in sorted(names, key=self.reading_of):
+            by_reading.setdefault(self.reading_of(name), []).append(name)
+        return " Definition of supported: " + "; ".join(
+            f'"{reading}" for {", ".join(sets)}' for reading, sets in by_reading.items()) + "."
 
 
 def values(column: Sequence[ScoreSummary | None]) -> list[float]:

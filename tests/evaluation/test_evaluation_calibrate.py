@@ -18,8 +18,7 @@ from q2_metric.cli.main import main
 from q2_metric.errors import InputError
 from q2_metric.evaluation import calibrate as fitting
 from q2_metric.evaluation import labels
-from q2_metric.evaluation.statistics import Interval
-from q2_metric.evaluation.thresholds import best_threshold
+from q2_metric.evaluation.statistics import Interval, best_threshold
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.rows.columns import Columns
 

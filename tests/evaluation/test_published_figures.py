@@ -13,8 +13,8 @@ import pytest
 
 from q2_metric.data.wow import SYSTEMS
 from q2_metric.evaluation import published
+from q2_metric.evaluation.agreement import SETS
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.true import SETS
 
 FILES = Path(published.__file__).with_name("papers")
 TEXTS = {"q2-emnlp": "q2-emnlp-2021.txt", "q2-v1": "q2-arxiv-v1.txt",

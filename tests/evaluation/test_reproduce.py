@@ -21,9 +21,9 @@ from q2_metric.errors import DataError, InputError, MissingExtra
 from q2_metric.evaluation import published
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce import ratings, scale, wow
+from q2_metric.evaluation.reproduce.scale import Utterances, search
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, reproduce
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
-from q2_metric.evaluation.search import Utterances, search
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Table
 from q2_metric.metrics.scale import Scale, ScaleSettings

@@ -40,8 +40,8 @@ def _usr(run: Run, table: int, first: bool) -> Figures:
             run.notes.append(f"{metric}: all scores or all ratings are equal.")
             continue
         found: dict[str, Cell] = {
-            "Spearman": st.spearman(ratings, numbers).interval,
-            "Pearson": st.pearson(ratings, numbers).interval,
+            "Spearman": st.spearman(ratings, numbers),
+            "Pearson": st.pearson(ratings, numbers),
             **{name: share for name, share in asked(column).items()
                if name == "coverage" and not variant}}
         figures |= {Key(table, metric, "", variant, "Topical-Chat", name): cell

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 from urllib.request import Request, urlopen
 
@@ -18,11 +20,11 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import average, detection_curves
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
-from q2_metric.evaluation.scores import Scores, values
-from q2_metric.evaluation.search import WHOLE, search
+from q2_metric.evaluation.scores import MetricSource, Scores, values
 from q2_metric.evaluation.tables import Cell
-from q2_metric.evaluation.thresholds import best_threshold
-from q2_metric.types import Example
+from q2_metric.metrics.passages import Search
+from q2_metric.metrics.scale import Known, Scale
+from q2_metric.types import Claim, Example, Judgement
 
 SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact", "paws",
         "fever", "vitc")
@@ -34,6 +36,8 @@ CHUNKS = (100, 300, 500, 750, 1000, 2000, 3000)
 PROMPT = ('{dialogue} Question: does the previous conversation factually imply "{sentence}"? '
           "Answer Yes or No.")
 """The prompt for chat models (appendix B.1)."""
+WHOLE = 10**6
+"""A chunk size that no dialogue reaches, so that the search begins with the whole dialogue."""
 
 
 def true_scores(run: Run, metrics: Sequence[str]) -> dict[str, tuple[list[bool], Scores]]:
@@ -116,8 +120,8 @@ def _screeneval(run: Run) -> Figures:
     figures: Figures = {}
     for metric, column in numbers.items():
         found: dict[str, Cell] = {
-            "Pearson": st.pearson(truth, column).interval,
-            "Kendall": st.kendall(truth, column).interval,
+            "Pearson": st.pearson(truth, column),
+            "Kendall": st.kendall(truth, column),
             "ROC-AUC": st.auc_interval(truth, column)}
         if metric == "scale":
             found["seconds"] = seconds
@@ -138,7 +142,7 @@ def _macro_f1(run: Run) -> Figures:
     rows = _rows(run)
     truth = [row.consistent for row in rows]
     scores, seconds = _timed(run, [row.example for row in rows])
-    best = best_threshold(truth, scores, rule="macro_f1")
+    best = st.best_threshold(truth, scores, rule="macro_f1")
     decided = {("scale", run.size("scale")): (st.detection(truth, scores, best), seconds)}
     if os.environ.get("Q2_CHAT_URL"):
         model = os.environ.get("Q2_CHAT_MODEL", "")
@@ -192,6 +196,34 @@ def _retrieval(run: Run) -> Figures:
         "seconds": sum(seconds for _, seconds in found) / len(found)}
     return {Key(7, "scale", run.size("scale"), data="ScreenEval", measure=name): cell
             for name, cell in measured.items()}
+
+
+class Utterances:
+    """A splitter at newlines, so that SCALE searches for an utterance instead of a sentence."""
+
+    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The characters [start, end) of each non-empty line of each text."""
+        return [[match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
+                for text in texts]
+
+
+def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int | None, float]]:
+    """For each example, the line, from 0, at which the search for the whole response ends
+    (``None`` without a line), and the seconds it took."""
+    metric = cast(Scale, source.metric)
+    own = Scale(metric.backbone, Utterances(), replace(
+        metric.settings, recipe="paper", chunking="knowledge", chunk_size=WHOLE))
+    return [_search(own, example) for example in examples]
+
+
+def _search(scale: Scale, example: Example) -> tuple[int | None, float]:
+    start = time.perf_counter()
+    claim = Claim(example.response, 0, len(example.response))
+    units = scale.sentences.split([example.knowledge])
+    one = Search([example.knowledge], [Judgement(claim, 0.0, "not found")], [claim.text], units)
+    (place,) = scale.deciding(one, Known(), [example])
+    seconds = time.perf_counter() - start
+    return (None if place is None else example.knowledge.count("\n", 0, place[0])), seconds
 
 
 def _chunk_sizes(run: Run) -> Figures:

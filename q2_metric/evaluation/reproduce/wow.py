@@ -14,6 +14,7 @@ from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import detection_curves
 from q2_metric.evaluation.published import Key
+from q2_metric.evaluation.reproduce.systems import ROBUSTNESS, robustness, system_correlation
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, where
 from q2_metric.evaluation.scores import Scores, ScoreSummary, values
 from q2_metric.evaluation.tables import Cell
@@ -205,7 +206,7 @@ def _correlations(
     figures: Figures = {}
     for metric, column in scores.items():
         numbers = values(column)
-        found = st.system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
+        found = system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
         named = {"Spearman": found.value, "lower bound": found.low, "upper bound": found.high}
         figures |= {Key(table, metric, size, data="WoW", measure=name): number
                     for name, number in named.items()}
@@ -308,9 +309,9 @@ def _robustness(run: Run) -> Figures:
     for metric, column in scores.items():
         known = [(row.consistent, item.value) for row, item in zip(selected, column, strict=True)
                  if item is not None and item.value is not None]
-        points = st.robustness([v for good, v in known if good],
+        points = robustness([v for good, v in known if good],
                                [v for good, v in known if not good])
-        shares = st.ROBUSTNESS.shares
+        shares = ROBUSTNESS.shares
         lines[metric] = {"x": list(shares), "y": [point.value for point in points],
                          "low": [point.low for point in points],
                          "high": [point.high for point in points]}
