@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.scores import Scores, ScoreSummary, values
 from q2_metric.evaluation.tables import Cell, Column, Table
@@ -58,48 +60,42 @@ def average(cells: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(cells) else None
 
 
-def detection_curves(
-    sets: Mapping[str, tuple[Sequence[bool], Scores]]
-) -> dict[str, Any]:
+def detection_curves(sets: Mapping[str, tuple[Sequence[bool], Scores]]) -> dict[str, Any]:
     """The data of the figures; ``sets`` holds (labels, scores) by the title of a panel."""
     curves: dict[str, Any] = {
-        kind: {} for kind in ("precision_recall", "roc", "reliability", "histogram")
+        kind: {panel: {} for panel in sets}
+        for kind in ("precision_recall", "roc", "reliability", "histogram")
     }
     for panel, (truth, columns) in sets.items():
-        series = {metric: values(column) for metric, column in columns.items()}
-        curves["precision_recall"][panel] = {
-            metric: {
-                "consistent": _points(st.precision_recall(truth, numbers)),
-                "inconsistent": _points(st.precision_recall(truth, numbers, consistent=False)),
-            }
-            for metric, numbers in series.items()
-        }
-        curves["roc"][panel] = {
-            metric: {**_points(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)}
-            for metric, numbers in series.items()
-        }
-        curves["reliability"][panel] = {
-            metric: [asdict(bin_) for bin_ in st.reliability(truth, numbers)]
-            for metric, numbers in series.items() if probable(numbers)
-        }
-        curves["histogram"][panel] = {
-            metric: _histogram(truth, numbers) for metric, numbers in series.items()
-        }
+        for metric, column in columns.items():
+            for kind, series in _series(truth, values(column)).items():
+                curves[kind][panel][metric] = series
     return curves
+
+
+def _series(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, Any]:
+    """Of one metric, the data of each kind of figure."""
+    series: dict[str, Any] = {
+        "precision_recall": {
+            "consistent": _points(st.precision_recall(truth, numbers)),
+            "inconsistent": _points(st.precision_recall(truth, numbers, consistent=False)),
+        },
+        "roc": {**_points(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)},
+        "histogram": _histogram(truth, numbers),
+    }
+    if probable(numbers):
+        series["reliability"] = [asdict(bin_) for bin_ in st.reliability(truth, numbers)]
+    return series
 
 
 def _points(curve: st.Curve) -> dict[str, list[float]]:
     """At most :data:`MOST_POINTS` evenly spaced points, including both ends."""
-    import numpy as np
-
     n = len(curve.x)
     places = np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))
     return {name: [series[i] for i in places] for name, series in asdict(curve).items()}
 
 
 def _histogram(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, list[float]]:
-    import numpy as np
-
     low, high = min([0.0, *numbers]), max([1.0, *numbers])
     edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
     labels, scores = np.asarray(truth, bool), np.asarray(numbers)

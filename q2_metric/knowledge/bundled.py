@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.errors import InputError
-from q2_metric.knowledge.bm25 import Bm25Index, top
+from q2_metric.knowledge.bm25 import top
 from q2_metric.knowledge.mentions import (
     READINGS,
     Entity,
@@ -30,8 +29,6 @@ MENTION_FEATURES = (
 )
 DOMAIN_FEATURES = ("domain_named", "domain_of_latest")
 """Whether the last turn names the domain, and whether the entity mentioned last belongs to it."""
-
-Compare = Literal["vectors", "words"]
 
 EGR_MARGIN = 0.5
 """Reranking may move a snippet whose score is at most this much below the best. On held-out
@@ -63,37 +60,20 @@ class SimilarVectors:
         return similarities
 
 
-class SimilarWords:
-    """Similarity by BM25, divided by the highest score in the pool: (snippets, 2), in [0, 1]."""
-
-    def __init__(self, asked: Sequence[str], answered: Sequence[str]) -> None:
-        self._indices = (Bm25Index(asked), Bm25Index(answered))
-
-    def __call__(self, texts: Sequence[str]) -> Floats:
-        columns = []
-        for index in self._indices:
-            scores = np.mean([index.scores(text) for text in texts], axis=0)
-            columns.append(scores / max(float(scores.max()), 1e-6))
-        return np.stack(columns, axis=1).astype(np.float32)
-
-
 class PoolIndex:
     """A knowledge pool prepared for comparison with dialogues.
 
     ``entity`` and ``domain`` hold, for each snippet, an index into ``entities`` and ``domains``.
-    Without ``vectors`` (texts to unit vectors), texts are compared by BM25.
+    ``vectors`` turns texts into unit vectors.
     """
 
-    def __init__(self, pool: Pool, vectors: Any = None) -> None:
+    def __init__(self, pool: Pool, vectors: Any) -> None:
         self.pool = pool
         self.finder = MentionFinder(pool, "fuzzy")
         # A bare passage has no question, so its text is used as question and as answer.
         asked = [without(s.question or s.answer, s.entity_name) for s in pool]
         answered = [without(s.answer, s.entity_name) for s in pool]
-        self.similar: SimilarWords | SimilarVectors = (
-            SimilarWords(asked, answered) if vectors is None
-            else SimilarVectors(asked, answered, vectors)
-        )
+        self.similar = SimilarVectors(asked, answered, vectors)
         self.entities = list(dict.fromkeys((s.domain, s.entity_id) for s in pool))
         places = {entity: i for i, entity in enumerate(self.entities)}
         self.entity = np.array([places[s.domain, s.entity_id] for s in pool])
@@ -104,26 +84,18 @@ class PoolIndex:
 class BundledRanker:
     """A ranker that needs neither a first stage, nor a download, nor torch.
 
-    Args:
-        compare: by sentence "vectors", or by "words" (BM25), with weights that were learned with
-            vectors. In a vote of two rankers, "words" can be the second one.
-
     Raises:
-        InputError: ``compare`` is unknown.
-        MissingExtra: rapidfuzz is not installed, or bm25s if ``compare="words"``.
+        MissingExtra: rapidfuzz is not installed.
         ModelError: the bundled weights are missing.
     """
 
     egr_margin = EGR_MARGIN
 
-    def __init__(self, compare: Compare = "vectors") -> None:
+    def __init__(self) -> None:
         from q2_metric.models.bundled import selection
 
-        if compare not in ("vectors", "words"):
-            raise InputError(f"compare must be 'vectors' or 'words', not {compare!r}")
-        kind = "" if compare == "vectors" else f"-{compare}"
-        self.name = f"bundled-selection{kind}-v{selection.VERSION}"
-        vectors = selection.text_vectors() if compare == "vectors" else None
+        self.name = f"bundled-selection-v{selection.VERSION}"
+        vectors = selection.text_vectors()
         arrays = selection.learned()
         self._weights = Weights(arrays["text"], arrays["mention"], arrays["domain"])
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))

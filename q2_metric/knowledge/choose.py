@@ -14,36 +14,32 @@ from q2_metric.knowledge.ensemble import Ensemble, Vote
 from q2_metric.knowledge.mentions import Matching
 from q2_metric.knowledge.types import Detector, Pool, Ranker
 
-BUNDLED, WORDS, BM25 = NAMES = "bundled", "bundled-words", "bm25"
+BUNDLED, BM25 = NAMES = "bundled", "bm25"
 
 
 def load_ranker(
-    name: str = BUNDLED, *, first: str = BUNDLED, narrow: int | None = None,
-    device: str = "auto", batch_size: int | None = None,
+    name: str = BUNDLED, *, narrow: int | None = None, device: str = "auto",
+    batch_size: int | None = None,
 ) -> Ranker:
-    """Loads a ranker: "bundled", "bundled-words", "bm25", or the folder of a trained model.
+    """Loads a ranker: "bundled", "bm25", or the folder of a trained model.
 
-    A trained model scores the ``narrow`` snippets that the ranker ``first`` keeps, or all.
+    A trained model scores the ``narrow`` snippets that the bundled ranker keeps, or all.
     """
-    if name in (BUNDLED, WORDS):
+    if name == BUNDLED:
         from q2_metric.knowledge.bundled import BundledRanker
 
-        return BundledRanker("vectors" if name == BUNDLED else "words")
+        return BundledRanker()
     if name == BM25:
         from q2_metric.knowledge.bm25 import Bm25
 
         return Bm25()
     if not Path(name).expanduser().is_dir():
         raise InputError(
-            f"there is no ranker {name!r}: give {BUNDLED}, {WORDS}, {BM25} or a folder "
-            "of q2 select train"
+            f"there is no ranker {name!r}: give {BUNDLED}, {BM25} or a folder of q2 select train"
         )
     from q2_metric.knowledge.rss import RssRanker
 
-    return RssRanker(
-        name, None if narrow is None else load_ranker(first), narrow, device=device,
-        batch_size=batch_size or 32,
-    )
+    return RssRanker(name, narrow, device=device, batch_size=batch_size or 32)
 
 
 def combined(

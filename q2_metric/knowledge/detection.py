@@ -100,8 +100,6 @@ class EncoderDetector:
 class Detection:
     """Precision, recall and F1 of "needs knowledge", in [0, 1]; an undefined value is 0."""
 
-    n: int
-    positives: int
     precision: float
     recall: float
     f1: float
@@ -122,7 +120,7 @@ def evaluate_detection(
     precision = right / sum(said) if any(said) else 0.0
     recall = right / sum(targets) if any(targets) else 0.0
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0
-    return Detection(len(targets), sum(targets), precision, recall, f1)
+    return Detection(precision, recall, f1)
 
 
 def train_detector(

@@ -22,7 +22,7 @@ from q2_metric.knowledge.ensemble import hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate
 from q2_metric.knowledge.mentions import MentionFinder
 from q2_metric.knowledge.overlap import response_scores
-from q2_metric.knowledge.pipeline import Pipeline, official_scores, respond
+from q2_metric.knowledge.pipeline import answer, official_scores, respond
 from q2_metric.knowledge.pools import read_pool
 from q2_metric.knowledge.trained import Trained, members, trained
 from q2_metric.knowledge.types import Pool, Ranked, Ranker
@@ -48,9 +48,7 @@ def _data(run: Run, part: str) -> tuple[str, Pool, LabelledTurns]:
     at, prefix = folder(place), "test" if name == "test" else "val"
     pool = read_pool(at / ("test_knowledge.json" if name == "test" else "knowledge.json"))
     turns = read_labelled(at / f"{prefix}_logs.json", at / f"{prefix}_labels.json", pool)
-    kept = run.some(range(len(turns.dialogues)))
-    return name, pool, LabelledTurns([turns.dialogues[i] for i in kept],
-                                     [turns.labels[i] for i in kept])
+    return name, pool, turns.at(run.some(range(len(turns.dialogues))))
 
 
 Rankers = list[tuple[str, str, Ranker]]
@@ -147,9 +145,10 @@ def _pipeline(run: Run) -> Figures:
     data, pool, turns = _data(run, "test")
     detectors = [path for path, _ in _trained(run, "detector")]
     own, given = _rankers(run)
-    pipeline = Pipeline(load_detector([*detectors, BUNDLED][0], pool),
-                        combined([ranker for _, _, ranker in given or own[:1]]), _responder(run))
-    scores, no_meteor = official_scores(pipeline.answer(turns.dialogues, pool), turns.labels)
+    answers = answer(load_detector([*detectors, BUNDLED][0], pool),
+                     combined([ranker for _, _, ranker in given or own[:1]]), _responder(run),
+                     turns.dialogues, pool)
+    scores, no_meteor = official_scores(answers, turns.labels)
     run.left_out += filter(None, [no_meteor])
     return {Key(2, "submission", data=f"{data}, subtask {task}", measure=measure): value
             for (task, measure), value in scores.items()}

@@ -102,9 +102,9 @@ class Pool:
         self.by_key: dict[Key, Snippet] = {}
         for snippet in self.snippets:
             if not snippet.answer.strip():
-                raise InputError(f"{source}: {_named(snippet.key)} has no answer (body)")
+                raise InputError(f"{source}: {_named(snippet)} has no answer (body)")
             if snippet.key in self.by_key:
-                raise InputError(f"{source}: {_named(snippet.key)} occurs twice")
+                raise InputError(f"{source}: {_named(snippet)} occurs twice")
             self.by_key[snippet.key] = snippet
 
     def __len__(self) -> int:
@@ -146,8 +146,8 @@ class Pool:
                              f"are {', '.join(self.domains)}")
 
 
-def _named(key: Key) -> str:
-    return f"snippet {'/'.join(key)}"
+def _named(snippet: Snippet) -> str:
+    return f"snippet {'/'.join(filter(None, snippet.key))}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def test_bad_rank(files: dict[str, str], arguments: list[str], message: str) -> 
     [
         ({}, "has no snippets"),
         ([], "has no snippets"),
-        ({"hotel": {"1": {"name": "x", "docs": {"4": {"title": "?"}}}}}, "hotel/1/4 has no body"),
+        ({"hotel": {"1": {"name": "x", "docs": {"4": {"title": "?"}}}}}, "hotel/1/4 has no answer"),
     ],
 )
 def test_bad_pool(files: dict[str, str], pool: object, message: str) -> None:

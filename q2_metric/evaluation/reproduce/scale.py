@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
-from urllib.request import Request, urlopen
 
 from q2_metric.data.catalogue import CATALOGUE
 from q2_metric.data.download import folder, here
@@ -24,6 +22,7 @@ from q2_metric.evaluation.scores import MetricSource, Scores, values
 from q2_metric.evaluation.tables import Cell
 from q2_metric.metrics.passages import Search
 from q2_metric.metrics.scale import Known, Scale
+from q2_metric.models.endpoints import Endpoint
 from q2_metric.types import Claim, Example, Judgement
 
 SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact", "paws",
@@ -144,43 +143,18 @@ def _macro_f1(run: Run) -> Figures:
     scores, seconds = _timed(run, [row.example for row in rows])
     best = st.best_threshold(truth, scores, rule="macro_f1")
     decided = {("scale", run.size("scale")): (st.detection(truth, scores, best), seconds)}
-    if os.environ.get("Q2_CHAT_URL"):
-        model = os.environ.get("Q2_CHAT_MODEL", "")
+    if name := os.environ.get("Q2_CHAT_MODEL"):
+        asked = Endpoint(name)
+        prompts = [PROMPT.format(dialogue=row.example.knowledge, sentence=row.example.response)
+                   for row in rows]
         start = time.perf_counter()
-        said = [float(ask_chat_model(row.example)) for row in rows]
-        decided[model, ""] = st.detection(truth, said), time.perf_counter() - start
+        said = [float("yes" in asked.texts([prompt], 1)[0].lower()) for prompt in prompts]
+        decided[asked.model, ""] = st.detection(truth, said), time.perf_counter() - start
     else:
-        run.left_out.append("A chat model is asked if Q2_CHAT_URL and Q2_CHAT_MODEL (and "
-                         "OPENAI_API_KEY) are set.")
+        run.left_out.append("A chat model is asked if Q2_CHAT_MODEL is set (openai:MODEL@URL).")
     return {Key(6, *model, data="ScreenEval", measure=name): value
             for model, (found, spent) in decided.items()
             for name, value in (("F1-macro", found.macro_f1), ("seconds", spent))}
-
-
-def ask_chat_model(example: Example) -> bool:
-    """Whether the model at ``Q2_CHAT_URL`` answers the paper's prompt with yes.
-
-    Raises:
-        InputError: Q2_CHAT_MODEL is not set, or the answer is not that of a chat model.
-    """
-    model = os.environ.get("Q2_CHAT_MODEL")
-    if not model:
-        raise InputError("Q2_CHAT_URL is set; set Q2_CHAT_MODEL to the name of the model too")
-    prompt = PROMPT.format(dialogue=example.knowledge, sentence=example.response)
-    asked = {"model": model, "temperature": 0, "max_tokens": 1,
-             "messages": [{"role": "user", "content": prompt}]}
-    url = os.environ["Q2_CHAT_URL"].rstrip("/") + "/chat/completions"
-    if not url.startswith(("http://", "https://")):
-        raise InputError(f"Q2_CHAT_URL is {url!r}, not the address of a server")
-    request = Request(url, json.dumps(asked).encode(), {
-        "Content-Type": "application/json",
-        "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"})
-    try:
-        with urlopen(request, timeout=120) as answer:
-            said = json.load(answer)["choices"][0]["message"]["content"]
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{url}: gave no answer of a chat model ({error})") from error
-    return "yes" in str(said).lower()
 
 
 def _retrieval(run: Run) -> Figures:
