@@ -48,7 +48,6 @@ def select() -> None:
 @click.option("--say", multiple=True, metavar="TEXT",
               help="A turn of the dialogue, instead of a file; may be repeated, oldest turn first.")
 @click.option("--logs", type=FILE, help="Rank for many dialogues, in the format of DSTC9.")
-@click.option("--domain", help="Rank only the snippets of this domain.")
 @click.option("-k", "count", type=click.IntRange(min=1), default=5,
               help="Number of snippets to show.")
 @click.option("--out", type=NEW_FILE, help="Write .jsonl with one line for each dialogue.")
@@ -56,7 +55,7 @@ def select() -> None:
 @RANKER_OPTIONS
 @RSS_OPTIONS
 def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tuple[str, ...],
-         logs: Path | None, domain: str | None, count: int, out: Path | None, as_json: bool,
+         logs: Path | None, count: int, out: Path | None, as_json: bool,
          **options: Any) -> None:
     """Rank the snippets of a pool for a dialogue.
 
@@ -65,8 +64,6 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
     """
     dialogues = _dialogues(dialogue_file, turn, say, logs)
     pool = read_pool(pool_file)
-    if domain is not None:
-        pool = pool.of_domain(domain)
     ranker = combined_ranker(options)
     rankings = ranker.rank(dialogues, pool, count)
     lines = [

@@ -15,7 +15,6 @@ from q2_metric.data.download import here
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.true import read_true
 from q2_metric.errors import DataError, InputError
-from q2_metric.evaluation import published
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import average, detection_curves, detection_table, probable
 from q2_metric.evaluation.scores import ScoreColumns, Scores, values
@@ -25,7 +24,7 @@ from q2_metric.metrics.registry import entry, title
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
 
 SAME_SET = {"dialfact_a": "dialfact"}
-"""Sets that are a part of a published set, whose result is shown beside ours on the part."""
+"""Sets that are a part of another set."""
 
 COUNTS = ("knowledge_f1", "word_share")
 """Measures of word overlap. Any model should agree with people better than these."""
@@ -72,11 +71,9 @@ def on_true(columns: ScoreColumns, sets: Sets, *, against: str | None = None) ->
     names, truths = columns.names, _truths(sets)
     against = _compared_with(names, against)
     scores = _scores(columns, sets)
-    parts = "".join(f"; {key} is a part of {SAME_SET[key]}" for key in sets if key in SAME_SET)
-    tables = [_auc(
-        truths, [*_auc_lines(truths, scores), *_published(3, "ROC-AUC", sets)], "average",
-        "Consistent", f"{columns.readings(sets)} The published figures are from the SCALE paper, "
-        f"whose models are far larger{parts}.")]
+    parts = "".join(f" {key} is a part of {SAME_SET[key]}." for key in sets if key in SAME_SET)
+    tables = [_auc(truths, _auc_lines(truths, scores), "average", "Consistent",
+                   columns.readings(sets) + parts)]
     if len(names) > 1:
         tables.append(_comparison(truths, scores, against))
     tables.append(_calibration(truths, scores))
@@ -206,8 +203,6 @@ def _calibration(truths: Truths, scores: Mapping[str, Scores]) -> Table:
         stretched = [st.ece(truths[key], st.min_max(own)) for key, own in numbers.items()]
         lines.append((title(metric), "as they are", *raw, average(raw)))
         lines.append((title(metric), "stretched to [0, 1]", *stretched, average(stretched)))
-    lines += [(name, "as published", *figures)
-              for name, *figures in _published(4, "ECE", scores)]
     return Table(
         "calibration", "Calibration", _columns(["metric", "scores"], scores, "average"),
         tuple(lines),
@@ -230,10 +225,3 @@ def _probabilities(truths: Truths, scores: Mapping[str, Scores]) -> list[Table]:
         "scores.",
     )
     return [table] if lines else []
-
-
-def _published(table: int, measure: str, sets: Iterable[str]) -> Lines:
-    """The rows of a table of the SCALE paper, with the mean over these sets."""
-    wanted = [(SAME_SET.get(key, key), measure) for key in sets]
-    return [(name, *figures, average(figures))
-            for name, figures in published.lines("scale", table, *wanted)]

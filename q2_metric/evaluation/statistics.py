@@ -162,20 +162,11 @@ def aucs(labels: Bools, values: Floats) -> Floats:
     return areas
 
 
-def spearman(first: ArrayLike, second: ArrayLike) -> Interval:
-    return _correlation(scipy_stats().spearmanr, first, second)
-
-
-def kendall(first: ArrayLike, second: ArrayLike) -> Interval:
-    """Kendall's τ-b."""
-    return _correlation(scipy_stats().kendalltau, first, second)
-
-
-def pearson(first: ArrayLike, second: ArrayLike) -> Interval:
-    return _correlation(scipy_stats().pearsonr, first, second)
-
-
-def _correlation(measure: Callable[..., Any], first: ArrayLike, second: ArrayLike) -> Interval:
+def correlation(
+    name: Literal["spearmanr", "kendalltau", "pearsonr"], first: ArrayLike, second: ArrayLike
+) -> Interval:
+    """A correlation of scipy; Kendall's is τ-b."""
+    measure = getattr(scipy_stats(), name)
     x, y = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if len(x) != len(y) or len(x) < 3:
         raise InputError(f"a correlation needs at least 3 pairs; there are {len(x)} and {len(y)} "

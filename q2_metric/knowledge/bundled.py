@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from q2_metric.knowledge.bm25 import top
 from q2_metric.knowledge.mentions import (
     READINGS,
-    Entity,
     MentionFinder,
     NameMention,
     plain_words,
@@ -37,13 +35,6 @@ PLACING = frozenset("in near around by from to of".split())
 """A name after one of these often says where something else is ("near the Yale Hotel")."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    text: Floats
-    mention: Floats
-    domain: Floats
-
-
 class SimilarVectors:
     """Similarity by sentence vectors; ``vectors`` turns texts into unit vectors."""
 
@@ -63,7 +54,7 @@ class SimilarVectors:
 class PoolIndex:
     """A knowledge pool prepared for comparison with dialogues.
 
-    ``entity`` and ``domain`` hold, for each snippet, an index into ``entities`` and ``domains``.
+    ``entity`` and ``domain`` hold, for each snippet, its place in ``entities`` and ``domains``.
     ``vectors`` turns texts into unit vectors.
     """
 
@@ -74,9 +65,9 @@ class PoolIndex:
         asked = [without(s.question or s.answer, s.entity_name) for s in pool]
         answered = [without(s.answer, s.entity_name) for s in pool]
         self.similar = SimilarVectors(asked, answered, vectors)
-        self.entities = list(dict.fromkeys((s.domain, s.entity_id) for s in pool))
-        places = {entity: i for i, entity in enumerate(self.entities)}
-        self.entity = np.array([places[s.domain, s.entity_id] for s in pool])
+        entities = dict.fromkeys((s.domain, s.entity_id) for s in pool)
+        self.entities = {entity: i for i, entity in enumerate(entities)}
+        self.entity = np.array([self.entities[s.domain, s.entity_id] for s in pool])
         self.domains = list(pool.domains)
         self.domain = np.array([self.domains.index(s.domain) for s in pool])
 
@@ -96,8 +87,7 @@ class BundledRanker:
 
         self.name = f"bundled-selection-v{selection.VERSION}"
         vectors = selection.text_vectors()
-        arrays = selection.learned()
-        self._weights = Weights(arrays["text"], arrays["mention"], arrays["domain"])
+        self._weights = selection.learned()
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
@@ -105,15 +95,16 @@ class BundledRanker:
         return [top(pool, scores(dialogue, index, self._weights), k) for dialogue in dialogues]
 
 
-def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
-    """The score of each snippet of the pool, any real number: (snippets,)."""
+def scores(dialogue: Dialogue, index: PoolIndex, weights: Mapping[str, Floats]) -> Floats:
+    """The score of each snippet of the pool, any real number: (snippets,). ``weights`` are those of
+    the features: "text", "mention" and "domain"."""
     mentions = index.finder.mentions(dialogue)
     similar = index.similar(last_words(dialogue, mentions))
     entity = np.zeros(len(index.entities), np.float32)
-    for place, features in by_entity(mention_features(dialogue, mentions), index).items():
-        entity[place] = max(float(row @ weights.mention) for row in features)
-    domain = domain_features(dialogue, mentions, index) @ weights.domain
-    scores: Floats = similar @ weights.text + entity[index.entity] + domain[index.domain]
+    for place, rows in mention_features(dialogue, mentions, index).items():
+        entity[place] = max(float(row @ weights["mention"]) for row in rows)
+    domain = domain_features(dialogue, mentions, index) @ weights["domain"]
+    scores: Floats = similar @ weights["text"] + entity[index.entity] + domain[index.domain]
     return scores
 
 
@@ -143,16 +134,17 @@ def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]
 
 
 def mention_features(
-    dialogue: Dialogue, mentions: Sequence[NameMention]
-) -> list[tuple[Entity, Floats]]:
-    """The entity and the :data:`MENTION_FEATURES` (9,) of each mention.
+    dialogue: Dialogue, mentions: Sequence[NameMention], index: PoolIndex
+) -> dict[int, list[Floats]]:
+    """The :data:`MENTION_FEATURES` (9,) of each mention, by the index of its entity in
+    ``index.entities``.
 
     ``second`` is 1 for the last name but one. ``place`` is 1 after a preposition of place.
     """
     last = len(dialogue.turns) - 1
     words = {i: spoken_words(dialogue.turns[i].text) for i in {m.turn for m in mentions}}
     spots = sorted({(m.turn, m.start, m.end) for m in mentions}, reverse=True)
-    by_mention = []
+    by_entity: dict[int, list[Floats]] = {}
     for m in mentions:
         rank = spots.index((m.turn, m.start, m.end))
         features = (
@@ -166,24 +158,13 @@ def mention_features(
             float(dialogue.turns[m.turn].speaker == SYSTEM),
             float(_follows(words[m.turn][: m.start], PLACING)),
         )
-        by_mention.append((m.entity, np.array(features, np.float32)))
-    return by_mention
+        by_entity.setdefault(index.entities[m.entity], []).append(np.array(features, np.float32))
+    return by_entity
 
 
 def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
     said = [word for word in before[-2:] if word not in ("the", "a", "an")]
     return bool(said) and said[-1] in words
-
-
-def by_entity(
-    features: Iterable[tuple[Entity, Floats]], index: PoolIndex
-) -> dict[int, list[Floats]]:
-    """Groups the features of mentions by the entity's index in ``index.entities``."""
-    places = {entity: i for i, entity in enumerate(index.entities)}
-    grouped: dict[int, list[Floats]] = {}
-    for entity, row in features:
-        grouped.setdefault(places[entity], []).append(row)
-    return grouped
 
 
 def domain_features(

@@ -131,22 +131,19 @@ class HeadedEncoder:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
+        saved = saved_heads(folder)
+        if saved and saved != self.heads:
+            raise ModelError(f"{folder}: has the heads {', '.join(saved)}, "
+                             f"not {', '.join(self.heads)}")
         try:
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-            if tuple(about["heads"]) != self.heads:
-                raise ModelError(
-                    f"{folder}: has the heads {', '.join(about['heads'])}, "
-                    f"not {', '.join(self.heads)}"
-                )
             self.domain = bool(about.get("domain", True))
             self.network.head.load_state_dict(load_file(folder / HEADS_FILE))
-        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-            if isinstance(error, ModelError):
-                raise
+        except (OSError, ValueError, AttributeError, RuntimeError, SafetensorError) as error:
             raise ModelError(f"{folder}: its heads cannot be read: {error}") from error
 
 
-def saved_heads(model: str) -> tuple[str, ...]:
+def saved_heads(model: str | Path) -> tuple[str, ...]:
     """The names of a trained folder's heads; () if they cannot be read."""
     try:
         about = json.loads((Path(model).expanduser() / ABOUT).read_text(encoding="utf-8"))

@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING
 
 from q2_metric.data.download import folder, here
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
-from q2_metric.knowledge.choose import BM25, BUNDLED, combined, load_detector, load_ranker
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
+from q2_metric.knowledge.choose import (
+    BM25,
+    BUNDLED,
+    Trained,
+    combined,
+    load_detector,
+    load_ranker,
+    members,
+    trained,
+)
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
 from q2_metric.knowledge.egr import margin_of, rerank
 from q2_metric.knowledge.ensemble import hard_vote, soft_vote
@@ -24,7 +33,6 @@ from q2_metric.knowledge.mentions import MentionFinder
 from q2_metric.knowledge.overlap import response_scores
 from q2_metric.knowledge.pipeline import answer, official_scores, respond
 from q2_metric.knowledge.pools import read_pool
-from q2_metric.knowledge.trained import Trained, members, trained
 from q2_metric.knowledge.types import Pool, Ranked, Ranker
 
 if TYPE_CHECKING:
@@ -100,8 +108,8 @@ def _selection(run: Run, table: int) -> Figures:
         rankings = ranker.rank(seeking.dialogues, pool)
         moved = guided(rankings, margin_of(ranker))
         for egr, one in {"": moved, NO_EGR: rankings}.items() if table == 3 else [("", rankings)]:
-            measured = evaluate(one, gold)[OVERALL]
-            figures |= _figures(table, model, _joined(egr, variant), data, measured)
+            figures |= _figures(table, model, _joined(egr, variant), data,
+                                evaluate(one, gold)[OVERALL])
         found[NO_EGR].append(rankings)
         found[""].append(moved)
     for name, vote in (("", hard_vote), ("soft vote", soft_vote)) if table == 3 else ():
@@ -117,11 +125,11 @@ def _voted(vote: Callable[[Rankings], list[Ranked]], each: Sequence[Rankings]) -
 
 
 def _figures(table: int, model: str, variant: str, data: str, found: Selection) -> Figures:
-    measured = {"R@1": found.r1, "R@5": found.r5} if table == 3 else {
+    return measured(Key(table, model, "", variant, data), {
+        "R@1": found.r1, "R@5": found.r5} if table == 3 else {
         "domain errors": round(found.domain_errors * found.n),
         "entity errors": round(found.entity_errors * found.n),
-        "document errors": round(found.document_errors * found.n)}
-    return {Key(table, model, "", variant, data, name): cell for name, cell in measured.items()}
+        "document errors": round(found.document_errors * found.n)})
 
 
 def _unseen(run: Run) -> Figures:

@@ -17,10 +17,6 @@ from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Snippet
 HEADS = ("relevance", "similarity")
 CHOICE = ("choice",)
 
-NARROW = 20
-"""Snippets that a first stage should keep on a CPU. A six-layer encoder of hidden size 384 scores
-them in 2.5 s on one core. The recall of first stages is in docs/results/knowledge.md."""
-
 
 def texts(snippet: Snippet, heads: Sequence[str] = HEADS, *, domain: bool = True) -> list[str]:
     """What each head reads of a snippet. A plain passage has no question, so its answer is used

@@ -84,8 +84,7 @@ def train_rss(
         hits = [r[0].snippet.key == g.key for r, g in zip(ranked, held, strict=True)]
         return sum(hits) / len(hits)
 
-    task = Task(
-        encoder.network, len(golds), loss_of, judge, encoder.save, encoder.loaded.device)
+    task = Task(encoder.network, len(golds), loss_of, judge, encoder.save)
     return train(task, folder, settings, report=report)
 
 

@@ -68,19 +68,6 @@ def test_true(tmp_path: Path) -> None:
     assert calibration["two"] == pytest.approx((0.1 + 0.6) / 2)
     stretched = cells(report, "calibration", "SCALE", "stretched to [0, 1]")
     assert stretched["two"] == 0.0
-    assert not any("published" in str(row[0]) for table in report.tables for row in table.rows), (
-        "no paper has these sets")
-
-
-def test_true_beside_the_published(tmp_path: Path) -> None:
-    named = true_file(tmp_path / "q2.csv", [("a", 1), ("c", 0)])
-    fake = FakeMetric("knowledge_f1", {"a": 0.9})
-    report = measured.on_true(columns(fake), measured.read_sets([named]))
-    for size, auc, ece in (("large", 0.843, 0.103), ("xl", 0.863, 0.286)):
-        name = f"published: SCALE, flan-t5-{size} (SCALE, EMNLP 2023, table"
-        assert cells(report, "auc", f"{name} 3)")["q2"] == auc
-        assert cells(report, "calibration", f"{name} 4)")["q2"] == ece
-    assert cells(report, "auc", "token F1")["q2"] == Interval(1.0, 1.0, 1.0)
 
 
 def test_true_refuses(tmp_path: Path) -> None:

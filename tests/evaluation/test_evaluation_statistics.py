@@ -141,22 +141,22 @@ def test_average_precision() -> None:
 
 def test_spearman() -> None:
     # Four ranks are off by one: 1 - 6 * 4 / (5 * 24).
-    found = st.spearman([1, 2, 3, 4, 5], [2, 1, 4, 3, 50])
+    found = st.correlation("spearmanr", [1, 2, 3, 4, 5], [2, 1, 4, 3, 50])
     assert found.value == pytest.approx(0.8)
     assert found.low < 0.8 <= found.high
 
 
 def test_pearson() -> None:
-    found = st.pearson([1, 2, 3], [1, 2, 4])
+    found = st.correlation("pearsonr", [1, 2, 3], [1, 2, 4])
     assert found.value == pytest.approx(3 / math.sqrt(2 * 42 / 9))
-    assert st.pearson([1, 2, 3], [6, 4, 2]) == Interval(
+    assert st.correlation("pearsonr", [1, 2, 3], [6, 4, 2]) == Interval(
         pytest.approx(-1), pytest.approx(-1), pytest.approx(-1)
     )
 
 
 def test_kendall() -> None:
     # Of the six pairs, five are in order and one is not.
-    assert st.kendall([1, 2, 3, 4], [1, 2, 4, 3]).value == pytest.approx(4 / 6)
+    assert st.correlation("kendalltau", [1, 2, 3, 4], [1, 2, 4, 3]).value == pytest.approx(4 / 6)
 
 
 @pytest.mark.parametrize(
@@ -223,8 +223,8 @@ def test_share_interval() -> None:
         (lambda: st.roc_auc([1, 1], [0.1, 0.2]), "all the same"),
         (lambda: st.roc_auc([1, 0], [0.1]), "2 labels for 1 scores"),
         (lambda: st.detection([1, 0], [math.nan, 0.2]), "not a finite number"),
-        (lambda: st.spearman([1, 2], [1, 2]), "3 pairs"),
-        (lambda: st.pearson([1, 2, 3], [1, 1, 1]), "all values are equal"),
+        (lambda: st.correlation("spearmanr", [1, 2], [1, 2]), "3 pairs"),
+        (lambda: st.correlation("pearsonr", [1, 2, 3], [1, 1, 1]), "all values are equal"),
         (lambda: system_correlation([1.0], [0.1, 0.2]), "one of both"),
         (lambda: robustness([], [0.1]), "consistent and inconsistent"),
         (lambda: st.ece([1], [1.5]), r"\[0, 1\]"),

@@ -108,14 +108,6 @@ def test_a_figure_is_of_one_version_model_size_and_variant() -> None:
         published.listed("true", 3)
 
 
-def test_lines_say_of_which_model_they_are() -> None:
-    found = dict(published.lines("scale", 4, ("q2", "ECE"), ("paws", "ECE"), ("mine", "ECE")))
-    assert found["published: SCALE, flan-t5-large (SCALE, EMNLP 2023, table 4)"] == [
-        0.103, 0.019, None]
-    assert len(found) == 6
-    assert published.lines("scale", 4, ("mine", "ECE")) == []
-
-
 def test_the_data_are_named_as_ours() -> None:
     theirs = {key.data for key in published.listed("scale", 3)} - {"average"}
     assert set(SETS) - {"dialfact_a"} <= theirs

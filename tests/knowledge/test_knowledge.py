@@ -394,12 +394,6 @@ def test_bad_pools(items: object, message: str, tmp_path: Path) -> None:
         read_pool(write(tmp_path, "p.json", items))
 
 
-def test_unknown_domain() -> None:
-    assert len(POOL.of_domain("hotel")) == 3
-    with pytest.raises(InputError, match=r"unknown domain 'spa'; the domains .* are hotel, rest"):
-        POOL.of_domain("spa")
-
-
 def test_the_real_data() -> None:
     folder = os.environ.get("Q2_DATA_DIR")
     if not folder or not (Path(folder) / "dstc10").is_dir():

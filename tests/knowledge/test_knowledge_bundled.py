@@ -105,8 +105,10 @@ def test_names_are_left_out() -> None:
 def test_mention_features() -> None:
     dialogue = Dialogue.of("something near yale hotel", "el farolito then", "is it good")
     mentions = MentionFinder(POOL).mentions(dialogue)
-    found = dict(mention_features(dialogue, mentions))
-    yale, food = found["hotel", "1"], found["restaurant", "1"]
+    index = BundledRanker().index(POOL)
+    found = mention_features(dialogue, mentions, index)
+    (yale,), (food,) = (found[index.entities[entity]]
+                        for entity in (("hotel", "1"), ("restaurant", "1")))
     # mentioned, closeness, share, turns ago, latest, second, last turn, system, place
     assert yale == pytest.approx([1, 0, 0, np.log(3), 0, 1, 0, 0, 1])
     assert food == pytest.approx([1, 0, 0, np.log(2), 1, 0, 0, 1, 0])

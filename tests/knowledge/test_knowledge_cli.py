@@ -102,7 +102,6 @@ def test_rank_many_with_a_vote(files: dict[str, str]) -> None:
     [
         (["--turn", "9"], "there is no turn 9; its turns are 0 to 2"),
         (["--turn", "-1"], "there is no turn -1"),
-        (["--domain", "spa"], "unknown domain 'spa'; the domains of"),
         (["--ranker", "nothing"], "there is no ranker 'nothing'"),
         (["--say", "hello"], "give one of DIALOGUE.json, --say and --logs"),
     ],

@@ -13,7 +13,7 @@ import pytest
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.knowledge.bundled import BundledRanker
-from q2_metric.knowledge.choose import combined, load_ranker
+from q2_metric.knowledge.choose import Trained, combined, load_ranker, members, trained
 from q2_metric.knowledge.detection import EncoderDetector, train_detector
 from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel
 from q2_metric.knowledge.encoder import HeadedEncoder, written
@@ -21,7 +21,6 @@ from q2_metric.knowledge.overlap import response_scores
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
 from q2_metric.knowledge.rss import CHOICE, HEADS, RssRanker, texts
 from q2_metric.knowledge.rss_training import draw, train_ensemble, train_rss
-from q2_metric.knowledge.trained import Trained, members, trained
 from q2_metric.knowledge.training import ABOUT, STATE, Progress, Report, TrainSettings
 from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet
 

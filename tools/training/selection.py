@@ -29,8 +29,6 @@ from q2_metric.knowledge.bundled import (
     MENTION_FEATURES,
     PoolIndex,
     SimilarVectors,
-    Weights,
-    by_entity,
     domain_features,
     last_words,
     mention_features,
@@ -156,7 +154,7 @@ def _step(
     return loss
 
 
-def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
+def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> dict[str, Floats]:
     """Trains the weights of the ranker's features: similarity of texts, mentions, domains.
 
     It is a softmax regression in which the gold snippet competes with all snippets of the pool.
@@ -169,7 +167,7 @@ def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
     read = []
     for case in asked:
         mentions = index.finder.mentions(case.dialogue)
-        grouped = by_entity(mention_features(case.dialogue, mentions), index)
+        grouped = mention_features(case.dialogue, mentions, index)
         read.append((
             torch.from_numpy(index.similar(last_words(case.dialogue, mentions))),
             {at: torch.from_numpy(np.stack(rows)) for at, rows in grouped.items()},
@@ -195,7 +193,8 @@ def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-    return Weights(*(p.detach().numpy().copy() for p in (text, mention, domain)))
+    learned = {"text": text, "mention": mention, "domain": domain}
+    return {name: values.detach().numpy().copy() for name, values in learned.items()}
 
 
 def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
@@ -256,7 +255,7 @@ def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVecto
     return hits / len(pairs)
 
 
-def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: Weights) -> None:
+def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: dict[str, Floats]) -> None:
     """Prints the recall on dialogues, without and with entity-guided re-ranking (EGR)."""
     gold = [[case.gold.key] for case in asked]
     rankings = [
@@ -311,16 +310,15 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
     asked = make_dialogues(data, dialogues, held_out=False, seed=seed)
     held_out = make_dialogues(data, dialogues // 4, held_out=True, seed=seed + 1)
     weights = train_weights(asked, index)
-    for name, values in (("text", weights.text), ("mention", weights.mention),
-                         ("domain", weights.domain)):
+    for name, values in weights.items():
         click.echo(f"{name}: {np.round(values, 2).tolist()}")
     judge(held_out, index, weights)
     detection = train_detection(data, vectors, seed)
     click.echo(f"detection: {np.round(detection, 2).tolist()}")
     path = out or WEIGHTS / "selection.safetensors"
     tensors: dict[str, NDArray[Any]] = {
-        "projection": projection, "weigh": weigh, "text": weights.text,
-        "mention": weights.mention, "domain": weights.domain, "detection": detection,
+        "projection": projection, "weigh": weigh, **weights,
+        "detection": detection,
     }
     save_file(tensors, path)
     hashes.renew(path.parent)

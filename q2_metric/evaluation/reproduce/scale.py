@@ -17,7 +17,7 @@ from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import average, detection_curves
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
 from q2_metric.evaluation.scores import MetricSource, Scores, values
 from q2_metric.evaluation.tables import Cell
 from q2_metric.metrics.passages import Search
@@ -119,13 +119,12 @@ def _screeneval(run: Run) -> Figures:
     figures: Figures = {}
     for metric, column in numbers.items():
         found: dict[str, Cell] = {
-            "Pearson": st.pearson(truth, column),
-            "Kendall": st.kendall(truth, column),
+            "Pearson": st.correlation("pearsonr", truth, column),
+            "Kendall": st.correlation("kendalltau", truth, column),
             "ROC-AUC": st.auc_interval(truth, column)}
         if metric == "scale":
             found["seconds"] = seconds
-        figures |= {Key(5, metric, run.size(metric), data="ScreenEval", measure=name): cell
-                    for name, cell in found.items()}
+        figures |= measured(Key(5, metric, run.size(metric), data="ScreenEval"), found)
     return figures
 
 
@@ -152,9 +151,11 @@ def _macro_f1(run: Run) -> Figures:
         decided[asked.model, ""] = st.detection(truth, said), time.perf_counter() - start
     else:
         run.left_out.append("A chat model is asked if Q2_CHAT_MODEL is set (openai:MODEL@URL).")
-    return {Key(6, *model, data="ScreenEval", measure=name): value
-            for model, (found, spent) in decided.items()
-            for name, value in (("F1-macro", found.macro_f1), ("seconds", spent))}
+    figures: Figures = {}
+    for model, (found, spent) in decided.items():
+        figures |= measured(Key(6, *model, data="ScreenEval"),
+                            {"F1-macro": found.macro_f1, "seconds": spent})
+    return figures
 
 
 def _retrieval(run: Run) -> Figures:
@@ -165,11 +166,9 @@ def _retrieval(run: Run) -> Figures:
     source = run.source("scale", {"chunk_size": WHOLE})
     found = search(source, [row.example for row in rows])
     hits = [line in row.relevant for row, (line, _) in zip(rows, found, strict=True)]
-    measured: dict[str, Cell] = {
+    return measured(Key(7, "scale", run.size("scale"), data="ScreenEval"), {
         "recall": st.share_interval(hits),
-        "seconds": sum(seconds for _, seconds in found) / len(found)}
-    return {Key(7, "scale", run.size("scale"), data="ScreenEval", measure=name): cell
-            for name, cell in measured.items()}
+        "seconds": sum(seconds for _, seconds in found) / len(found)})
 
 
 class Utterances:

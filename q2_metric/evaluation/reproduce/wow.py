@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
+from statistics import fmean
 from typing import Any
 
 from q2_metric.data.download import here
@@ -15,9 +16,8 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import detection_curves
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.systems import ROBUSTNESS, robustness, system_correlation
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, where
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured, where
 from q2_metric.evaluation.scores import Scores, ScoreSummary, values
-from q2_metric.evaluation.tables import Cell
 from q2_metric.types import Example
 
 BASELINES = ("nli", "overlap", "bertscore", "knowledge_bleu")
@@ -121,15 +121,6 @@ def _v1_scores(run: Run) -> Figures:
     return absolute(run, 2, groups, ["q2"], ("questions", "mean", "unanswerable", "coverage"), **V1)
 
 
-def _emnlp_scores(run: Run) -> Figures:
-    return absolute(run, 2, system_groups(run), ["q2", *BASELINES],
-                    ("questions", "mean", "unanswerable"))
-
-
-def _v1_overlap(run: Run) -> Figures:
-    return absolute(run, 3, system_groups(run), ["overlap", "knowledge_bleu"], ("mean",))
-
-
 def _ladder(run: Run) -> Figures:
     figures: Figures = {}
     groups = {name: group for name, group in system_groups(run).items() if "random" not in name}
@@ -173,14 +164,12 @@ def _responses(run: Run) -> Figures:
     for metric, column in scores.items():
         numbers = values(column)
         found = st.detection(truth, numbers)
-        measured: dict[str, Cell] = {
+        figures |= measured(Key(3, metric, data="WoW"), {
             "accuracy": found.accuracy, "consistent: precision": found.consistent_precision,
             "consistent: recall": found.consistent_recall,
             "inconsistent: precision": found.inconsistent_precision,
             "inconsistent: recall": found.inconsistent_recall,
-            "ROC-AUC": st.auc_interval(truth, numbers)}
-        figures |= {Key(3, metric, data="WoW", measure=name): cell
-                    for name, cell in measured.items()}
+            "ROC-AUC": st.auc_interval(truth, numbers)})
     return figures
 
 
@@ -207,9 +196,8 @@ def _correlations(
     for metric, column in scores.items():
         numbers = values(column)
         found = system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
-        named = {"Spearman": found.value, "lower bound": found.low, "upper bound": found.high}
-        figures |= {Key(table, metric, size, data="WoW", measure=name): number
-                    for name, number in named.items()}
+        figures |= measured(Key(table, metric, size, data="WoW"), {
+            "Spearman": found.value, "lower bound": found.low, "upper bound": found.high})
     return figures
 
 
@@ -288,10 +276,10 @@ def _length(run: Run) -> Figures:
     figures: Figures = {}
     for group, examples in system_groups(run).items():
         texts = [example.response for example in examples]
-        found = {"characters": [len(text) for text in texts],
-                 "tokens": [len(tokenizer(text)) for text in texts]}
-        figures |= {Key(9, "", data=group, measure=name): sum(numbers) / len(numbers)
-                    for name, numbers in found.items() if numbers}
+        if texts:
+            figures |= measured(Key(9, "", data=group), {
+                "characters": fmean(map(len, texts)),
+                "tokens": fmean(len(tokenizer(text)) for text in texts)})
     return figures
 
 
@@ -329,7 +317,9 @@ V1_NOTE = ("Settings: decoding=greedy, personal=keep, fallback=false. Responses 
 _WOW = ("wow_q2",)
 TABLES = (
     PaperTable("q2-emnlp-2", "q2-emnlp", 2, "scores by system", _WOW,
-               f"Mean scores. {_RANDOM}", "6 x 150 responses", _emnlp_scores),
+               f"Mean scores. {_RANDOM}", "6 x 150 responses",
+               lambda run: absolute(run, 2, system_groups(run), ["q2", *BASELINES],
+                                    ("questions", "mean", "unanswerable"))),
     PaperTable("q2-emnlp-3", "q2-emnlp", 3, "single responses (table and figure 3)", _WOW,
                "Decisions at 0.5 on the selected responses.", "600 responses", _responses),
     PaperTable("q2-emnlp-4", "q2-emnlp", 4, "simulated systems", _WOW,
@@ -343,7 +333,8 @@ TABLES = (
     PaperTable("q2-v1-2", "q2-v1", 2, "scores by system and of people", _WOW,
                f"{V1_NOTE} {_RANDOM}", "9 x 150 responses", _v1_scores),
     PaperTable("q2-v1-3", "q2-v1", 3, "word overlap by system", _WOW, _RANDOM,
-               "6 x 150 responses", _v1_overlap),
+               "6 x 150 responses", lambda run: absolute(
+                   run, 3, system_groups(run), ["overlap", "knowledge_bleu"], ("mean",))),
     PaperTable("q2-v1-4", "q2-v1", 4, "simulated systems", _WOW, V1_NOTE, "1,088 responses",
                _v1_systems),
     PaperTable("q2-v1-7", "q2-v1", 7, "variants of Q²", _WOW,
