@@ -15,16 +15,7 @@ from typing import TYPE_CHECKING
 from q2_metric.data.download import folder, here
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
-from q2_metric.knowledge.choose import (
-    BM25,
-    BUNDLED,
-    Trained,
-    combined,
-    load_detector,
-    load_ranker,
-    members,
-    trained,
-)
+from q2_metric.knowledge import choose
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
 from q2_metric.knowledge.egr import margin_of, rerank
 from q2_metric.knowledge.ensemble import hard_vote, soft_vote
@@ -66,22 +57,24 @@ Rankers = list[tuple[str, str, Ranker]]
 def _rankers(run: Run) -> tuple[Rankers, Rankers]:
     """The package's own rankers, and the trained ones. Of rankers of one kind, which differ in
     their random seeds, the second and later ones are variants."""
-    own: Rankers = [(name, "", load_ranker(name)) for name in (BUNDLED, BM25)]
+    own: Rankers = [(name, "", choose.load_ranker(name))
+                    for name in (choose.BUNDLED, choose.BM25)]
     found = _trained(run, "ranker")
     if not found:
         run.left_out.append("No trained ranker was given (q2 select train, --trained FOLDER).")
-    seen: Counter[Trained] = Counter()
+    seen: Counter[choose.Trained] = Counter()
     given: Rankers = []
     for path, kind in found:
         seen[kind] += 1
         variant = _joined("" if kind.domain else NO_DOMAIN,
                           f"model {seen[kind]}" if seen[kind] > 1 else "")
-        given.append((kind.model, variant, load_ranker(path, narrow=run.narrow)))
+        given.append((kind.model, variant, choose.load_ranker(path, narrow=run.narrow)))
     return own, given
 
 
-def _trained(run: Run, task: str) -> list[tuple[str, Trained]]:
-    kinds = [(path, trained(path)) for folder in run.trained for path in members(folder)]
+def _trained(run: Run, task: str) -> list[tuple[str, choose.Trained]]:
+    kinds = [(path, choose.trained(path)) for folder in run.trained
+             for path in choose.members(folder)]
     return [(path, kind) for path, kind in kinds if kind.task == task]
 
 
@@ -153,9 +146,10 @@ def _pipeline(run: Run) -> Figures:
     data, pool, turns = _data(run, "test")
     detectors = [path for path, _ in _trained(run, "detector")]
     own, given = _rankers(run)
-    answers = answer(load_detector([*detectors, BUNDLED][0], pool),
-                     combined([ranker for _, _, ranker in given or own[:1]]), _responder(run),
-                     turns.dialogues, pool)
+    answers = answer(
+        choose.load_detector([*detectors, choose.BUNDLED][0], pool),
+        choose.combined([ranker for _, _, ranker in given or own[:1]]), _responder(run),
+        turns.dialogues, pool)
     scores, no_meteor = official_scores(answers, turns.labels)
     run.left_out += filter(None, [no_meteor])
     return {Key(2, "submission", data=f"{data}, subtask {task}", measure=measure): value

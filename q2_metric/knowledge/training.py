@@ -108,7 +108,7 @@ def train(
         _restore(_checkpoint(state, progress), task.model, optimizer)
     steps = _steps(settings, task.count)
     every = settings.evaluate_every or -(-task.count // settings.batch_size)
-    while not progress.done:
+    while not progress.done and progress.step < len(steps):
         _step(task, optimizer, steps[progress.step], settings.seed, progress.step)
         progress.step += 1
         last = progress.step == len(steps)

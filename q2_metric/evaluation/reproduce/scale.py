@@ -204,16 +204,14 @@ def _chunk_sizes(run: Run) -> Figures:
     rows = _rows(run)
     truth, examples = [row.consistent for row in rows], [row.example for row in rows]
     figures: Figures = {}
-    lines: dict[str, list[float]] = {"ROC-AUC": [], "ECE": [], "seconds": []}
     for size in CHUNKS:
         scores, seconds = _timed(run, examples, chunk_size=size)
-        found = {"ROC-AUC": st.roc_auc(truth, scores), "ECE": st.ece(truth, scores),
-                 "seconds": seconds}
-        for name, value in found.items():
-            lines[name].append(value)
-            figures[Key(0, "scale", run.size("scale"), data=f"{size} tokens", measure=name)] = value
-    run.draw({"sweep": {name: {"scale": {"x": list(CHUNKS), "y": y}}
-                        for name, y in lines.items()}})
+        figures |= measured(Key(0, "scale", run.size("scale"), data=f"{size} tokens"), {
+            "ROC-AUC": st.roc_auc(truth, scores), "ECE": st.ece(truth, scores), "seconds": seconds})
+    run.draw({"sweep": {
+        name: {"scale": {"x": list(CHUNKS), "y": [cell for key, cell in figures.items()
+                                                  if key.measure == name]}}
+        for name in ("ROC-AUC", "ECE", "seconds")}})
     return figures
 
 

@@ -140,18 +140,18 @@ def _ladder(run: Run) -> Figures:
 
 def _smaller_scores(run: Run) -> Figures:
     groups = system_groups(run)
-    measures = ("mean", "coverage")
-    figures = absolute(run, 8, groups, ["q2"], measures)
-    for size, model in _smaller(run).items():
-        figures |= absolute(run, 8, groups, ["q2"], measures, size=size, **model)
+    figures: Figures = {}
+    for size, model in _sizes(run).items():
+        figures |= absolute(run, 8, groups, ["q2"], ("mean", "coverage"), size=size, **model)
     return figures
 
 
-def _smaller(run: Run) -> dict[str, dict[str, str]]:
+def _sizes(run: Run) -> dict[str, dict[str, str]]:
+    """The models of the preset, and each smaller model in its place."""
     if run.preset.questions.kind == "seq2seq":
-        return SMALLER
+        return {"": {}, **SMALLER}
     run.left_out.append("The smaller T5 and ALBERT need a preset with Hub models.")
-    return {}
+    return {"": {}}
 
 
 def _responses(run: Run) -> Figures:
@@ -222,8 +222,8 @@ def _v1_systems(run: Run) -> Figures:
 def _smaller_systems(run: Run) -> Figures:
     annotated = _contexts(run)
     examples = [row.example for row in annotated]
-    figures = _correlations(7, annotated, run.scores(examples, ["q2"]))
-    for size, model in _smaller(run).items():
+    figures: Figures = {}
+    for size, model in _sizes(run).items():
         figures |= _correlations(7, annotated, run.scores(examples, ["q2"], **model), size)
     return {key: cell for key, cell in figures.items() if key.model == "q2"}
 
