@@ -35,22 +35,6 @@ PLACING = frozenset("in near around by from to of".split())
 """A name after one of these often says where something else is ("near the Yale Hotel")."""
 
 
-class SimilarVectors:
-    """Similarity by sentence vectors; ``vectors`` turns texts into unit vectors."""
-
-    def __init__(self, asked: Sequence[str], answered: Sequence[str], vectors: Any) -> None:
-        self.questions: Floats = vectors(asked)
-        self.answers: Floats = vectors(answered)
-        self._vectors = vectors
-
-    def __call__(self, texts: Sequence[str]) -> Floats:
-        """Cosine of the texts' mean with each snippet's question and answer: (snippets, 2)."""
-        query = self._vectors(texts).mean(0)
-        query = query / max(float(np.linalg.norm(query)), 1e-6)
-        similarities: Floats = np.stack([self.questions @ query, self.answers @ query], axis=1)
-        return similarities
-
-
 class PoolIndex:
     """A knowledge pool prepared for comparison with dialogues.
 
@@ -64,12 +48,21 @@ class PoolIndex:
         # A bare passage has no question, so its text is used as question and as answer.
         asked = [without(s.question or s.answer, s.entity_name) for s in pool]
         answered = [without(s.answer, s.entity_name) for s in pool]
-        self.similar = SimilarVectors(asked, answered, vectors)
+        self.questions: Floats = vectors(asked)
+        self.answers: Floats = vectors(answered)
+        self._vectors = vectors
         entities = dict.fromkeys((s.domain, s.entity_id) for s in pool)
         self.entities = {entity: i for i, entity in enumerate(entities)}
         self.entity = np.array([self.entities[s.domain, s.entity_id] for s in pool])
         self.domains = list(pool.domains)
         self.domain = np.array([self.domains.index(s.domain) for s in pool])
+
+    def similar(self, texts: Sequence[str]) -> Floats:
+        """Cosine of the texts' mean with each snippet's question and answer: (snippets, 2)."""
+        query = self._vectors(texts).mean(0)
+        query = query / max(float(np.linalg.norm(query)), 1e-6)
+        similarities: Floats = np.stack([self.questions @ query, self.answers @ query], axis=1)
+        return similarities
 
 
 class BundledRanker:

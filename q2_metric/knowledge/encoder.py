@@ -131,19 +131,20 @@ class HeadedEncoder:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
-        saved = saved_heads(folder)
-        if saved and saved != self.heads:
-            raise ModelError(f"{folder}: has the heads {', '.join(saved)}, "
-                             f"not {', '.join(self.heads)}")
         try:
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-            self.domain = bool(about.get("domain", True))
-            self.network.head.load_state_dict(load_file(folder / HEADS_FILE))
-        except (OSError, ValueError, AttributeError, RuntimeError, SafetensorError) as error:
+            saved, self.domain = tuple(about["heads"]), bool(about.get("domain", True))
+            weights = load_file(folder / HEADS_FILE)
+            if saved == self.heads:
+                self.network.head.load_state_dict(weights)
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             raise ModelError(f"{folder}: its heads cannot be read: {error}") from error
+        if saved != self.heads:
+            raise ModelError(f"{folder}: has the heads {', '.join(saved)}, "
+                             f"not {', '.join(self.heads)}")
 
 
-def saved_heads(model: str | Path) -> tuple[str, ...]:
+def saved_heads(model: str) -> tuple[str, ...]:
     """The names of a trained folder's heads; () if they cannot be read."""
     try:
         about = json.loads((Path(model).expanduser() / ABOUT).read_text(encoding="utf-8"))

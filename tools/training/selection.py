@@ -28,7 +28,6 @@ from q2_metric.knowledge.bundled import (
     DOMAIN_FEATURES,
     MENTION_FEATURES,
     PoolIndex,
-    SimilarVectors,
     domain_features,
     last_words,
     mention_features,
@@ -244,13 +243,12 @@ def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list
     return [dialogue(data.pool.snippets[place], text, names, rng) for text, place in chosen]
 
 
-def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVectors,
-                  vectors: TextVectors) -> float:
+def within_entity(pairs: Sequence[Pair], index: PoolIndex, vectors: TextVectors) -> float:
     """The share of texts whose most similar snippet of the right entity is the right one (R@1)."""
     hits = 0
     for query, (_, place) in zip(vectors([text for text, _ in pairs]), pairs, strict=True):
         own = np.flatnonzero(index.entity == index.entity[place])
-        scores = similar.questions[own] @ query + 0.5 * (similar.answers[own] @ query)
+        scores = index.questions[own] @ query + 0.5 * (index.answers[own] @ query)
         hits += int(own[scores.argmax()] == place)
     return hits / len(pairs)
 
@@ -302,10 +300,9 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
     vectors = TextVectors(piece_vectors(), projection.astype(np.float32),
                           weigh.astype(np.float32))
     index = PoolIndex(data.pool, vectors)
-    similar = SimilarVectors(data.questions, data.answers, vectors)
     for name, pairs in (("paraphrases", data.paraphrases), ("responses", data.responses)):
         held = [pair for pair in pairs if data.held_out(pair[1])]
-        figure = within_entity(held, index, similar, vectors)
+        figure = within_entity(held, index, vectors)
         click.echo(f"held-out {name}: R@1 within the entity {figure:.3f} of {len(held)}")
     asked = make_dialogues(data, dialogues, held_out=False, seed=seed)
     held_out = make_dialogues(data, dialogues // 4, held_out=True, seed=seed + 1)
