@@ -34,7 +34,6 @@ from q2_metric.metrics.registry import DEFAULT
 @click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
 @click.option("--knowledge", metavar="COL", help="Column of the knowledge.  [default: by name]")
 @click.option("--history", metavar="COL", help='Column of the history; "" for none.')
-@click.option("--column", metavar="COL", help="Column of the file with scores of another metric.")
 @click.option("--kind", type=click.Choice(["isotonic", "platt"]), default="isotonic",
               help="Method by which scores become probabilities.")
 @click.option(
@@ -57,37 +56,29 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     from q2_metric.evaluation import labels
     from q2_metric.evaluation.scores import ScoreColumns
     from q2_metric.files import check_place
-    from q2_metric.metrics.signature import signature
     from q2_metric.rows.columns import Columns
 
     if len(metric) > 1:
         raise InputError("--metric takes one metric; run q2 calibrate for each")
     options["outs"] = ()
-    form, label, column, precision = (
-        options[name] for name in ("form", "label", "column", "precision"))
+    precision = options["precision"]
     out, name = options["out"], options["name"] or Path(options["out"]).stem
     check(options, f"calibration_{name}")
     check_place(out)
-    if column is None:
-        columns_read = Columns(options["response"], options["knowledge"], options["history"])
-        rows = labels.read_labelled(file, columns_read, label, form)
-        source = metric_source(metric[0], options, score_cache(options))
-        columns = ScoreColumns([source], bar_of(options))
-        scored = columns.scores([row.example for row in rows])[metric[0]]
-        # Responses without a score are left out. (Q² without its fallback has no score for some.)
-        known = [
-            (row.consistent, item.value)
-            for row, item in zip(rows, scored, strict=True)
-            if item is not None and item.value is not None
-        ]
-        truth, scores = [label for label, _ in known], [score for _, score in known]
-        signed = source.signature
-    else:
-        truth, scores = labels.read_scored(file, column, label, form)
-        metric = [column]
-        signed = signature(column, {"file": file.name, "version": "unknown"})
+    columns_read = Columns(options["response"], options["knowledge"], options["history"])
+    rows = labels.read_labelled(file, columns_read, options["label"], options["form"])
+    source = metric_source(metric[0], options, score_cache(options))
+    columns = ScoreColumns([source], bar_of(options))
+    scored = columns.scores([row.example for row in rows])[metric[0]]
+    # Responses without a score are left out. (Q² without its fallback has no score for some.)
+    known = [
+        (row.consistent, item.value)
+        for row, item in zip(rows, scored, strict=True)
+        if item is not None and item.value is not None
+    ]
+    truth, scores = [label for label, _ in known], [score for _, score in known]
     fitted = fitting.fit(
-        truth, scores, name=name, metric=metric[0], signature=signed,
+        truth, scores, name=name, metric=metric[0], signature=source.signature,
         kind=options["kind"], precision=precision,
     )
     report = fitting.experiment(truth, scores, fitted, precision=precision)

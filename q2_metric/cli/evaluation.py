@@ -29,22 +29,20 @@ def meta_eval() -> None:
 @meta_eval.command("true")
 @click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
 @click.option("--against", metavar="METRIC", help="The metric to compare with.  [default: f1]")
-@click.option("--bins", type=click.IntRange(min=1), default=10,
-              help="Number of bins of the reliability curves.")
 @EXPERIMENT_OPTIONS
-def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) -> None:
+def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
     """Measure ROC-AUC, significance and calibration on each set of the benchmark TRUE.
 
     A SET is a name that "q2 data list" shows as true/SET. A FILE is a csv with the columns
     grounding, generated_text and label (1 = consistent). The default is all sets on this machine.
     """
-    from q2_metric.evaluation import true as protocol
+    from q2_metric.evaluation import agreement
 
     check(options, "true")
-    read = protocol.read_sets(sets or protocol.sets_here())
+    read = agreement.read_sets(sets or agreement.sets_here())
     rows = [row.example for labelled in read.values() for row in labelled]
     columns = columns_of(options, rows)
-    finish(protocol.experiment(columns, read, against=against, bins=bins), options)
+    finish(agreement.on_true(columns, read, against=against), options)
 
 
 @meta_eval.command("dev")
@@ -59,14 +57,14 @@ def dev(limit: int | None, **options: Any) -> None:
     that occur in the knowledge.
     """
     from q2_metric.data.dev import dev_files, read_dev
-    from q2_metric.evaluation import dev as protocol
+    from q2_metric.evaluation import agreement
 
     check(options, "dev")
     sets = {name: read_dev(path, limit) for name, path in dev_files().items()}
-    asked = {*options["metrics"], *protocol.COUNTS}
+    asked = {*options["metrics"], *agreement.COUNTS}
     options["metrics"] = [name for name in METRICS if name in asked]
     rows = [row.example for labelled in sets.values() for row in labelled]
-    finish(protocol.experiment(columns_of(options, rows), sets), options)
+    finish(agreement.on_dev(columns_of(options, rows), sets), options)
 
 
 @meta_eval.command("render")

@@ -31,8 +31,8 @@ from q2_metric.cli.options import (
 )
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import InputError, MissingExtra
-from q2_metric.evaluation.readings import USUAL
 from q2_metric.evaluation.scores import (
+    USUAL,
     Bar,
     ByGuideline,
     FileSource,

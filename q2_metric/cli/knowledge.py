@@ -14,10 +14,9 @@ from q2_metric.cli.commands import Read, Written
 from q2_metric.cli.options import all_options
 from q2_metric.errors import InputError
 from q2_metric.files import CHOOSE, check_place, replacing
-from q2_metric.knowledge.choose import combined, load_ranker
+from q2_metric.knowledge.choose import combined, load_ranker, members
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
 from q2_metric.knowledge.pools import read_pool
-from q2_metric.knowledge.trained import members
 from q2_metric.knowledge.training import ABOUT, STATE, Progress, TrainSettings
 from q2_metric.knowledge.types import Pool, Ranked, Ranker
 
@@ -35,7 +34,7 @@ NEW_FOLDER = Written(guard=_check_folder, file_okay=False, path_type=Path)
 RANKER_OPTIONS = all_options(
     click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
                  default=["bundled"],
-                 help="bundled, bundled-words, bm25, or the folder of a trained ranker; may be "
+                 help="bundled, bm25, or the folder of a trained ranker; may be "
                  "repeated: several rankers vote."),
     click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
                  help="How Entity Guided Reranking matches names."),
@@ -43,10 +42,8 @@ RANKER_OPTIONS = all_options(
                  help="How several rankers vote."),
 )
 RSS_OPTIONS = all_options(
-    click.option("--first", default="bundled", metavar="NAME",
-                 help="Ranker of the first stage, bundled or bm25."),
     click.option("--narrow", type=click.IntRange(min=1), metavar="N",
-                 help="A trained ranker scores only the N snippets that a first stage keeps."),
+                 help="A trained ranker scores only the N snippets that the ranker bundled keeps."),
     click.option("--device", default="auto", help="Where the models run."),
     click.option("--batch-size", type=click.IntRange(min=1), help="Rows in one model call."),
 )
@@ -100,11 +97,9 @@ def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, Labell
              read_labelled(options["dev_logs"], options["dev_labels"], pool))
     if not (held := options.get("without_domains")):
         return pool, *parts
-    kept = [[i for i, label in enumerate(part.labels)
-             if not label.target or label.knowledge[0][0] not in held] for part in parts]
-    turns, dev = (LabelledTurns([part.dialogues[i] for i in places],
-                                [part.labels[i] for i in places])
-                  for part, places in zip(parts, kept, strict=True))
+    turns, dev = (
+        part.at(i for i, label in enumerate(part.labels)
+                if not label.target or label.knowledge[0][0] not in held) for part in parts)
     return Pool([one for one in pool if one.domain not in held], pool.source), turns, dev
 
 
@@ -131,8 +126,8 @@ def finished(progress: Progress, folder: Path) -> None:
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
     """The rankers of ``--ranker``, of an ensemble all. A repeated name is loaded once."""
     return [
-        load_ranker(name, first=options["first"], narrow=options["narrow"],
-                    device=options["device"], batch_size=options["batch_size"])
+        load_ranker(name, narrow=options["narrow"], device=options["device"],
+                    batch_size=options["batch_size"])
         for given in dict.fromkeys(options["rankers"]) for name in members(given)
     ]
 

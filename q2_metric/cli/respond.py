@@ -53,7 +53,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
           beam: int, detector: str | None, metrics: str | None, preset: str, out: Path | None,
           as_json: bool, **options: Any) -> None:
     """Generate a response to each dialogue, score it, and compare it with the gold response."""
-    from q2_metric.knowledge.pipeline import Pipeline, TurnReply, official_scores
+    from q2_metric.knowledge.pipeline import TurnReply, answer, official_scores
 
     if gold_knowledge and (labels is None or detector):
         raise InputError("--gold-knowledge needs --labels, and no --detector")
@@ -67,21 +67,20 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
     if detector:
         found = load_detector(detector, pool, device=options["device"],
                               batch_size=options["batch_size"])
-        pipeline = Pipeline(found, shared.combined_ranker(options), responder)
-        answers = pipeline.answer(dialogues, pool)
+        answers = answer(found, shared.combined_ranker(options), responder, dialogues, pool)
     else:
         chosen = _gold_snippets(gold or [], pool) if gold_knowledge else [
             ranking[0] for ranking in shared.combined_ranker(options).rank(dialogues, pool, 1)]
         said = responder.respond(_grounded(dialogues, chosen, gold))
         answers = [TurnReply((one,), text) for one, text in zip(chosen, said, strict=True)]
-    kept = [(i, answer) for i, answer in enumerate(answers) if answer is not None]
+    kept = [(i, reply) for i, reply in enumerate(answers) if reply is not None]
     if not kept:
         raise InputError(f"{logs}: {detector} finds no turn that needs knowledge")
     items = _grounded([dialogues[i] for i, _ in kept], [one.ranking[0] for _, one in kept],
                       [gold[i] for i, _ in kept] if gold is not None else None)
-    lines, figures = _scored(items, [answer.response for _, answer in kept], names, preset)
-    for line, (_, answer) in zip(lines, kept, strict=True):
-        line["snippet"] = shared.ranked_row(answer.ranking[0])
+    lines, figures = _scored(items, [reply.response for _, reply in kept], names, preset)
+    for line, (_, reply) in zip(lines, kept, strict=True):
+        line["snippet"] = shared.ranked_row(reply.ranking[0])
     if gold is not None:
         scores, no_meteor = official_scores(answers, gold)
         figures |= {name: value for (task, name), value in scores.items() if detector or task == 3}

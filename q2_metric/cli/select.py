@@ -48,7 +48,6 @@ def select() -> None:
 @click.option("--say", multiple=True, metavar="TEXT",
               help="A turn of the dialogue, instead of a file; may be repeated, oldest turn first.")
 @click.option("--logs", type=FILE, help="Rank for many dialogues, in the format of DSTC9.")
-@click.option("--domain", help="Rank only the snippets of this domain.")
 @click.option("-k", "count", type=click.IntRange(min=1), default=5,
               help="Number of snippets to show.")
 @click.option("--out", type=NEW_FILE, help="Write .jsonl with one line for each dialogue.")
@@ -56,7 +55,7 @@ def select() -> None:
 @RANKER_OPTIONS
 @RSS_OPTIONS
 def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tuple[str, ...],
-         logs: Path | None, domain: str | None, count: int, out: Path | None, as_json: bool,
+         logs: Path | None, count: int, out: Path | None, as_json: bool,
          **options: Any) -> None:
     """Rank the snippets of a pool for a dialogue.
 
@@ -65,8 +64,6 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
     """
     dialogues = _dialogues(dialogue_file, turn, say, logs)
     pool = read_pool(pool_file)
-    if domain is not None:
-        pool = pool.of_domain(domain)
     ranker = combined_ranker(options)
     rankings = ranker.rank(dialogues, pool, count)
     lines = [
@@ -117,7 +114,7 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
 @click.option("--logs", type=FILE, help="Dialogues.  [default: those of dstc10]")
 @click.option("--labels", type=FILE, help="Labels of the dialogues.  [default: those of dstc10]")
 @click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
-              default=["bundled", "bundled-words", "bm25"],
+              default=["bundled", "bm25"],
               help="A ranker to evaluate: alone, with EGR, and in votes; may be repeated.")
 @RSS_OPTIONS
 @click.option("--detector", metavar="NAME|FOLDER", default="bundled",
@@ -133,9 +130,8 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     """
     from q2_metric.cli.tables import print_report
     from q2_metric.evaluation.files import SUFFIXES, write
-    from q2_metric.knowledge import experiment
     from q2_metric.knowledge.choose import load_detector
-    from q2_metric.knowledge.page import report
+    from q2_metric.knowledge.experiment import compare
 
     for path in outs:
         check_place(path, SUFFIXES)
@@ -149,12 +145,11 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
         raise InputError("give --pool, --logs and --labels together, or none of them")
     pool = read_pool(pool_file)
     labelled = read_labelled(logs, labels, pool)
-    result = experiment.compare(load_rankers(options), pool, labelled)
-    if detector:
-        asked = load_detector(detector, pool, device=options["device"],
-                              batch_size=options["batch_size"])
-        result.detection[asked.name] = experiment.detect(asked, labelled)
-    figures = report(result, date=facts()["date"], command=facts()["command"])
+    rankers = load_rankers(options)
+    asked = load_detector(detector, pool, device=options["device"],
+                          batch_size=options["batch_size"]) if detector else None
+    figures = compare(rankers, pool, labelled, asked, date=facts()["date"],
+                      command=facts()["command"])
     print_report(figures)
     for path in outs:
         write(figures, path, note=read_text(note) if note else "")
@@ -165,9 +160,6 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 @train_options()
 @click.option("--negatives", type=click.IntRange(min=1), default=4,
               help="Number of wrong snippets for each right one.")
-@click.option("--sampling", type=click.Choice(["random", "mixed"]), default="random",
-              help="random: draw wrong snippets from the whole pool. mixed: also from the same "
-              "entity and the same domain.")
 @click.option("--kind", type=click.Choice(["rss", "choice", "ensemble"]), default="rss",
               help="rss: two scores. choice: one, by a softmax over the right snippet and the "
               "wrong ones. ensemble: the paper's seven rankers, rss and six times choice.")
@@ -184,7 +176,7 @@ def train(base: str, second_base: str | None, folder: Path, kind: Any, **options
     if second_base and kind != "ensemble":
         raise InputError("--second-base is for --kind ensemble")
     pool, turns, dev = training_turns(options)
-    names = ("negatives", "sampling", "domain", "device")
+    names = ("negatives", "domain", "device")
     given = {"report": reporter("dev R@1"), **{name: options[name] for name in names}}
     parts = pool, turns.seeking(), dev.seeking(), folder, settings_of(options)
     if kind == "ensemble":

@@ -90,25 +90,17 @@ def _is(path: Path, file: DataFile) -> bool:
 
 
 def _place(dataset: DataSet) -> Path | None:
-    own = _own_folder()
-    roots = [cache_folder()] if own is None else [own, cache_folder()]
-    places = (root / dataset.folder for root in roots)
-    return next((place for place in places if _complete(place, dataset)), None)
-
-
-def _own_folder() -> Path | None:
-    given = os.environ.get(ENVIRONMENT)
-    return Path(given) if given else None
-
-
-def _complete(place: Path, dataset: DataSet) -> bool:
-    return all((place / file.name).is_file() for file in dataset.files)
+    """The first folder that contains all files of the data set."""
+    own = os.environ.get(ENVIRONMENT)
+    roots = [*([Path(own)] if own else []), cache_folder()]
+    return next((place for place in (root / dataset.folder for root in roots)
+                 if all((place / file.name).is_file() for file in dataset.files)), None)
 
 
 def _download(dataset: DataSet) -> list[Path]:
-    own = _own_folder()
-    if own is not None and _complete(own / dataset.folder, dataset):
-        return [own / dataset.folder / file.name for file in dataset.files]
+    place = _place(dataset)
+    if place is not None and place != cache_folder() / dataset.folder:
+        return [place / file.name for file in dataset.files]
     return [_fetch(dataset, file) for file in dataset.files]
 
 

@@ -58,10 +58,9 @@ def read_usr(
 
 def _rated(row: SetRow, response: Any) -> tuple[str, str, float]:
     fields = response if isinstance(response, dict) else {}
-    text, ratings = fields.get("response"), fields.get(QUALITY)
-    if isinstance(ratings, (int, float)):
-        ratings = [ratings]
-    good = isinstance(text, str) and isinstance(ratings, list) and len(ratings) > 0
-    if not good or not all(isinstance(rating, (int, float)) for rating in ratings or ()):
+    text, given = fields.get("response"), fields.get(QUALITY)
+    ratings = given if isinstance(given, list) else [given]
+    numbers = [rating for rating in ratings if isinstance(rating, (int, float))]
+    if not isinstance(text, str) or not numbers or len(numbers) < len(ratings):
         raise row.wrong(f"a response has no text or no {QUALITY!r} ratings")
-    return str(text).strip(), str(fields.get("model", "")), sum(ratings or ()) / len(ratings or ())
+    return text.strip(), str(fields.get("model", "")), sum(numbers) / len(numbers)

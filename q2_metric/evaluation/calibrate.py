@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.detection import probable
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
-from q2_metric.evaluation.thresholds import best_threshold
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import title
 
@@ -37,7 +37,7 @@ def fit(
     Args:
         kind: "isotonic" (scikit-learn), or "platt": a logistic regression on Platt's smoothed
             targets, which stays finite for perfectly separable classes.
-        precision: minimum precision of the threshold (see :func:`best_threshold`). With ``None``,
+        precision: minimum precision of the threshold (see ``best_threshold``). With ``None``,
             the threshold maximises balanced accuracy.
 
     Raises:
@@ -46,16 +46,15 @@ def fit(
         MissingExtra: scikit-learn is not installed.
     """
     labels, values = st.checked(truth, scores)
-    fitted = _isotonic(labels, values) if kind == "isotonic" else _platt(labels, values)
     return Calibration(
         name=name,
         metric=metric,
         kind=kind,
-        threshold=best_threshold(labels, values, precision=precision),
+        threshold=st.best_threshold(labels, values, precision=precision),
         signature=signature,
         rule="balanced accuracy" if precision is None else f"precision >= {precision:g}",
         n=len(labels),
-        **fitted,
+        **_FITS[kind](labels, values),
     )
 
 
@@ -87,6 +86,9 @@ def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
     return {"slope": slope, "intercept": intercept}
 
 
+_FITS = {"isotonic": _isotonic, "platt": _platt}
+
+
 def experiment(
     truth: Sequence[bool], scores: Sequence[float], fitted: Calibration, *,
     precision: float | None = None,
@@ -95,30 +97,21 @@ def experiment(
     labels, values = st.checked(truth, scores)
     held_out, decided = _cross_validated(labels, values, fitted, precision)
     applied = np.array([fitted.apply(value) for value in values])
-    lines: list[tuple[Cell, ...]] = [
-        ("score, threshold 0.5", *_row(labels, values, values > st.THRESHOLD)),
-        ("calibrated, fitted on these", *_row(labels, applied, values > fitted.threshold)),
-        (f"calibrated, held out ({FOLDS} parts)", *_row(labels, held_out, decided)),
-    ]
-    table = Table(
-        "calibration",
-        f"Calibration {fitted.name!r} of {title(fitted.metric)}",
-        (
-            Column("scores", "text"), Column("ECE"), Column("Brier score"),
-            Column("accuracy", "percent"), Column("balanced accuracy", "percent"),
-            Column("consistent: precision", "percent"), Column("consistent: recall", "percent"),
-        ),
-        tuple(lines),
+    table = Table.of(
+        "calibration", f"Calibration {fitted.name!r} of {title(fitted.metric)}", "scores",
+        [
+            ("score, threshold 0.5", _row(labels, values, values > st.THRESHOLD)),
+            ("calibrated, fitted on these", _row(labels, applied, values > fitted.threshold)),
+            (f"calibrated, held out ({FOLDS} parts)", _row(labels, held_out, decided)),
+        ],
         f"{int(labels.sum()):,} of {len(labels):,} responses are consistent. Threshold "
         f"{fitted.threshold:.4f} ({fitted.rule}), {fitted.kind}. ROC-AUC × 100 of the scores: "
         f"{100 * st.roc_auc(labels, values):.1f}. Parts drawn with seed {st.SEED}.",
     )
     panels = {"score": st.min_max(values), "calibrated, held out": held_out}
     return Report(
-        name=f"calibration_{fitted.name}",
-        title=f"Calibration of {title(fitted.metric)}",
-        tables=(table,),
-        signatures={fitted.metric: fitted.sign(fitted.signature)},
+        f"calibration_{fitted.name}", f"Calibration of {title(fitted.metric)}", (table,),
+        {fitted.metric: fitted.sign(fitted.signature)},
         curves={
             "reliability": {
                 panel: {fitted.metric: [asdict(bin_) for bin_ in st.reliability(labels, shown)]}
@@ -128,17 +121,17 @@ def experiment(
     )
 
 
-def _row(labels: st.Bools, values: st.Floats, decided: st.Bools) -> tuple[Cell, ...]:
-    inside = values.min() >= 0 and values.max() <= 1
+def _row(labels: st.Bools, values: st.Floats, decided: st.Bools) -> dict[Column, Cell]:
+    inside = probable(values.tolist())
     decisions = st.detection(labels, decided.astype(float))
-    return (
-        st.ece(labels, values) if inside else None,
-        float(((values - labels) ** 2).mean()) if inside else None,
-        decisions.accuracy,
-        decisions.balanced_accuracy,
-        decisions.consistent_precision,
-        decisions.consistent_recall,
-    )
+    return {
+        Column("ECE"): st.ece(labels, values) if inside else None,
+        Column("Brier score"): float(((values - labels) ** 2).mean()) if inside else None,
+        Column("accuracy", "percent"): decisions.accuracy,
+        Column("balanced accuracy", "percent"): decisions.balanced_accuracy,
+        Column("consistent: precision", "percent"): decisions.consistent_precision,
+        Column("consistent: recall", "percent"): decisions.consistent_recall,
+    }
 
 
 def _cross_validated(
@@ -157,14 +150,11 @@ def _cross_validated(
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=st.SEED)
     for others, part in folds.split(values, labels):
         try:
-            threshold = best_threshold(labels[others], values[others], precision=precision)
+            threshold = st.best_threshold(labels[others], values[others], precision=precision)
         except InputError:  # no threshold on the other parts reaches the precision
             threshold = float(values[others].max())
-        part_of = _isotonic if fitted.kind == "isotonic" else _platt
-        calibration = Calibration(
-            fitted.name, fitted.metric, fitted.kind, threshold, fitted.signature,
-            **part_of(labels[others], values[others]),
-        )
+        calibration = replace(fitted, threshold=threshold,
+                              **_FITS[fitted.kind](labels[others], values[others]))
         applied[part] = [calibration.apply(value) for value in values[part]]
         decided[part] = values[part] > threshold
     return applied, decided

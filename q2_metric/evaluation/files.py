@@ -1,17 +1,18 @@
-"""Writes reports as JSON (whole; can be read back), CSV (one number a line), markdown and LaTeX."""
+"""Writes reports as JSON (whole; can be read back), CSV (one number a line), markdown, and LaTeX
+for papers that use the package booktabs."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.evaluation.latex import to_latex
-from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.files import check_place, parse_json, read_text, write_text
@@ -19,6 +20,16 @@ from q2_metric.rows.spreadsheet import to_cell
 
 SUFFIXES = (".json", ".csv", ".md", ".tex")
 FORMAT = "q2-meta-eval-1"
+
+_SPECIAL = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
+    "²": r"\textsuperscript{2}", "–": "--", "−": "$-$", "×": r"$\times$",
+    "τ": r"$\tau$",
+}
+
+_minus = re.compile(r"-(?=\d)")
 
 
 def write(report: Report, path: str | Path, *, note: str = "") -> None:
@@ -104,3 +115,74 @@ def _cell(value: Any) -> Cell:
     if value is None or isinstance(value, (str, int, float)):
         return value
     raise ValueError(f"{value!r} cannot be in a cell")
+
+
+def to_markdown(report: Report, *, note: str = "") -> str:
+    """The report as a markdown page; ``note`` (markdown) stands above the tables."""
+    lines = [f"# {report.title}", ""]
+    facts = dict(report.facts)
+    command = facts.pop("command", "")
+    lines += [", ".join(f"{name}: {value}" for name, value in facts.items()) + ".", ""]
+    if command:
+        lines += ["```console", f"$ {command}", "```", ""]
+    if note:
+        lines += [note.strip(), ""]
+    for table in report.tables:
+        titles = [column.title for column in table.columns]
+        numbers = [i for i, column in enumerate(table.columns) if column.kind != "text"]
+        lines += [f"## {table.title}", "", *table_lines(titles, table.shown(), numbers), ""]
+        if table.note:
+            lines += [table.note, ""]
+    if report.signatures:
+        lines += ["## Signatures", "", "```", *dict.fromkeys(report.signatures.values()), "```"]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def table_lines(
+    titles: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
+) -> list[str]:
+    """The lines of a markdown table; ``right`` are the indices of right-aligned columns.
+
+    >>> table_lines(["a", "b"], [["x|y", "1"]], [1])
+    ['| a | b |', '|---|---:|', '| x\\\\|y | 1 |']
+    """
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    ends = ["---:" if i in right else "---" for i in range(len(titles))]
+    return [line(titles), f"|{'|'.join(ends)}|", *map(line, rows)]
+
+
+def escape(text: str) -> str:
+    """A text that LaTeX prints as it stands.
+
+    >>> print(escape("run_2 & 50%"))
+    run\\_2 \\& 50\\%
+    """
+    words = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
+    return "".join(_SPECIAL.get(sign, sign) for sign in words)
+
+
+def to_latex(report: Report) -> str:
+    """All tables of a report, and the command that made them as a comment."""
+    facts = [f"% {name}: {' '.join(str(value).split())}" for name, value in report.facts.items()]
+    signed = [f"% {line}" for line in dict.fromkeys(report.signatures.values())]
+    lines = ["% \\usepackage{booktabs}", *facts, *signed]
+    for table in report.tables:
+        lines += ["", *latex_table(table)]
+    return "\n".join(lines) + "\n"
+
+
+def latex_table(table: Table) -> list[str]:
+    sides = "".join("l" if column.kind == "text" else "r" for column in table.columns)
+    rows = [[column.title for column in table.columns],
+            *([_minus.sub("−", cell) if column.kind != "text" else cell
+               for cell, column in zip(row, table.columns, strict=True)] for row in table.shown())]
+    # A row that starts with a bracket would be read as the argument of the \\ before it.
+    lines = [" & ".join(re.sub(r"^\[", "{[}", escape(cell)) for cell in row) + r" \\"
+             for row in rows]
+    note = [rf"\par\small {escape(table.note)}"] if table.note else []
+    return [r"\begin{table}", r"\centering", rf"\caption{{{escape(table.title)}}}",
+            rf"\begin{{tabular}}{{{sides}}}", r"\toprule", lines[0], r"\midrule", *lines[1:],
+            r"\bottomrule", r"\end{tabular}", *note, r"\end{table}"]

@@ -1,7 +1,4 @@
-"""Reads responses with human labels, from a file in any format that ``q2 score`` reads.
-
-Each file is opened only once, because it may be a pipe.
-"""
+"""Reads responses with human labels, from a file in any format that ``q2 score`` reads."""
 
 from __future__ import annotations
 
@@ -10,9 +7,8 @@ from pathlib import Path
 
 from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError
-from q2_metric.evaluation.scores import number_of
 from q2_metric.rows.columns import ALIASES, Columns, as_label
-from q2_metric.rows.formats import fields_of, read_fields, records, shown
+from q2_metric.rows.formats import fields_of, records, shown
 from q2_metric.rows.read import BadRow, read_rows
 
 
@@ -24,7 +20,7 @@ def read_labelled(
     Raises:
         InputError: a row cannot be read or has no label; the message says which row.
     """
-    lines = list(records(path, shown(path), form))
+    lines = list(records(path, shown(path), form))  # read once: it may be a pipe
     labels = _labels(fields_of(lines), label)
     rows = list(read_rows(path, columns, given=lines))
     labelled = []
@@ -37,22 +33,9 @@ def read_labelled(
     return labelled
 
 
-def read_scored(
-    path: str | Path, column: str, label: str | None = None, form: str | None = None
-) -> tuple[list[bool], list[float]]:
-    """Reads the label (true: consistent) and the score, from ``column``, of each row.
-
-    Raises:
-        InputError: a column is missing, a value is not a label, or a score is missing or invalid.
-    """
-    rows = list(read_fields(path, form))
-    return _labels(rows, label), _numbers(rows, column)
-
-
-Rows = Iterable[tuple[str, Mapping[str, object]]]
-
-
-def _labels(rows: Rows, label: str | None) -> list[bool]:
+def _labels(
+    rows: Iterable[tuple[str, Mapping[str, object]]], label: str | None
+) -> list[bool]:
     labels: list[bool] = []
     for where, fields in rows:
         if label is None:
@@ -69,16 +52,3 @@ def _labels(rows: Rows, label: str | None) -> list[bool]:
             raise InputError(f"{where}: the label is {fields[label]!r}, not 0 or 1")
         labels.append(known)
     return labels
-
-
-def _numbers(rows: Rows, column: str) -> list[float]:
-    numbers = []
-    for where, fields in rows:
-        if column not in fields:
-            columns = ", ".join(map(repr, fields))
-            raise InputError(f"{where}: there is no column {column!r}; the columns are {columns}")
-        number = number_of(fields[column], column, where)
-        if number is None:
-            raise InputError(f"{where}: has no score (field {column!r}); leave the row out")
-        numbers.append(number)
-    return numbers

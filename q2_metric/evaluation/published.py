@@ -11,8 +11,6 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from q2_metric.metrics.registry import title
-
 PAPERS: Mapping[str, str] = {
     "q2-emnlp": "Q², EMNLP 2021",
     "q2-v1": "Q², arXiv v1",
@@ -40,21 +38,6 @@ def listed(paper: str, table: int) -> dict[Key, float]:
     """All figures of a table in their order. Shares, scores and AUCs are in [0, 1], times in
     seconds, costs in dollars. KeyError: an unknown paper."""
     return {key: figure for key, figure in _figures(paper).items() if key.table == table}
-
-
-def lines(
-    paper: str, table: int, *wanted: tuple[str, str]
-) -> list[tuple[str, list[float | None]]]:
-    """For each model of a table: its name with size, variant and source, and the figures ``wanted``
-    of it, which are pairs of data and measure. Models without such a figure are left out."""
-    found: list[tuple[str, list[float | None]]] = []
-    known = listed(paper, table)
-    for _, model, size, variant in dict.fromkeys(key[:4] for key in known):
-        figures = [known.get(Key(table, model, size, variant, *which)) for which in wanted]
-        if any(figure is not None for figure in figures):
-            name = ", ".join(filter(None, (title(model), size, variant)))
-            found.append((f"published: {name} ({PAPERS[paper]}, table {table})", figures))
-    return found
 
 
 @cache

@@ -6,20 +6,25 @@ Computed scores are cached; a metric is loaded only if the cache lacks some.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.errors import InputError
-from q2_metric.evaluation.readings import USUAL, reading_of, told
 from q2_metric.metrics.registry import entry
 from q2_metric.metrics.settings import Reading
 from q2_metric.metrics.signature import signature
 from q2_metric.rows.columns import ALIASES
 from q2_metric.types import Comparison, Example, Score
+
+USUAL: Reading = "consistent"
+ATTRIBUTABLE = frozenset(["ais_wow", "begin", "faithdial"])
+"""The data sets whose annotation guideline has the reading (definition of "supported")
+"attributable" (AIS, BEGIN, FaithDial): the knowledge must contain every statement, and a response
+without a claim is not supported. With "consistent", chat and opinion do not count."""
 
 NEUTRAL = 0.5
 """Replaces a missing score in statistics. Tables say how many scores are missing."""
@@ -34,7 +39,6 @@ class ScoreSummary:
 
     value: float | None
     no_nli: float | None = None
-    fallback: bool = False
     questions: int | None = None
     unanswered: int | None = None
 
@@ -122,14 +126,19 @@ class ScoreColumns:
         return by_name
 
     def reading_of(self, name: str) -> Reading:
-        return self._reading or reading_of(name)
+        """The reading of the data set with this name."""
+        return self._reading or ("attributable" if name in ATTRIBUTABLE else USUAL)
 
     def readings(self, names: Iterable[str]) -> str:
         """The sentence below a table about the sets' readings; "" if they make no difference."""
         if not self._reading and not any(
                 isinstance(source, ByGuideline) for source in self._sources):
             return ""
-        return " " + told({name: self.reading_of(name) for name in names})
+        by_reading: dict[Reading, list[str]] = {}
+        for name in sorted(names, key=self.reading_of):
+            by_reading.setdefault(self.reading_of(name), []).append(name)
+        return " Definition of supported: " + "; ".join(
+            f'"{reading}" for {", ".join(sets)}' for reading, sets in by_reading.items()) + "."
 
 
 def values(column: Sequence[ScoreSummary | None]) -> list[float]:
@@ -150,7 +159,7 @@ def scored(name: str, score: Score) -> ScoreSummary:
         return ScoreSummary(value)
     questions = [item for item in score.evidence if isinstance(item, Comparison)]
     unanswered = sum(item.how == "no_answer" for item in questions)
-    return ScoreSummary(value, score.no_nli, score.fallback, len(questions), unanswered)
+    return ScoreSummary(value, score.no_nli, len(questions), unanswered)
 
 
 class FileSource:
@@ -184,26 +193,24 @@ class FileSource:
             return None if key is None else [fields.get(key) for _, fields in lines]
 
         responses, knowledge, ids = texts("response"), texts("knowledge"), texts("id")
-        self._summaries: dict[tuple[str, str], ScoreSummary] = {}
+        given: Iterable[object] = range(len(numbers))
+        wanted: Iterable[object] = range(len(rows))
         if responses is not None and knowledge is not None:
-            pairs = zip(responses, knowledge, strict=True)
-            keys = [(str(response), str(known)) for response, known in pairs]
-            by_text = dict(zip(keys, numbers, strict=True))
-            places = [by_text.get((e.response, e.knowledge), math.nan) for e in rows]
+            given = zip(map(str, responses), map(str, knowledge), strict=True)
+            wanted = [(example.response, example.knowledge) for example in rows]
         elif ids is not None and _named(rows) <= {str(i) for i in ids}:
-            by_id = dict(zip(map(str, ids), numbers, strict=True))
-            places = [by_id[e.id or ""] for e in rows]
-        elif len(numbers) == len(rows):
-            places = numbers
-        else:
+            given, wanted = map(str, ids), [example.id for example in rows]
+        elif len(numbers) != len(rows):
             raise InputError(
                 f"{path}: its {len(numbers)} rows cannot be matched to the {len(rows)} responses; "
                 "add the columns response and knowledge, or ids, or use the same rows in order"
             )
-        for example, place in zip(rows, places, strict=True):
-            if place is None or not math.isnan(place):
-                key = (example.response, example.knowledge)
-                self._summaries.setdefault(key, ScoreSummary(place))
+        found = dict(zip(given, numbers, strict=True))
+        self._summaries: dict[tuple[str, str], ScoreSummary] = {}
+        for example, key in zip(rows, wanted, strict=True):
+            if key in found:
+                texts_of_row = (example.response, example.knowledge)
+                self._summaries.setdefault(texts_of_row, ScoreSummary(found[key]))
         if not self._summaries:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 
@@ -235,6 +242,5 @@ def number_of(value: object, column: str, where: str) -> float | None:
     return number
 
 
-@contextmanager
-def silent(_title: str, _total: int) -> Iterator[Progress]:
-    yield lambda _rows: None
+def silent(_title: str, _total: int) -> AbstractContextManager[Progress]:
+    return nullcontext(lambda _rows: None)

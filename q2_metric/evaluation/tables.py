@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -41,6 +41,17 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"{self.name}: {len(row)} cells for {len(self.columns)} columns")
+
+    @classmethod
+    def of(
+        cls, name: str, title: str, head: str,
+        rows: Iterable[tuple[str, Mapping[Column, Cell]]], note: str = "",
+    ) -> Table:
+        """A table whose rows, at least one, all have the same columns. The first column, ``head``,
+        names the row."""
+        named = list(rows)
+        return cls(name, title, (Column(head, "text"), *named[0][1]),
+                   tuple((row, *cells.values()) for row, cells in named), note)
 
     def shown(self) -> list[list[str]]:
         """The cells of each row as strings, with rounded numbers."""

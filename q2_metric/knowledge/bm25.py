@@ -18,33 +18,13 @@ TURNS = 3
 """Turns at the end that form the query; the last one often does not name the subject."""
 
 
-class Bm25Index:
-    """BM25 (Lucene's variant, k1 1.5, b 0.75) over stems (Snowball English) without function words.
+class Bm25:
+    """Ranks snippets (domain, entity name, question, answer) by BM25 (Lucene's variant, k1 1.5,
+    b 0.75) over stems (Snowball English) without function words.
 
     Raises:
-        MissingExtra: ``bm25s`` or its stemmer is not installed.
+        MissingExtra: ``bm25s`` or its stemmer is not installed; raised by the first ranking.
     """
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._count = len(texts)
-        self._index: Any = None
-        terms = [stems(text) for text in texts]
-        if any(terms):  # bm25s cannot index texts without words
-            self._index = optional("bm25s", "BM25", "bm25s", "knowledge").BM25()
-            self._index.index(terms, show_progress=False)
-
-    def scores(self, query: str) -> NDArray[np.float32]:
-        """The BM25 score (at least 0) of each indexed text for the query."""
-        vocabulary = self._index.vocab_dict if self._index is not None else {}
-        words = [word for word in stems(query) if word in vocabulary]
-        if not words:
-            return np.zeros(self._count, np.float32)
-        scores: NDArray[np.float32] = self._index.get_scores(words)
-        return scores
-
-
-class Bm25:
-    """Ranks snippets (domain, entity name, question, answer) by BM25."""
 
     name = "bm25"
 
@@ -53,11 +33,24 @@ class Bm25:
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
         index = self._index(pool)
+        known = index.vocab_dict if index is not None else {}
         rankings = []
         for dialogue in dialogues:
             query = " ".join(turn.text for turn in dialogue.turns[-TURNS:])
-            rankings.append(top(pool, index.scores(query), k))
+            words = [word for word in stems(query) if word in known]
+            scores = index.get_scores(words) if words else np.zeros(len(pool), np.float32)
+            rankings.append(top(pool, scores, k))
         return rankings
+
+
+def _index(pool: Pool) -> Any:
+    """``None`` for a pool without words, which bm25s cannot index."""
+    terms = [stems(f"{s.domain} {s.entity_name or ''} {s.text}") for s in pool]
+    if not any(terms):
+        return None
+    index = optional("bm25s", "BM25", "bm25s", "knowledge").BM25()
+    index.index(terms, show_progress=False)
+    return index
 
 
 def top(pool: Pool, scores: NDArray[np.float32], k: int) -> list[Ranked]:
@@ -75,10 +68,6 @@ def stems(text: str) -> list[str]:
     return _stemmer().stemWords(  # type: ignore[no-any-return]
         [word for word in spoken_words(text) if word not in STOP_WORDS]
     )
-
-
-def _index(pool: Pool) -> Bm25Index:
-    return Bm25Index([f"{s.domain} {s.entity_name or ''} {s.text}" for s in pool])
 
 
 @lru_cache(maxsize=1)

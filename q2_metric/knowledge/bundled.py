@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.errors import InputError
-from q2_metric.knowledge.bm25 import Bm25Index, top
+from q2_metric.knowledge.bm25 import top
 from q2_metric.knowledge.mentions import (
     READINGS,
-    Entity,
     MentionFinder,
     NameMention,
     plain_words,
@@ -31,8 +28,6 @@ MENTION_FEATURES = (
 DOMAIN_FEATURES = ("domain_named", "domain_of_latest")
 """Whether the last turn names the domain, and whether the entity mentioned last belongs to it."""
 
-Compare = Literal["vectors", "words"]
-
 EGR_MARGIN = 0.5
 """Reranking may move a snippet whose score is at most this much below the best. On held-out
 dialogues of the training recipe, 0.5 was better than 1, 2, 4 and no margin."""
@@ -40,22 +35,29 @@ PLACING = frozenset("in near around by from to of".split())
 """A name after one of these often says where something else is ("near the Yale Hotel")."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    text: Floats
-    mention: Floats
-    domain: Floats
+class PoolIndex:
+    """A knowledge pool prepared for comparison with dialogues.
 
+    ``entity`` and ``domain`` hold, for each snippet, its place in ``entities`` and ``domains``.
+    ``vectors`` turns texts into unit vectors.
+    """
 
-class SimilarVectors:
-    """Similarity by sentence vectors; ``vectors`` turns texts into unit vectors."""
-
-    def __init__(self, asked: Sequence[str], answered: Sequence[str], vectors: Any) -> None:
+    def __init__(self, pool: Pool, vectors: Any) -> None:
+        self.pool = pool
+        self.finder = MentionFinder(pool, "fuzzy")
+        # A bare passage has no question, so its text is used as question and as answer.
+        asked = [without(s.question or s.answer, s.entity_name) for s in pool]
+        answered = [without(s.answer, s.entity_name) for s in pool]
         self.questions: Floats = vectors(asked)
         self.answers: Floats = vectors(answered)
         self._vectors = vectors
+        entities = dict.fromkeys((s.domain, s.entity_id) for s in pool)
+        self.entities = {entity: i for i, entity in enumerate(entities)}
+        self.entity = np.array([self.entities[s.domain, s.entity_id] for s in pool])
+        self.domains = list(pool.domains)
+        self.domain = np.array([self.domains.index(s.domain) for s in pool])
 
-    def __call__(self, texts: Sequence[str]) -> Floats:
+    def similar(self, texts: Sequence[str]) -> Floats:
         """Cosine of the texts' mean with each snippet's question and answer: (snippets, 2)."""
         query = self._vectors(texts).mean(0)
         query = query / max(float(np.linalg.norm(query)), 1e-6)
@@ -63,69 +65,22 @@ class SimilarVectors:
         return similarities
 
 
-class SimilarWords:
-    """Similarity by BM25, divided by the highest score in the pool: (snippets, 2), in [0, 1]."""
-
-    def __init__(self, asked: Sequence[str], answered: Sequence[str]) -> None:
-        self._indices = (Bm25Index(asked), Bm25Index(answered))
-
-    def __call__(self, texts: Sequence[str]) -> Floats:
-        columns = []
-        for index in self._indices:
-            scores = np.mean([index.scores(text) for text in texts], axis=0)
-            columns.append(scores / max(float(scores.max()), 1e-6))
-        return np.stack(columns, axis=1).astype(np.float32)
-
-
-class PoolIndex:
-    """A knowledge pool prepared for comparison with dialogues.
-
-    ``entity`` and ``domain`` hold, for each snippet, an index into ``entities`` and ``domains``.
-    Without ``vectors`` (texts to unit vectors), texts are compared by BM25.
-    """
-
-    def __init__(self, pool: Pool, vectors: Any = None) -> None:
-        self.pool = pool
-        self.finder = MentionFinder(pool, "fuzzy")
-        # A bare passage has no question, so its text is used as question and as answer.
-        asked = [without(s.question or s.answer, s.entity_name) for s in pool]
-        answered = [without(s.answer, s.entity_name) for s in pool]
-        self.similar: SimilarWords | SimilarVectors = (
-            SimilarWords(asked, answered) if vectors is None
-            else SimilarVectors(asked, answered, vectors)
-        )
-        self.entities = list(dict.fromkeys((s.domain, s.entity_id) for s in pool))
-        places = {entity: i for i, entity in enumerate(self.entities)}
-        self.entity = np.array([places[s.domain, s.entity_id] for s in pool])
-        self.domains = list(pool.domains)
-        self.domain = np.array([self.domains.index(s.domain) for s in pool])
-
-
 class BundledRanker:
     """A ranker that needs neither a first stage, nor a download, nor torch.
 
-    Args:
-        compare: by sentence "vectors", or by "words" (BM25), with weights that were learned with
-            vectors. In a vote of two rankers, "words" can be the second one.
-
     Raises:
-        InputError: ``compare`` is unknown.
-        MissingExtra: rapidfuzz is not installed, or bm25s if ``compare="words"``.
+        MissingExtra: rapidfuzz is not installed.
         ModelError: the bundled weights are missing.
     """
 
     egr_margin = EGR_MARGIN
 
-    def __init__(self, compare: Compare = "vectors") -> None:
+    def __init__(self) -> None:
         from q2_metric.models.bundled import selection
 
-        if compare not in ("vectors", "words"):
-            raise InputError(f"compare must be 'vectors' or 'words', not {compare!r}")
-        kind = "" if compare == "vectors" else f"-{compare}"
-        self.name = f"bundled-selection{kind}-v{selection.VERSION}"
-        vectors = selection.text_vectors() if compare == "vectors" else None
-        arrays = selection.learned()
-        self._weights = Weights(arrays["text"], arrays["mention"], arrays["domain"])
+        self.name = f"bundled-selection-v{selection.VERSION}"
+        vectors = selection.text_vectors()
+        self._weights = selection.learned()
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
@@ -133,15 +88,16 @@ class BundledRanker:
         return [top(pool, scores(dialogue, index, self._weights), k) for dialogue in dialogues]
 
 
-def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
-    """The score of each snippet of the pool, any real number: (snippets,)."""
+def scores(dialogue: Dialogue, index: PoolIndex, weights: Mapping[str, Floats]) -> Floats:
+    """The score of each snippet of the pool, any real number: (snippets,). ``weights`` are those of
+    the features: "text", "mention" and "domain"."""
     mentions = index.finder.mentions(dialogue)
     similar = index.similar(last_words(dialogue, mentions))
     entity = np.zeros(len(index.entities), np.float32)
-    for place, features in by_entity(mention_features(dialogue, mentions), index).items():
-        entity[place] = max(float(row @ weights.mention) for row in features)
-    domain = domain_features(dialogue, mentions, index) @ weights.domain
-    scores: Floats = similar @ weights.text + entity[index.entity] + domain[index.domain]
+    for place, rows in mention_features(dialogue, mentions, index).items():
+        entity[place] = max(float(row @ weights["mention"]) for row in rows)
+    domain = domain_features(dialogue, mentions, index) @ weights["domain"]
+    scores: Floats = similar @ weights["text"] + entity[index.entity] + domain[index.domain]
     return scores
 
 
@@ -171,16 +127,17 @@ def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]
 
 
 def mention_features(
-    dialogue: Dialogue, mentions: Sequence[NameMention]
-) -> list[tuple[Entity, Floats]]:
-    """The entity and the :data:`MENTION_FEATURES` (9,) of each mention.
+    dialogue: Dialogue, mentions: Sequence[NameMention], index: PoolIndex
+) -> dict[int, list[Floats]]:
+    """The :data:`MENTION_FEATURES` (9,) of each mention, by the index of its entity in
+    ``index.entities``.
 
     ``second`` is 1 for the last name but one. ``place`` is 1 after a preposition of place.
     """
     last = len(dialogue.turns) - 1
     words = {i: spoken_words(dialogue.turns[i].text) for i in {m.turn for m in mentions}}
     spots = sorted({(m.turn, m.start, m.end) for m in mentions}, reverse=True)
-    by_mention = []
+    by_entity: dict[int, list[Floats]] = {}
     for m in mentions:
         rank = spots.index((m.turn, m.start, m.end))
         features = (
@@ -194,24 +151,13 @@ def mention_features(
             float(dialogue.turns[m.turn].speaker == SYSTEM),
             float(_follows(words[m.turn][: m.start], PLACING)),
         )
-        by_mention.append((m.entity, np.array(features, np.float32)))
-    return by_mention
+        by_entity.setdefault(index.entities[m.entity], []).append(np.array(features, np.float32))
+    return by_entity
 
 
 def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
     said = [word for word in before[-2:] if word not in ("the", "a", "an")]
     return bool(said) and said[-1] in words
-
-
-def by_entity(
-    features: Iterable[tuple[Entity, Floats]], index: PoolIndex
-) -> dict[int, list[Floats]]:
-    """Groups the features of mentions by the entity's index in ``index.entities``."""
-    places = {entity: i for i, entity in enumerate(index.entities)}
-    grouped: dict[int, list[Floats]] = {}
-    for entity, row in features:
-        grouped.setdefault(places[entity], []).append(row)
-    return grouped
 
 
 def domain_features(

@@ -1,4 +1,5 @@
-"""Loads rankers and detectors for knowledge selection by their names.
+"""Loads rankers and detectors for knowledge selection by their names, and says what a trained
+folder is for.
 
 Raises InputError for an unknown name, MissingExtra or ModelError if something cannot be loaded.
 """
@@ -6,44 +7,52 @@ Raises InputError for an unknown name, MissingExtra or ModelError if something c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from q2_metric.errors import InputError
+from q2_metric.files import read_json
 from q2_metric.knowledge.egr import EntityGuided
+from q2_metric.knowledge.encoder import ABOUT
 from q2_metric.knowledge.ensemble import Ensemble, Vote
 from q2_metric.knowledge.mentions import Matching
 from q2_metric.knowledge.types import Detector, Pool, Ranker
 
-BUNDLED, WORDS, BM25 = NAMES = "bundled", "bundled-words", "bm25"
+BUNDLED, BM25 = NAMES = "bundled", "bm25"
+
+NARROW = 20
+"""Snippets that a first stage should keep on a CPU. A six-layer encoder of hidden size 384 scores
+them in 2.5 s on one core. The recall of first stages is in docs/results/knowledge.md."""
+
+PAPER_NAMES = {"bert": "BERT", "roberta": "RoBERTa", "gpt2": "GPT-2", "bart": "BART"}
+"""The paper's names of the kinds of models, by transformers' ``model_type``."""
+TASKS = {"relevance": "ranker", "choice": "ranker", "detection": "detector"}
 
 
 def load_ranker(
-    name: str = BUNDLED, *, first: str = BUNDLED, narrow: int | None = None,
-    device: str = "auto", batch_size: int | None = None,
+    name: str = BUNDLED, *, narrow: int | None = None, device: str = "auto",
+    batch_size: int | None = None,
 ) -> Ranker:
-    """Loads a ranker: "bundled", "bundled-words", "bm25", or the folder of a trained model.
+    """Loads a ranker: "bundled", "bm25", or the folder of a trained model.
 
-    A trained model scores the ``narrow`` snippets that the ranker ``first`` keeps, or all.
+    A trained model scores the ``narrow`` snippets that the bundled ranker keeps, or all.
     """
-    if name in (BUNDLED, WORDS):
+    if name == BUNDLED:
         from q2_metric.knowledge.bundled import BundledRanker
 
-        return BundledRanker("vectors" if name == BUNDLED else "words")
+        return BundledRanker()
     if name == BM25:
         from q2_metric.knowledge.bm25 import Bm25
 
         return Bm25()
     if not Path(name).expanduser().is_dir():
         raise InputError(
-            f"there is no ranker {name!r}: give {BUNDLED}, {WORDS}, {BM25} or a folder "
-            "of q2 select train"
+            f"there is no ranker {name!r}: give {BUNDLED}, {BM25} or a folder of q2 select train"
         )
     from q2_metric.knowledge.rss import RssRanker
 
-    return RssRanker(
-        name, None if narrow is None else load_ranker(first), narrow, device=device,
-        batch_size=batch_size or 32,
-    )
+    return RssRanker(name, narrow, device=device, batch_size=batch_size or 32)
 
 
 def combined(
@@ -67,3 +76,37 @@ def load_detector(
             f"there is no detector {name!r}: give {BUNDLED} or a folder of q2 select train-detector"
         )
     return EncoderDetector(name, device=device, batch_size=batch_size or 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """``model`` is named as in the paper's tables. ``domain``: a ranker reads domain names."""
+
+    task: Literal["ranker", "detector", "responder"]
+    model: str
+    domain: bool = True
+
+
+def members(folder: str) -> list[str]:
+    """The folders of the rankers of an ensemble; of another trained folder, itself."""
+    found = sorted(Path(folder).expanduser().glob(f"*/{ABOUT}"))
+    return [str(path.parent) for path in found] or [folder]
+
+
+def trained(folder: str) -> Trained:
+    """What a folder of ``q2 select train``, ``train-detector`` or ``q2 respond train`` holds.
+
+    Raises:
+        InputError: the folder holds none of these.
+    """
+    path = Path(folder).expanduser()
+    try:
+        kind = PAPER_NAMES.get(found := str(read_json(path / "config.json")["model_type"]), found)
+        if not (path / ABOUT).is_file():
+            return Trained("responder", kind)
+        about = read_json(path / ABOUT)
+        first = about["heads"][0]
+        return Trained(TASKS[first], "RSS" if first == "relevance" else kind,  # type: ignore[arg-type]
+                       bool(about.get("domain", True)))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{folder}: holds no trained ranker, detector or responder") from error

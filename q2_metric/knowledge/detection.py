@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.errors import InputError
+from q2_metric.knowledge.bundled import without
 from q2_metric.knowledge.dstc import LabelledTurns
 from q2_metric.knowledge.encoder import HeadedEncoder, check_batch_size
+from q2_metric.knowledge.mentions import spoken_words
 from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Pool
 
@@ -51,8 +53,6 @@ class BundledDetector:
     """
 
     def __init__(self, pool: Pool, vectors: Any = None, weights: Any = None) -> None:
-        from q2_metric.knowledge.bundled import without
-        from q2_metric.knowledge.mentions import spoken_words
         from q2_metric.models.bundled import selection
 
         self.name = f"bundled-detection-v{selection.VERSION}"
@@ -70,8 +70,6 @@ class BundledDetector:
 
     def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The two similarities and the constant 1: (texts, 3)."""
-        from q2_metric.knowledge.mentions import spoken_words
-
         read = self._vectors([" ".join(spoken_words(text)) for text in texts])
         return np.stack(
             [
@@ -100,8 +98,6 @@ class EncoderDetector:
 class Detection:
     """Precision, recall and F1 of "needs knowledge", in [0, 1]; an undefined value is 0."""
 
-    n: int
-    positives: int
     precision: float
     recall: float
     f1: float
@@ -122,7 +118,7 @@ def evaluate_detection(
     precision = right / sum(said) if any(said) else 0.0
     recall = right / sum(targets) if any(targets) else 0.0
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0
-    return Detection(len(targets), sum(targets), precision, recall, f1)
+    return Detection(precision, recall, f1)
 
 
 def train_detector(
@@ -155,6 +151,5 @@ def train_detector(
         targets = [label.target for label in dev.labels]
         return evaluate_detection([row[0] for row in probabilities], targets).f1
 
-    task = Task(encoder.network, len(turns.dialogues), loss_of, judge, encoder.save,
-                encoder.loaded.device)
+    task = Task(encoder.network, len(turns.dialogues), loss_of, judge, encoder.save)
     return train(task, folder, settings, report=report)

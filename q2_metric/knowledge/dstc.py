@@ -1,21 +1,22 @@
-"""Reads ``knowledge.json``, ``logs.json`` and ``labels.json`` of two tasks:
+"""Reads ``logs.json`` and ``labels.json`` of two tasks (:mod:`~q2_metric.knowledge.pools` reads
+``knowledge.json``):
 
 https://github.com/alexa/alexa-with-dstc9-track1-dataset,
 https://github.com/alexa/alexa-with-dstc10-track2-dataset
 
-Raises InputError if a file is malformed; the message names snippet, dialogue and turn, or label.
+Raises InputError if a file is malformed; the message names dialogue and turn, or label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import InputError
 from q2_metric.files import read_json
-from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet, Turn
+from q2_metric.knowledge.types import Dialogue, Key, Pool, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,37 +26,6 @@ class TurnLabel:
     target: bool
     knowledge: tuple[Key, ...] = ()
     response: str = ""
-
-
-def knowledge_of(value: object, path: str | Path) -> Pool:
-    """Reads the content of a ``knowledge.json``, in the order of the file: {domain: {entity id:
-    {name, docs: {doc id: {title (the question), body}}}}}."""
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: is not an object of domains; is it a knowledge file?")
-    snippets: list[Snippet] = []
-    for domain, entities in value.items():
-        if not isinstance(entities, dict):
-            raise InputError(f"{path}: domain {domain!r} is not an object of entities")
-        for entity_id, entity in entities.items():
-            where = f"{path}: entity {domain}/{entity_id}"
-            if not isinstance(entity, dict) or not isinstance(entity.get("docs"), dict):
-                raise InputError(f"{where} has no 'docs'")
-            name = entity.get("name")
-            if name is not None and not isinstance(name, str):
-                raise InputError(f"{where} has a 'name' that is not a text")
-            for doc_id, doc in entity["docs"].items():
-                where = f"{path}: snippet {domain}/{entity_id}/{doc_id}"
-                if not isinstance(doc, dict):
-                    raise InputError(f"{where} is not an object with title and body")
-                question, answer = doc.get("title") or "", doc.get("body")
-                if not isinstance(answer, str) or not answer.strip():
-                    raise InputError(f"{where} has no body")
-                if not isinstance(question, str):
-                    raise InputError(f"{where} has a title that is not a text")
-                snippets.append(
-                    Snippet(domain, entity_id, name or None, doc_id, question, answer)
-                )
-    return Pool(snippets, str(path))
 
 
 def read_logs(path: str | Path) -> list[Dialogue]:
@@ -88,20 +58,12 @@ def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
     return Dialogue(dialogue.turns[: turn + 1], dialogue.id)
 
 
-def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnLabel]:
+def read_labels(path: str | Path) -> list[TurnLabel]:
     """Reads a ``labels.json``: the labels of the dialogues in ``logs.json``, in order."""
     labels = read_json(path)
     if not isinstance(labels, list):
         raise InputError(f"{path}: is not a list of labels")
-    if dialogues is not None and len(labels) != dialogues:
-        raise InputError(f"{path}: has {len(labels)} labels for {dialogues} dialogues")
     return [_label(label, f"{path}: label {i}") for i, label in enumerate(labels)]
-
-
-def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
-    for i, label in enumerate(labels):
-        for key in label.knowledge:
-            pool.find(key, f"{where}: label {i}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +71,28 @@ class LabelledTurns:
     dialogues: list[Dialogue]
     labels: list[TurnLabel]
 
+    def at(self, places: Iterable[int]) -> LabelledTurns:
+        kept = list(places)
+        return LabelledTurns([self.dialogues[i] for i in kept], [self.labels[i] for i in kept])
+
     def seeking(self) -> LabelledTurns:
         """The dialogues whose last turn needs knowledge; InputError if none does."""
         kept = [i for i, label in enumerate(self.labels) if label.target]
         if not kept:
             raise InputError("no labelled turn needs knowledge")
-        return LabelledTurns([self.dialogues[i] for i in kept], [self.labels[i] for i in kept])
+        return self.at(kept)
 
 
 def read_labelled(logs: str | Path | None, labels: str | Path, pool: Pool) -> LabelledTurns:
     """Reads dialogues and their labels, whose snippets must all be in the pool. Without ``logs``,
     the dialogue of a label is its response, and labels without a response are left out."""
     dialogues = None if logs is None else read_logs(logs)
-    read = read_labels(labels, dialogues=None if dialogues is None else len(dialogues))
-    check_labels(read, pool, str(labels))
+    read = read_labels(labels)
+    if dialogues is not None and len(read) != len(dialogues):
+        raise InputError(f"{labels}: has {len(read)} labels for {len(dialogues)} dialogues")
+    for i, label in enumerate(read):
+        for key in label.knowledge:
+            pool.find(key, f"{labels}: label {i}")
     if dialogues is None:
         read = [label for label in read if label.response.strip()]
         dialogues = [Dialogue.of(label.response) for label in read]

@@ -133,17 +133,15 @@ class HeadedEncoder:
 
         try:
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-            if tuple(about["heads"]) != self.heads:
-                raise ModelError(
-                    f"{folder}: has the heads {', '.join(about['heads'])}, "
-                    f"not {', '.join(self.heads)}"
-                )
-            self.domain = bool(about.get("domain", True))
-            self.network.head.load_state_dict(load_file(folder / HEADS_FILE))
+            saved, self.domain = tuple(about["heads"]), bool(about.get("domain", True))
+            weights = load_file(folder / HEADS_FILE)
+            if saved == self.heads:
+                self.network.head.load_state_dict(weights)
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-            if isinstance(error, ModelError):
-                raise
             raise ModelError(f"{folder}: its heads cannot be read: {error}") from error
+        if saved != self.heads:
+            raise ModelError(f"{folder}: has the heads {', '.join(saved)}, "
+                             f"not {', '.join(self.heads)}")
 
 
 def saved_heads(model: str) -> tuple[str, ...]:

@@ -66,10 +66,9 @@ class Ensemble:
         if vote not in ("hard", "soft"):
             raise InputError(f"the vote must be 'hard' or 'soft', not {vote!r}")
         self.rankers = tuple(rankers)
-        self.vote = vote
+        self.count = hard_vote if vote == "hard" else soft_vote
         self.name = f"{vote}({','.join(ranker.name for ranker in rankers)})"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
         each = [ranker.rank(dialogues, pool, max(k, TOP)) for ranker in self.rankers]
-        count = hard_vote if self.vote == "hard" else soft_vote
-        return [count(rankings)[:k] for rankings in zip(*each, strict=True)]
+        return [self.count(rankings)[:k] for rankings in zip(*each, strict=True)]

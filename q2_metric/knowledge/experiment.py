@@ -4,54 +4,65 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import get_args
 
-from q2_metric.knowledge.detection import Detection, evaluate_detection
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.knowledge.detection import evaluate_detection
 from q2_metric.knowledge.dstc import LabelledTurns
 from q2_metric.knowledge.egr import margin_of, rerank
 from q2_metric.knowledge.ensemble import hard_vote, soft_vote
-from q2_metric.knowledge.evaluate import Selection, evaluate, first_stage_recall
+from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import Matching, MentionFinder
 from q2_metric.knowledge.rss import RssRanker
 from q2_metric.knowledge.types import TOP, Detector, Pool, Ranked, Ranker
 
 SIZES = (10, 20, 50, 100, 200, 500)
+_SHARES = {"r1": "R@1", "r5": "R@5", "mrr5": "MRR@5", "domain_errors": "wrong domain",
+           "entity_errors": "wrong entity", "document_errors": "wrong document"}
+_SHARES_NOTE = (
+    "R@1 and R@5: the right snippet is first, or among the first five. MRR@5: mean reciprocal "
+    "rank of the right snippet, 0 if it is not among the first five. A first snippet with a wrong "
+    "entity has the right domain; one with a wrong document has the right entity.")
+
+Row = tuple[str, dict[str, Selection], float | None]
+"""A ranker, its results overall and by domain, and its seconds per turn (``None`` if only the
+rankings of other rankers were combined)."""
+Recall = list[tuple[str, dict[Column, Cell]]]
+"""By ranker, the share of turns whose right snippet is among the first N."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankerRow:
-    """``seconds`` per turn is ``None`` if only the rankings of other rankers were combined."""
-
-    ranker: str
-    figures: dict[str, Selection]
-    seconds: float | None = None
-
-
-@dataclass(slots=True)
-class ExperimentResult:
-    """``turns`` counts those that need knowledge; ``recall`` is by number of snippets."""
-
-    turns: int
-    snippets: int
-    rows: list[RankerRow] = field(default_factory=list)
-    recall: dict[str, dict[int, float]] = field(default_factory=dict)
-    detection: dict[str, Detection] = field(default_factory=dict)
-
-
-def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> ExperimentResult:
-    """Evaluates each ranker alone, each with EGR (exact and fuzzy matching of names), and votes.
+def compare(
+    rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns,
+    detector: Detector | None = None, **facts: str,
+) -> Report:
+    """Evaluates each ranker alone, each with EGR (exact and fuzzy matching of names), and votes;
+    and the detector. ``facts`` are about the run, such as its date and its command.
 
     Turns that need no knowledge are left out. The time does not include the indexing of the pool.
     """
     seeking = labelled.seeking()
+    rows, recall = _ranked(rankers, pool, seeking)
+    tables = [_selection(rows), *_domains(rows)]
+    if recall:
+        tables.append(Table.of(
+            "recall", "Share of turns whose right snippet is among the first N", "ranker", recall))
+    if detector is not None:
+        tables.append(_detection(detector, labelled))
+    about = {"turns that need knowledge": f"{len(seeking.labels):,}",
+             "snippets": f"{len(pool):,}", "shares": "× 100"}
+    return Report("knowledge", "Knowledge selection", tuple(tables), {}, facts={**facts, **about})
+
+
+def _ranked(
+    rankers: Sequence[Ranker], pool: Pool, seeking: LabelledTurns
+) -> tuple[list[Row], Recall]:
     gold = [label.knowledge for label in seeking.labels]
-    result = ExperimentResult(len(gold), len(pool))
-    finders = {matching: MentionFinder(pool, matching) for matching in get_args(Matching)}
-    mentioned = {
-        matching: [finder.entities(dialogue) for dialogue in seeking.dialogues]
-        for matching, finder in finders.items()
-    }
+    rows: list[Row] = []
+    recall: Recall = []
+    mentioned = {}
+    for matching in get_args(Matching):
+        finder = MentionFinder(pool, matching)
+        mentioned[matching] = [finder.entities(dialogue) for dialogue in seeking.dialogues]
     guided: dict[Matching, list[list[list[Ranked]]]] = {matching: [] for matching in mentioned}
     for ranker in rankers:
         ranker.rank(seeking.dialogues[:1], pool)
@@ -61,7 +72,7 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
         wide = ranker.rank(seeking.dialogues, pool, depth)
         seconds = (time.perf_counter() - started) / len(gold)
         rankings = [ranking[:TOP] for ranking in wide]
-        result.rows.append(RankerRow(ranker.name, evaluate(rankings, gold), seconds))
+        rows.append((ranker.name, evaluate(rankings, gold), seconds))
         for matching, entities in mentioned.items():
             margin = margin_of(ranker)
             moved = [
@@ -70,22 +81,50 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
             guided[matching].append(moved)
             within = "" if margin is None else f", margin {margin:g}"
             title = f"{ranker.name} + EGR ({matching}{within})"
-            result.rows.append(RankerRow(title, evaluate(moved, gold)))
+            rows.append((title, evaluate(moved, gold), None))
             if margin is not None:
                 moved = [rerank(r, e) for r, e in zip(rankings, entities, strict=True)]
                 title = f"{ranker.name} + EGR ({matching}, no margin)"
-                result.rows.append(RankerRow(title, evaluate(moved, gold)))
+                rows.append((title, evaluate(moved, gold), None))
         if depth > TOP:
-            result.recall[ranker.name] = first_stage_recall(wide, gold, SIZES)
+            shares = first_stage_recall(wide, gold, SIZES)
+            recall.append((ranker.name, {Column(str(size), "hundred"): share
+                                         for size, share in shares.items()}))
     if len(rankers) > 1:
         for matching, each in guided.items():
             for name, vote in (("hard", hard_vote), ("soft", soft_vote)):
                 voted = [vote(rankings)[:TOP] for rankings in zip(*each, strict=True)]
                 title = f"{name} vote of the rankers, each with EGR ({matching})"
-                result.rows.append(RankerRow(title, evaluate(voted, gold)))
-    return result
+                rows.append((title, evaluate(voted, gold), None))
+    return rows, recall
 
 
-def detect(detector: Detector, labelled: LabelledTurns) -> Detection:
+def _selection(rows: Sequence[Row]) -> Table:
+    return Table.of("selection", "How often the first snippet is right, and how it is wrong",
+                    "ranker", [
+        (ranker, {**{Column(title, "hundred"): getattr(figures[OVERALL], name)
+                     for name, title in _SHARES.items()}, Column("seconds per turn"): seconds})
+        for ranker, figures, seconds in rows], _SHARES_NOTE)
+
+
+def _domains(rows: Sequence[Row]) -> list[Table]:
+    """R@1 and R@5 by domain; no tables if the pool has no domains."""
+    domains = {name: Column(f"{name} ({selection.n})", "hundred")
+               for name, selection in rows[0][1].items() if name != OVERALL}
+    return [
+        Table.of(f"domains_{share}", f"{_SHARES[share]} by domain (turns)", "ranker", [
+            (ranker, {column: getattr(figures[name], share) for name, column in domains.items()})
+            for ranker, figures, _ in rows])
+        for share in ("r1", "r5") if domains
+    ]
+
+
+def _detection(detector: Detector, labelled: LabelledTurns) -> Table:
     targets = [label.target for label in labelled.labels]
-    return evaluate_detection(detector.detect(labelled.dialogues), targets)
+    found = evaluate_detection(detector.detect(labelled.dialogues), targets)
+    return Table.of("detection", "Detection of the turns that need knowledge", "detector", [
+        (detector.name, {
+            Column("precision", "hundred"): found.precision,
+            Column("recall", "hundred"): found.recall, Column("F1", "hundred"): found.f1,
+            Column("turns", "count"): len(targets),
+            Column("need knowledge", "count"): sum(targets)})])

@@ -27,23 +27,19 @@ class TurnReply:
     response: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """Without a responder, the response is the answer of the first snippet."""
-
-    detector: Detector
-    ranker: Ranker
-    responder: Responder | None = None
-
-    def answer(self, dialogues: Sequence[Dialogue], pool: Pool) -> list[TurnReply | None]:
-        """``None`` for a dialogue whose last turn is not detected as one that needs knowledge."""
-        asking = [p > THRESHOLD for p in self.detector.detect(dialogues)]
-        asked = [one for one, asks in zip(dialogues, asking, strict=True) if asks]
-        rankings = self.ranker.rank(asked, pool) if asked else []
-        said = respond(self.responder, asked, [ranking[0].snippet for ranking in rankings])
-        answers = iter(TurnReply(tuple(ranking), text)
-                       for ranking, text in zip(rankings, said, strict=True))
-        return [next(answers) if asks else None for asks in asking]
+def answer(
+    detector: Detector, ranker: Ranker, responder: Responder | None,
+    dialogues: Sequence[Dialogue], pool: Pool,
+) -> list[TurnReply | None]:
+    """``None`` for a dialogue whose last turn is not detected as one that needs knowledge. Without
+    a responder, the response is the answer of the first snippet."""
+    asking = [p > THRESHOLD for p in detector.detect(dialogues)]
+    asked = [one for one, asks in zip(dialogues, asking, strict=True) if asks]
+    rankings = ranker.rank(asked, pool) if asked else []
+    said = respond(responder, asked, [ranking[0].snippet for ranking in rankings])
+    answers = iter(TurnReply(tuple(ranking), text)
+                   for ranking, text in zip(rankings, said, strict=True))
+    return [next(answers) if asks else None for asks in asking]
 
 
 def respond(

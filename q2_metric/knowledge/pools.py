@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import InputError
 from q2_metric.files import read_json
-from q2_metric.knowledge.dstc import knowledge_of
 from q2_metric.knowledge.types import Pool, Snippet
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -47,29 +46,48 @@ def read_pool(path: str | Path) -> Pool:
         items: Any = [dict(fields) for _, fields in read_fields(path)]
     else:
         items = read_json(path)
-    if not isinstance(items, list):
-        return knowledge_of(items, path)
-    return Pool([_snippet(item, i, str(path)) for i, item in enumerate(items)], str(path))
+    named = ((str(i), item) for i, item in enumerate(items)) if isinstance(items, list) else (
+        _documents(items, path))
+    return Pool([_snippet(item, name, f"{path}: snippet {name}") for name, item in named],
+                str(path))
 
 
-def _snippet(item: Any, place: int, source: str) -> Snippet:
+def _documents(value: object, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the name and the fields of each snippet of a ``knowledge.json``, in the order of the
+    file: {domain: {entity id: {name, docs: {doc id: {title (the question), body}}}}}."""
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: is not an object of domains; is it a knowledge file?")
+    for domain, entities in value.items():
+        if not isinstance(entities, dict):
+            raise InputError(f"{path}: domain {domain!r} is not an object of entities")
+        for entity_id, entity in entities.items():
+            if not isinstance(entity, dict) or not isinstance(entity.get("docs"), dict):
+                raise InputError(f"{path}: entity {domain}/{entity_id} has no 'docs'")
+            of_entity = {"domain": domain, "entity_id": entity_id, "name": entity.get("name")}
+            for doc_id, doc in entity["docs"].items():
+                name = f"{domain}/{entity_id}/{doc_id}"
+                if not isinstance(doc, dict):
+                    raise InputError(f"{path}: snippet {name} is not an object with title and body")
+                yield name, {**doc, **of_entity, "doc_id": doc_id}
+
+
+def _snippet(item: Any, doc_id: str, where: str) -> Snippet:
+    """``doc_id`` is for a passage that has none."""
     if isinstance(item, str):
         item = {"answer": item}
     if not isinstance(item, dict):
-        raise InputError(f"{source}: snippet {place} is neither a text nor an object")
+        raise InputError(f"{where} is neither a text nor an object")
     texts: dict[str, str] = {}
     for field, names in FIELDS.items():
         value = next((item[name] for name in names if item.get(name) is not None), "")
         if not isinstance(value, (str, int)):
-            raise InputError(f"{source}: snippet {place} has a {field} that is not a text")
+            raise InputError(f"{where} has a {field} that is not a text")
         texts[field] = str(value)
-    if not texts["answer"].strip():
-        raise InputError(f"{source}: snippet {place} has no answer (body)")
     return Snippet(
         texts["domain"],
         texts["entity_id"] or texts["entity_name"],
         texts["entity_name"] or None,
-        texts["doc_id"] or str(place),
+        texts["doc_id"] or doc_id,
         texts["question"],
         texts["answer"],
     )

@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING
 
 from q2_metric.data.download import folder, here
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
-from q2_metric.knowledge.choose import BM25, BUNDLED, combined, load_detector, load_ranker
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
+from q2_metric.knowledge import choose
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
 from q2_metric.knowledge.egr import margin_of, rerank
 from q2_metric.knowledge.ensemble import hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate
 from q2_metric.knowledge.mentions import MentionFinder
 from q2_metric.knowledge.overlap import response_scores
-from q2_metric.knowledge.pipeline import Pipeline, official_scores, respond
+from q2_metric.knowledge.pipeline import answer, official_scores, respond
 from q2_metric.knowledge.pools import read_pool
-from q2_metric.knowledge.trained import Trained, members, trained
 from q2_metric.knowledge.types import Pool, Ranked, Ranker
 
 if TYPE_CHECKING:
@@ -48,9 +47,7 @@ def _data(run: Run, part: str) -> tuple[str, Pool, LabelledTurns]:
     at, prefix = folder(place), "test" if name == "test" else "val"
     pool = read_pool(at / ("test_knowledge.json" if name == "test" else "knowledge.json"))
     turns = read_labelled(at / f"{prefix}_logs.json", at / f"{prefix}_labels.json", pool)
-    kept = run.some(range(len(turns.dialogues)))
-    return name, pool, LabelledTurns([turns.dialogues[i] for i in kept],
-                                     [turns.labels[i] for i in kept])
+    return name, pool, turns.at(run.some(range(len(turns.dialogues))))
 
 
 Rankers = list[tuple[str, str, Ranker]]
@@ -60,22 +57,24 @@ Rankers = list[tuple[str, str, Ranker]]
 def _rankers(run: Run) -> tuple[Rankers, Rankers]:
     """The package's own rankers, and the trained ones. Of rankers of one kind, which differ in
     their random seeds, the second and later ones are variants."""
-    own: Rankers = [(name, "", load_ranker(name)) for name in (BUNDLED, BM25)]
+    own: Rankers = [(name, "", choose.load_ranker(name))
+                    for name in (choose.BUNDLED, choose.BM25)]
     found = _trained(run, "ranker")
     if not found:
         run.left_out.append("No trained ranker was given (q2 select train, --trained FOLDER).")
-    seen: Counter[Trained] = Counter()
+    seen: Counter[choose.Trained] = Counter()
     given: Rankers = []
     for path, kind in found:
         seen[kind] += 1
         variant = _joined("" if kind.domain else NO_DOMAIN,
                           f"model {seen[kind]}" if seen[kind] > 1 else "")
-        given.append((kind.model, variant, load_ranker(path, narrow=run.narrow)))
+        given.append((kind.model, variant, choose.load_ranker(path, narrow=run.narrow)))
     return own, given
 
 
-def _trained(run: Run, task: str) -> list[tuple[str, Trained]]:
-    kinds = [(path, trained(path)) for folder in run.trained for path in members(folder)]
+def _trained(run: Run, task: str) -> list[tuple[str, choose.Trained]]:
+    kinds = [(path, choose.trained(path)) for folder in run.trained
+             for path in choose.members(folder)]
     return [(path, kind) for path, kind in kinds if kind.task == task]
 
 
@@ -102,8 +101,8 @@ def _selection(run: Run, table: int) -> Figures:
         rankings = ranker.rank(seeking.dialogues, pool)
         moved = guided(rankings, margin_of(ranker))
         for egr, one in {"": moved, NO_EGR: rankings}.items() if table == 3 else [("", rankings)]:
-            measured = evaluate(one, gold)[OVERALL]
-            figures |= _figures(table, model, _joined(egr, variant), data, measured)
+            figures |= _figures(table, model, _joined(egr, variant), data,
+                                evaluate(one, gold)[OVERALL])
         found[NO_EGR].append(rankings)
         found[""].append(moved)
     for name, vote in (("", hard_vote), ("soft vote", soft_vote)) if table == 3 else ():
@@ -119,11 +118,11 @@ def _voted(vote: Callable[[Rankings], list[Ranked]], each: Sequence[Rankings]) -
 
 
 def _figures(table: int, model: str, variant: str, data: str, found: Selection) -> Figures:
-    measured = {"R@1": found.r1, "R@5": found.r5} if table == 3 else {
+    return measured(Key(table, model, "", variant, data), {
+        "R@1": found.r1, "R@5": found.r5} if table == 3 else {
         "domain errors": round(found.domain_errors * found.n),
         "entity errors": round(found.entity_errors * found.n),
-        "document errors": round(found.document_errors * found.n)}
-    return {Key(table, model, "", variant, data, name): cell for name, cell in measured.items()}
+        "document errors": round(found.document_errors * found.n)})
 
 
 def _unseen(run: Run) -> Figures:
@@ -147,9 +146,11 @@ def _pipeline(run: Run) -> Figures:
     data, pool, turns = _data(run, "test")
     detectors = [path for path, _ in _trained(run, "detector")]
     own, given = _rankers(run)
-    pipeline = Pipeline(load_detector([*detectors, BUNDLED][0], pool),
-                        combined([ranker for _, _, ranker in given or own[:1]]), _responder(run))
-    scores, no_meteor = official_scores(pipeline.answer(turns.dialogues, pool), turns.labels)
+    answers = answer(
+        choose.load_detector([*detectors, choose.BUNDLED][0], pool),
+        choose.combined([ranker for _, _, ranker in given or own[:1]]), _responder(run),
+        turns.dialogues, pool)
+    scores, no_meteor = official_scores(answers, turns.labels)
     run.left_out += filter(None, [no_meteor])
     return {Key(2, "submission", data=f"{data}, subtask {task}", measure=measure): value
             for (task, measure), value in scores.items()}

@@ -199,6 +199,5 @@ def train_responder(
         parts = [dev[at : at + size] for at in range(0, len(dev), size)]
         return -sum(float(responder.loss(part)) * len(part) for part in parts) / len(dev)
 
-    loaded = responder.loaded
-    task = Task(loaded.model, len(items), loss_of, judge, responder.save, loaded.device)
+    task = Task(responder.loaded.model, len(items), loss_of, judge, responder.save)
     return train(task, folder, settings, report=report)

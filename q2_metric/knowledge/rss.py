@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from q2_metric.errors import InputError
+from q2_metric.knowledge.bundled import BundledRanker
 from q2_metric.knowledge.encoder import HeadedEncoder, check_batch_size, saved_heads
-from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Ranker, Snippet
+from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Snippet
 
 HEADS = ("relevance", "similarity")
 CHOICE = ("choice",)
-
-NARROW = 20
-"""Snippets that a first stage should keep on a CPU. A six-layer encoder of hidden size 384 scores
-them in 2.5 s on one core. The recall of first stages is in docs/results/knowledge.md."""
 
 
 def texts(snippet: Snippet, heads: Sequence[str] = HEADS, *, domain: bool = True) -> list[str]:
@@ -35,17 +32,16 @@ class RssRanker:
 
     Args:
         model: a folder that ``rss_training.train_rss`` wrote.
-        first: a faster ranker as the first stage; with ``None``, it is the bundled ranker.
-        narrow: number of snippets that the first stage keeps; with ``None``, all snippets are
-            scored, as in the paper.
+        narrow: number of snippets that the bundled ranker, as a first stage, keeps; with
+            ``None``, all snippets are scored, as in the paper.
 
     Raises:
         InputError: ``narrow`` or ``batch_size`` is below 1.
     """
 
     def __init__(
-        self, model: str, first: Ranker | None = None, narrow: int | None = None, *,
-        device: str = "auto", batch_size: int = 32,
+        self, model: str, narrow: int | None = None, *, device: str = "auto",
+        batch_size: int = 32,
     ) -> None:
         if narrow is not None and narrow < 1:
             raise InputError(f"narrow must be at least 1, not {narrow}")
@@ -53,11 +49,7 @@ class RssRanker:
         self._encoder = HeadedEncoder(model, CHOICE if heads == CHOICE else HEADS, device=device)
         self._batch_size = check_batch_size(batch_size)
         self._narrow = narrow
-        self._first = first
-        if narrow is not None and first is None:
-            from q2_metric.knowledge.bundled import BundledRanker
-
-            self._first = BundledRanker()
+        self._first = None if narrow is None else BundledRanker()
         self.name = f"{'choice' if heads == CHOICE else 'rss'}:{self._encoder.name}"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:

@@ -1,14 +1,12 @@
 """Trains rankers to score right snippets higher than sampled wrong ones (Bae et al., section 4.3).
 
-The paper draws four wrong snippets from the whole pool (``sampling="random"``). "mixed" is ours: it
-also draws from the right snippet's entity and domain. Ours are also the evaluations among
+As in the paper, four wrong snippets are drawn from the whole pool. Ours are the evaluations among
 :data:`DEV_CANDIDATES` snippets, by which the best model is kept.
 """
 
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,50 +27,24 @@ NEGATIVES = 4
 DEV_CANDIDATES = 50
 """R@1 on the development set is measured among this number of snippets for each turn."""
 
-Sampling = Literal["mixed", "random"]
 Kind = Literal["rss", "choice"]
 
 
-class Negatives:
-    """Samples wrong snippets: "random" ones of the whole pool, or "mixed", in turn from the right
-    snippet's entity, its domain and the whole pool, so that the model learns all three."""
-
-    def __init__(self, pool: Pool, sampling: Sampling = "random") -> None:
-        if sampling not in ("mixed", "random"):
-            raise InputError(f"sampling must be 'mixed' or 'random', not {sampling!r}")
-        if len(pool) < 2:
-            raise InputError(f"{pool.source}: has a single snippet; there is no wrong snippet to "
-                             "sample")
-        self._all = pool.snippets
-        self._mixed = sampling == "mixed"
-        self._entity: dict[tuple[str, str], list[Snippet]] = defaultdict(list)
-        self._domain: dict[str, list[Snippet]] = defaultdict(list)
-        for snippet in pool:
-            self._entity[snippet.domain, snippet.entity_id].append(snippet)
-            self._domain[snippet.domain].append(snippet)
-
-    def draw(self, gold: Snippet, count: int, rng: random.Random) -> list[Snippet]:
-        """Draws ``count`` snippets other than ``gold``. A snippet may be drawn twice."""
-        groups: list[Sequence[Snippet]] = [self._all]
-        if self._mixed:
-            groups = [
-                self._entity[gold.domain, gold.entity_id], self._domain[gold.domain], self._all
-            ]
-            groups = [group for group in groups if len(group) > 1]
-        negatives: list[Snippet] = []
-        start = rng.randrange(len(groups))
-        while len(negatives) < count:
-            drawn = rng.choice(groups[(start + len(negatives)) % len(groups)])
-            if drawn.key != gold.key:
-                negatives.append(drawn)
-        return negatives
+def draw(pool: Pool, gold: Snippet, count: int, rng: random.Random) -> list[Snippet]:
+    """Draws ``count`` snippets other than ``gold``. A snippet may be drawn twice."""
+    negatives: list[Snippet] = []
+    while len(negatives) < count:
+        drawn = rng.choice(pool.snippets)
+        if drawn.key != gold.key:
+            negatives.append(drawn)
+    return negatives
 
 
 def train_rss(
     base: str, pool: Pool, turns: LabelledTurns, dev: LabelledTurns, folder: str | Path,
-    settings: TrainSettings | None = None, *, negatives: int = NEGATIVES,
-    sampling: Sampling = "random", kind: Kind = "rss", domain: bool = True, device: str = "auto",
-    dev_candidates: int = DEV_CANDIDATES, report: Report | None = None,
+    settings: TrainSettings | None = None, *, negatives: int = NEGATIVES, kind: Kind = "rss",
+    domain: bool = True, device: str = "auto", dev_candidates: int = DEV_CANDIDATES,
+    report: Report | None = None,
 ) -> Progress:
     """Trains a ranker from an encoder or GPT-2, and saves the model with the best dev R@1.
 
@@ -91,8 +63,10 @@ def train_rss(
     settings = settings or TrainSettings()
     golds = [pool.find(label.knowledge[0], f"turn {i}") for i, label in enumerate(turns.labels)]
     held = [pool.find(label.knowledge[0], f"dev turn {i}") for i, label in enumerate(dev.labels)]
-    sample = Negatives(pool, sampling)
-    choices = _choices(held, sample, dev_candidates, random.Random(settings.seed))
+    if len(pool) < 2:
+        raise InputError(f"{pool.source}: has a single snippet; there is no wrong snippet to "
+                         "sample")
+    choices = _choices(pool, held, dev_candidates, random.Random(settings.seed))
     if kind not in ("rss", "choice"):
         raise InputError(f"kind must be 'rss' or 'choice', not {kind!r}")
     encoder = HeadedEncoder(base, CHOICE if kind == "choice" else HEADS, device=device,
@@ -102,7 +76,7 @@ def train_rss(
         return _loss(encoder, 1 + negatives, [
             (turns.dialogues[i], snippet, float(snippet is golds[i]))
             for i in places
-            for snippet in (golds[i], *sample.draw(golds[i], negatives, rng))
+            for snippet in (golds[i], *draw(pool, golds[i], negatives, rng))
         ])
 
     def judge() -> float:
@@ -110,8 +84,7 @@ def train_rss(
         hits = [r[0].snippet.key == g.key for r, g in zip(ranked, held, strict=True)]
         return sum(hits) / len(hits)
 
-    task = Task(
-        encoder.network, len(golds), loss_of, judge, encoder.save, encoder.loaded.device)
+    task = Task(encoder.network, len(golds), loss_of, judge, encoder.save)
     return train(task, folder, settings, report=report)
 
 
@@ -134,9 +107,9 @@ def train_ensemble(
 
 
 def _choices(
-    golds: Sequence[Snippet], sample: Negatives, count: int, rng: random.Random
+    pool: Pool, golds: Sequence[Snippet], count: int, rng: random.Random
 ) -> list[list[Snippet]]:
-    choices = [[gold, *sample.draw(gold, count - 1, rng)] for gold in golds]
+    choices = [[gold, *draw(pool, gold, count - 1, rng)] for gold in golds]
     for some in choices:  # the right snippet must not come first among equal scores
         rng.shuffle(some)
     return choices

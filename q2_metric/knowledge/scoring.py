@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from q2_metric.knowledge.choose import BUNDLED, NAMES, combined, load_ranker
+from q2_metric.knowledge.choose import BUNDLED, NAMES, NARROW, combined, load_ranker
 from q2_metric.knowledge.pools import passages, read_pool
-from q2_metric.knowledge.rss import NARROW
 from q2_metric.knowledge.types import Dialogue, Ranked, Ranker
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.signature import signature as write_signature

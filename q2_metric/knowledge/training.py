@@ -1,4 +1,4 @@
-"""Trains RSS, the detector and the responder with transformers' Trainer.
+"""Trains RSS, the detector and the responder.
 
 Random numbers depend only on the seed and the step, so a run that was interrupted and resumed ends
 with the same weights as an uninterrupted run.
@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError
+from q2_metric.files import read_json, replacing, write_text
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-    from transformers import Trainer, TrainingArguments
+    from torch.optim import Optimizer
 
 STATE = "training"
-"""The subfolder of the Trainer's checkpoint and the progress, from which a run resumes."""
+"""The subfolder of the checkpoint and the progress, from which a run resumes."""
 ABOUT = "progress.json"
 
 
@@ -82,7 +82,6 @@ class Task:
     loss_of: Callable[[Sequence[int], random.Random], Tensor]
     judge: Callable[[], float]
     save: Callable[[Path], None]
-    device: Any
 
 
 def train(
@@ -97,21 +96,30 @@ def train(
     An interrupted run resumes from a subfolder. ``report`` gets what ``task.judge`` returned.
 
     Raises:
-        InputError: the saved state belongs to other settings, or the device is a GPU other than
-            the first.
-        MissingExtra: accelerate is not installed.
+        InputError: the saved state belongs to other settings, or cannot be read.
     """
+    import torch
+
     folder = Path(folder)
-    checkpoint, progress = _resumed(folder / STATE, settings, task.count)
-    if not progress.done:
-        trainer = _trainer(task, folder / STATE, settings)
-        trainer.add_callback(_judged(task, folder, settings, progress, report))
-        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-        task.model.eval()
-    if progress.done:
-        _write(folder / STATE, progress, settings, task.count)
-        for saved in (folder / STATE).glob("checkpoint-*"):
-            shutil.rmtree(saved)
+    state = folder / STATE
+    progress = _resumed(state / ABOUT, settings, task.count)
+    optimizer = torch.optim.AdamW(task.model.parameters(), settings.rate, weight_decay=0.0)
+    if progress.step and not progress.done:
+        _restore(_checkpoint(state, progress), task.model, optimizer)
+    steps = _steps(settings, task.count)
+    every = settings.evaluate_every or -(-task.count // settings.batch_size)
+    while not progress.done and progress.step < len(steps):
+        _step(task, optimizer, steps[progress.step], settings.seed, progress.step)
+        progress.step += 1
+        last = progress.step == len(steps)
+        if last or progress.step % every == 0:
+            value = _judge(task, folder, progress)
+            waited = settings.patience is not None and progress.worse >= settings.patience
+            progress.done = last or waited
+            _save(state, task, optimizer, settings, progress)
+            if report is not None:
+                report(progress, value)
+    task.model.eval()
     return progress
 
 
@@ -125,122 +133,81 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
     return batches
 
 
-def _trainer(task: Task, state: Path, settings: TrainSettings) -> Trainer:
-    """The Trainer's data set has one item for each step: the indices of the step's examples."""
+def _step(
+    task: Task, optimizer: Optimizer, places: Sequence[int], seed: int, step: int
+) -> None:
     import torch
-    from torch.utils.data import SequentialSampler
-    from transformers import Trainer
 
-    class Steps(Trainer):  # type: ignore[misc]
-        def _get_train_sampler(self, train_dataset: Any = None) -> SequentialSampler:
-            return SequentialSampler(self.train_dataset)
-
-        def compute_loss(self, model: Any, inputs: dict[str, Any], **_: Any) -> Tensor:
-            step = self.state.global_step
-            torch.manual_seed(settings.seed * 1_000_003 + step)  # seeds dropout
-            rng = random.Random(f"{settings.seed}-{step}")
-            return task.loss_of(inputs["places"].tolist(), rng)
-
-    steps = _steps(settings, task.count)
-    return Steps(
-        model=task.model,
-        args=_arguments(state, settings, len(steps), str(task.device)),
-        train_dataset=steps,
-        data_collator=lambda chosen: {"places": torch.tensor(chosen[0])},
-    )
+    task.model.train()
+    torch.manual_seed(seed * 1_000_003 + step)  # seeds dropout
+    optimizer.zero_grad()
+    task.loss_of(places, random.Random(f"{seed}-{step}")).backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
 
 
-def _arguments(
-    state: Path, settings: TrainSettings, steps: int, device: str
-) -> TrainingArguments:
-    from transformers import TrainingArguments
-
-    if device.endswith(tuple("123456789")):
-        raise InputError(
-            f"training runs on the first GPU, not on {device!r}: choose a GPU with "
-            "CUDA_VISIBLE_DEVICES"
-        )
-    try:
-        arguments = TrainingArguments(
-            str(state), max_steps=steps, per_device_train_batch_size=1,
-            learning_rate=settings.rate, lr_scheduler_type="constant", optim="adamw_torch",
-            weight_decay=0.0, max_grad_norm=0.0, seed=settings.seed, save_strategy="no",
-            # Two checkpoints are kept, because a killed process may leave the last one incomplete.
-            save_total_limit=2, logging_strategy="no", report_to="none", disable_tqdm=True,
-            remove_unused_columns=False, dataloader_pin_memory=False, use_cpu=device == "cpu",
-        )
-        arguments.n_gpu  # noqa: B018 (finds the devices, for which it needs accelerate)
-    except ImportError as error:
-        raise MissingExtra("training", "accelerate", "torch") from error
-    arguments._n_gpu = min(1, arguments.n_gpu)  # more GPUs would need the model on each of them
-    return arguments
-
-
-def _judged(
-    task: Task, folder: Path, settings: TrainSettings, progress: Progress,
-    report: Report | None,
-) -> Any:
+def _judge(task: Task, folder: Path, progress: Progress) -> float:
+    """Evaluates the model, and saves it if it is the best so far."""
     import torch
-    from transformers import TrainerCallback
 
-    every = settings.evaluate_every or -(-task.count // settings.batch_size)
-
-    def judge(last: bool) -> None:
-        task.model.eval()
-        with torch.inference_mode():
-            value = task.judge()
-        task.model.train()
-        if progress.best is None or value > progress.best:
-            progress.best, progress.best_step, progress.worse = value, progress.step, 0
-            folder.mkdir(parents=True, exist_ok=True)
-            task.save(folder)
-        else:
-            progress.worse += 1
-        waited = settings.patience is not None and progress.worse >= settings.patience
-        progress.done = last or waited
-        if report is not None:
-            report(progress, value)
-
-    class EvaluationCallback(TrainerCallback):  # type: ignore[misc]
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            progress.step = state.global_step
-            last = progress.step == state.max_steps
-            judging = last or progress.step % every == 0
-            if judging:
-                judge(last)
-            control.should_training_stop = progress.done
-            control.should_save = judging
-
-        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            checkpoint = folder / STATE / f"checkpoint-{state.global_step}"
-            _write(checkpoint, progress, settings, task.count)
-
-    return EvaluationCallback()
+    task.model.eval()
+    with torch.inference_mode():
+        value = task.judge()
+    if progress.best is None or value > progress.best:
+        progress.best, progress.best_step, progress.worse = value, progress.step, 0
+        folder.mkdir(parents=True, exist_ok=True)
+        task.save(folder)
+    else:
+        progress.worse += 1
+    return value
 
 
-def _write(folder: Path, progress: Progress, settings: TrainSettings, count: int) -> None:
-    about = {"progress": asdict(progress), "settings": _identity(settings, count)}
-    (folder / ABOUT).write_text(json.dumps(about), encoding="utf-8", newline="\n")
+def _checkpoint(state: Path, progress: Progress) -> Path:
+    return state / f"step-{progress.step}.pt"
 
 
-def _resumed(
-    state: Path, settings: TrainSettings, count: int
-) -> tuple[Path | None, Progress]:
-    """The folder of the last complete checkpoint (``None`` without one), and the progress."""
-    saved = sorted(state.glob(f"**/{ABOUT}"), key=lambda path: path.stat().st_mtime_ns)
-    if not saved:
-        return None, Progress()
-    path = saved[-1]
+def _save(
+    state: Path, task: Task, optimizer: Optimizer, settings: TrainSettings, progress: Progress
+) -> None:
+    """Writes the progress after its checkpoint, and removes the checkpoint before; none is left if
+    the run has ended. So a killed process leaves a progress whose checkpoint is complete."""
+    import torch
+
+    state.mkdir(parents=True, exist_ok=True)
+    with replacing(_checkpoint(state, progress)) as unfinished:
+        torch.save({"model": task.model.state_dict(), "optimizer": optimizer.state_dict()},
+                   unfinished)
+    about = {"progress": asdict(progress), "settings": _identity(settings, task.count)}
+    write_text(state / ABOUT, json.dumps(about))
+    for saved in state.glob("step-*.pt"):
+        if progress.done or saved != _checkpoint(state, progress):
+            saved.unlink()
+
+
+def _resumed(path: Path, settings: TrainSettings, count: int) -> Progress:
+    if not path.exists():
+        return Progress()
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = read_json(path)
         progress, made = Progress(**about["progress"]), about["settings"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise InputError(f"{path}: cannot be read: {error}; remove it to start again") from error
     if made != _identity(settings, count):
         raise InputError(
             f"{path}: was written by a run with other settings or data; remove it to start again"
         )
-    return path.parent, progress
+    return progress
+
+
+def _restore(path: Path, model: nn.Module, optimizer: Optimizer) -> None:
+    import torch
+
+    try:
+        kept = torch.load(path, map_location="cpu", weights_only=True)
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+    except (OSError, ValueError, LookupError, RuntimeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}; remove {path.parent} to start "
+                         "again") from error
 
 
 def _identity(settings: TrainSettings, count: int) -> dict[str, Any]:

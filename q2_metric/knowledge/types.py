@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from q2_metric.errors import InputError
 
@@ -102,9 +102,9 @@ class Pool:
         self.by_key: dict[Key, Snippet] = {}
         for snippet in self.snippets:
             if not snippet.answer.strip():
-                raise InputError(f"{source}: {_named(snippet.key)} has no answer (body)")
+                raise InputError(f"{source}: {_named(snippet)} has no answer (body)")
             if snippet.key in self.by_key:
-                raise InputError(f"{source}: {_named(snippet.key)} occurs twice")
+                raise InputError(f"{source}: {_named(snippet)} occurs twice")
             self.by_key[snippet.key] = snippet
 
     def __len__(self) -> int:
@@ -127,27 +127,18 @@ class Pool:
             return self.by_key[key]
         prefix = f"{where}: " if where else ""
         domain, entity, doc = key
-        self._check_domain(domain, prefix)
+        if domain not in self.domains:
+            raise InputError(f"{prefix}unknown domain {domain!r}; the domains of {self.source} "
+                             f"are {', '.join(self.domains)}")
         if all(known[:2] != key[:2] for known in self.by_key):
             raise InputError(f"{prefix}{self.source} has no entity {entity!r} of {domain!r}")
         raise InputError(
             f"{prefix}{self.source} has no doc {doc!r} of entity {entity!r} of {domain!r}"
         )
 
-    def of_domain(self, domain: str) -> Pool:
-        """The pool of one domain; InputError if the domain is unknown."""
-        self._check_domain(domain)
-        snippets = [snippet for snippet in self.snippets if snippet.domain == domain]
-        return Pool(snippets, f"{self.source} ({domain})")
 
-    def _check_domain(self, domain: str, prefix: str = "") -> None:
-        if domain not in self.domains:
-            raise InputError(f"{prefix}unknown domain {domain!r}; the domains of {self.source} "
-                             f"are {', '.join(self.domains)}")
-
-
-def _named(key: Key) -> str:
-    return f"snippet {'/'.join(key)}"
+def _named(snippet: Snippet) -> str:
+    return f"snippet {'/'.join(filter(None, snippet.key))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +149,6 @@ class Ranked:
     score: float
 
 
-@runtime_checkable
 class Ranker(Protocol):
     """Orders snippets by how well they answer the last turn of a dialogue."""
 
@@ -169,7 +159,6 @@ class Ranker(Protocol):
         ...
 
 
-@runtime_checkable
 class Detector(Protocol):
     """Finds the dialogues whose last turn needs knowledge (DSTC9 track 1, subtask 1)."""
 

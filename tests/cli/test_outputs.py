@@ -43,7 +43,6 @@ def run(words: str) -> Result:
 
 @pytest.mark.parametrize("words", [
     "calibrate lab.jsonl --metric knowledge_f1 --out lab.jsonl",
-    "calibrate lab.jsonl --column s --out lab.jsonl",
     "meta-eval true lab.csv --metrics knowledge_f1 --out lab.csv",
     "meta-eval true lab.csv --metrics knowledge_f1 --scores sc.csv --column s --out sc.csv",
     "meta-eval render result.json --out a.md --note note.md --out note.md",
@@ -143,7 +142,7 @@ def test_figures_stay_in_their_folder(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    ("calibrate lab.jsonl --column s --out mine", ""),
+    ("calibrate lab.jsonl --metric knowledge_f1 --out mine", ""),
     ("calibrate lab.jsonl --metric knowledge_f1 --no-cache --out mine", ""),
     ("meta-eval true lab.csv --metrics knowledge_f1 --no-cache --out mine.md", ""),
     ("meta-eval true lab.csv --metrics knowledge_f1 --no-cache --out new.md --out mine.json", ""),
@@ -178,7 +177,7 @@ def test_a_file_of_others_is_not_overwritten(folder: Path, words: str, said: str
 
 
 @pytest.mark.parametrize(("words", "out"), [
-    ("calibrate lab.jsonl --column s --quiet --out c.json", "c.json"),
+    ("calibrate lab.jsonl --metric knowledge_f1 --quiet --out c.json", "c.json"),
     ("calibrate lab.jsonl --metric knowledge_f1 --no-cache --out c.json --quiet --figures .",
      "calibration_c_reliability.svg"),
     ("meta-eval true lab.csv --metrics knowledge_f1 --no-cache --quiet --out r.csv", "r.csv"),

@@ -70,10 +70,9 @@ def test_scores_of_a_pipe_and_their_page(folder: Path, pipe: Pipe) -> None:
     assert "--texts has no such row" in done.stderr
 
 
-@pytest.mark.parametrize("what", ["--metric knowledge_f1", "--column s"])
-def test_a_calibration_to_a_pipe(folder: Path, pipe: Pipe, what: str) -> None:
+def test_a_calibration_to_a_pipe(folder: Path, pipe: Pipe) -> None:
     pytest.importorskip("scipy", reason="needs the extra meta")
-    words = f"{what} --quiet --no-cache --name n"
+    words = "--metric knowledge_f1 --quiet --no-cache --name n"
     (folder / "lab.tsv").write_text(table(ROWS, "\t"))
     assert run(f"calibrate lab.tsv --out file.json {words}").exit_code == 0
     lines = pipe(table(ROWS, "\t"))

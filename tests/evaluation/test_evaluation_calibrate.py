@@ -18,8 +18,7 @@ from q2_metric.cli.main import main
 from q2_metric.errors import InputError
 from q2_metric.evaluation import calibrate as fitting
 from q2_metric.evaluation import labels
-from q2_metric.evaluation.statistics import Interval
-from q2_metric.evaluation.thresholds import best_threshold
+from q2_metric.evaluation.statistics import Interval, best_threshold
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.rows.columns import Columns
 
@@ -137,8 +136,8 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
     [(1, True), (0, False), (True, True), ("0", False), (" Consistent ", True), ("no", False)],
 )
 def test_labels(value: object, wanted: bool, tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", {"Label": value, "s": 1})
-    assert labels.read_scored(path, "s") == ([wanted], [1.0])
+    path = write(tmp_path / "a.jsonl", {"Label": value, "response": "a", "knowledge": "k"})
+    assert [row.consistent for row in labels.read_labelled(path, Columns())] == [wanted]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +151,7 @@ def test_labels(value: object, wanted: bool, tmp_path: Path) -> None:
 )
 def test_no_labels(row: dict[str, Any], label: str | None, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        labels.read_scored(write(tmp_path / "a.jsonl", row), "x", label)
+        labels.read_labelled(write(tmp_path / "a.jsonl", row), Columns(), label)
 
 
 def test_a_labelled_file_must_be_whole(tmp_path: Path) -> None:
@@ -250,16 +249,13 @@ def test_a_calibration_of_another_metric(
     )
 
 
-def test_scores_that_are_in_the_file(labelled: Path, tmp_path: Path) -> None:
-    rows = [json.loads(line) for line in labelled.read_text().splitlines()]
-    path = write(tmp_path / "own.jsonl", *({**r, "mine": TABLE[r["response"]]} for r in rows))
+def test_the_reliability_is_drawn(scale: FakeMetric, labelled: Path, tmp_path: Path) -> None:
     saved = tmp_path / "c.json"
-    found = run("calibrate", path, "--column", "mine", "--kind", "platt", "--out", saved,
-                "--figures", tmp_path / "figures")
+    found = run("calibrate", labelled, "--metric", "scale", "--kind", "platt", "--out", saved,
+                "--figures", tmp_path / "figures", "--no-cache")
     assert found.exit_code == 0, found.output
     calibration = Calibration.load(saved)
-    assert (calibration.metric, calibration.kind) == ("mine", "platt")
-    assert calibration.signature == "mine|file:own.jsonl|version:unknown"
+    assert (calibration.metric, calibration.kind) == ("scale", "platt")
     drawn = sorted(file.name for file in (tmp_path / "figures").iterdir())
     assert drawn == ["calibration_c_reliability.png", "calibration_c_reliability.svg"]
 
@@ -269,7 +265,7 @@ def test_scores_that_are_in_the_file(labelled: Path, tmp_path: Path) -> None:
     [
         (("--metric", "q2,scale"), "--metric takes one metric"),
         (("--out", "nowhere/c.json"), "there is no folder 'nowhere'"),
-        (("--column", "nothing"), "no column 'nothing'"),
+        (("--label", "nothing"), "no column 'nothing'"),
     ],
 )
 def test_what_cannot_be_fitted(

@@ -16,7 +16,7 @@ from q2_metric.data.screeneval import read_screeneval
 from q2_metric.data.usr import read_usr
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import DataError, InputError
-from q2_metric.evaluation import true
+from q2_metric.evaluation import agreement as measured
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Report
@@ -53,7 +53,7 @@ def test_true(tmp_path: Path) -> None:
     two = true_file(tmp_path / "two.csv", [("a", 1), ("c", 0)])
     scale = FakeMetric("scale", {"a": 0.9, "b": 0.4, "c": 0.6, "d": 0.1})
     both = columns(scale, FakeMetric("knowledge_bleu"))
-    report = true.experiment(both, true.read_sets([one, two]))
+    report = measured.on_true(both, measured.read_sets([one, two]))
     auc = cells(report, "auc", "SCALE")
     assert (auc["one"].value, auc["two"].value) == (0.75, 1.0)  # type: ignore[union-attr]
     assert auc["average"] == pytest.approx(0.875)
@@ -68,31 +68,18 @@ def test_true(tmp_path: Path) -> None:
     assert calibration["two"] == pytest.approx((0.1 + 0.6) / 2)
     stretched = cells(report, "calibration", "SCALE", "stretched to [0, 1]")
     assert stretched["two"] == 0.0
-    assert not any("published" in str(row[0]) for table in report.tables for row in table.rows), (
-        "no paper has these sets")
-
-
-def test_true_beside_the_published(tmp_path: Path) -> None:
-    named = true_file(tmp_path / "q2.csv", [("a", 1), ("c", 0)])
-    fake = FakeMetric("knowledge_f1", {"a": 0.9})
-    report = true.experiment(columns(fake), true.read_sets([named]))
-    for size, auc, ece in (("large", 0.843, 0.103), ("xl", 0.863, 0.286)):
-        name = f"published: SCALE, flan-t5-{size} (SCALE, EMNLP 2023, table"
-        assert cells(report, "auc", f"{name} 3)")["q2"] == auc
-        assert cells(report, "calibration", f"{name} 4)")["q2"] == ece
-    assert cells(report, "auc", "token F1")["q2"] == Interval(1.0, 1.0, 1.0)
 
 
 def test_true_refuses(tmp_path: Path) -> None:
     level = true_file(tmp_path / "level.csv", [("a", 1), ("b", 1)])
     with pytest.raises(InputError, match="level: all labels are the same"):
-        true.experiment(columns(FakeMetric("knowledge_f1")), true.read_sets([level]))
+        measured.on_true(columns(FakeMetric("knowledge_f1")), measured.read_sets([level]))
     with pytest.raises(InputError, match="two sets have the name 'level'"):
-        true.read_sets([level, level])
-    good = true.read_sets([true_file(tmp_path / "good.csv", [("a", 1), ("b", 0)])])
+        measured.read_sets([level, level])
+    good = measured.read_sets([true_file(tmp_path / "good.csv", [("a", 1), ("b", 0)])])
     with pytest.raises(InputError, match="no metric 'x' to compare with; the metrics are "
                                          "knowledge_f1"):
-        true.experiment(columns(FakeMetric("knowledge_f1")), good, against="x")
+        measured.on_true(columns(FakeMetric("knowledge_f1")), good, against="x")
 
 
 # --- Dialogue NLI -------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def test_questions_are_counted() -> None:
     found = columns.scores(
         [Example("Rome has 9 hills.", knowledge), Example("it has hills", knowledge)]
     )
-    assert found["q2"] == [ScoreSummary(0.5, 0.5, False, 2, 1), ScoreSummary(1.0, 1.0, True, 0, 0)]
+    assert found["q2"] == [ScoreSummary(0.5, 0.5, 2, 1), ScoreSummary(1.0, 1.0, 0, 0)]
     assert found["q2_no_nli"] == [ScoreSummary(0.5), ScoreSummary(1.0)]
     assert columns.names == ["q2", "q2_no_nli"]
     assert "compare:f1" in columns.signatures["q2_no_nli"]

@@ -14,7 +14,6 @@ from q2_metric.cli.tables import print_report
 from q2_metric.errors import InputError
 from q2_metric.evaluation import files, tables
 from q2_metric.evaluation.detection import detection_curves
-from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.scores import ScoreSummary
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table
@@ -89,7 +88,7 @@ def test_csv_has_a_line_for_each_figure() -> None:
 
 
 def test_markdown() -> None:
-    page = to_markdown(REPORT, note="Read it so.")
+    page = files.to_markdown(REPORT, note="Read it so.")
     assert page.splitlines() == [
         "# A report", "", "date: 2026-11-22.", "", "```console", "$ q2 meta-eval demo", "```", "",
         "Read it so.", "", "## ROC-AUC × 100", "",

@@ -13,8 +13,8 @@ import pytest
 
 from q2_metric.data.wow import SYSTEMS
 from q2_metric.evaluation import published
+from q2_metric.evaluation.agreement import SETS
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.true import SETS
 
 FILES = Path(published.__file__).with_name("papers")
 TEXTS = {"q2-emnlp": "q2-emnlp-2021.txt", "q2-v1": "q2-arxiv-v1.txt",
@@ -106,14 +106,6 @@ def test_a_figure_is_of_one_version_model_size_and_variant() -> None:
     assert value("scale", 6, "GPT-4", "", "", "ScreenEval", "cost") == 102
     with pytest.raises(KeyError, match="no paper 'true'; the papers are q2-emnlp, q2-v1, scale"):
         published.listed("true", 3)
-
-
-def test_lines_say_of_which_model_they_are() -> None:
-    found = dict(published.lines("scale", 4, ("q2", "ECE"), ("paws", "ECE"), ("mine", "ECE")))
-    assert found["published: SCALE, flan-t5-large (SCALE, EMNLP 2023, table 4)"] == [
-        0.103, 0.019, None]
-    assert len(found) == 6
-    assert published.lines("scale", 4, ("mine", "ECE")) == []
 
 
 def test_the_data_are_named_as_ours() -> None:

@@ -21,12 +21,13 @@ from q2_metric.errors import DataError, InputError, MissingExtra
 from q2_metric.evaluation import published
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce import ratings, scale, wow
+from q2_metric.evaluation.reproduce.scale import Utterances, search
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, reproduce
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
-from q2_metric.evaluation.search import Utterances, search
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Table
 from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.models.endpoints import Endpoint
 from q2_metric.models.presets import PRESETS, preset
 from q2_metric.types import Comparison, Example, Metric, Question, Score, Span
 
@@ -344,7 +345,7 @@ SCREENEVAL = {
 @pytest.fixture
 def screeneval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
-    monkeypatch.delenv("Q2_CHAT_URL", raising=False)
+    monkeypatch.delenv("Q2_CHAT_MODEL", raising=False)
     (tmp_path / "screeneval").mkdir()
     (tmp_path / "screeneval" / "screen_eval.json").write_text(json.dumps(SCREENEVAL))
 
@@ -361,7 +362,7 @@ def test_screeneval(screeneval: None) -> None:
     assert ("scale", {"batch_size": 1}) in asked
     six = named(scale.TABLES, "scale-6").measure(run)
     assert value(six, "scale", "ScreenEval", "F1-macro") == 1.0
-    assert "Q2_CHAT_URL" in run.left_out[-1]
+    assert "Q2_CHAT_MODEL" in run.left_out[-1]
     # By shared words: "They meet on Monday." is in line 0; "The dog ... bring" in line 2.
     seven = named(scale.TABLES, "scale-7").measure(run)
     assert value(seven, "scale", "ScreenEval", "recall") == 0.5
@@ -377,36 +378,24 @@ def test_a_chat_model_gets_the_prompt_of_the_paper(
 ) -> None:
     sent: list[dict[str, Any]] = []
 
-    class Answer:
-        def __enter__(self) -> Answer:
-            return self
+    def answer(self: Endpoint, body: str) -> Any:
+        assert self.url == "http://here.test/v1"
+        sent.append(json.loads(body))
+        said = "No" if "snows" in sent[-1]["messages"][0]["content"] else " Yes"
+        return {"choices": [{"message": {"content": said}}]}
 
-        def __exit__(self, *_error: object) -> None: ...
-
-        def read(self) -> str:
-            said = "No" if "snows" in sent[-1]["messages"][0]["content"] else " Yes"
-            return json.dumps({"choices": [{"message": {"content": said}}]})
-
-    def fake(request: Any, timeout: float) -> Answer:
-        assert request.full_url == "http://here.test/v1/chat/completions"
-        sent.append(json.loads(request.data))
-        return Answer()
-
-    monkeypatch.setattr(scale, "urlopen", fake)
-    monkeypatch.setenv("Q2_CHAT_URL", "http://here.test/v1/")
-    monkeypatch.delenv("Q2_CHAT_MODEL", raising=False)
+    monkeypatch.setattr(Endpoint, "_sent", answer)
+    monkeypatch.setenv("Q2_CHAT_MODEL", "openai:tiny-chat@http://here.test/v1/")
     made = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=100))
     six = named(scale.TABLES, "scale-6")
-    with pytest.raises(InputError, match="set Q2_CHAT_MODEL"):
-        six.measure(run_with(scale=made))
-    monkeypatch.setenv("Q2_CHAT_MODEL", "tiny-chat")
     found = six.measure(run_with(scale=made))
     assert value(found, "tiny-chat", "ScreenEval", "F1-macro") == 1.0
     assert sent[2]["messages"][0]["content"] == (
         'C: It rains.\nD: A lot. Question: does the previous conversation factually imply '
         '"It snows."? Answer Yes or No.')
-    monkeypatch.setenv("Q2_CHAT_URL", "file:///etc")
-    with pytest.raises(InputError, match="not the address of a server"):
+    assert (sent[2]["temperature"], sent[2]["max_tokens"]) == (0, 1)
+    monkeypatch.setenv("Q2_CHAT_MODEL", "openai:tiny-chat@file:///etc")
+    with pytest.raises(InputError, match="MODEL@URL"):
         six.measure(run_with(scale=made))
 
 

@@ -286,14 +286,13 @@ def test_read(tmp_path: Path) -> None:
     assert labels == [
         dstc.TurnLabel(True, (("hotel", "1", "6"),), "No pets."), dstc.TurnLabel(False)
     ]
-    dstc.check_labels(labels, pool, "b.json")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"hotel": {"1": {"docs": {"6": {"title": "Pets?"}}}}}, "hotel/1/6 has no body"),
-        ({"hotel": {"1": {"docs": {"6": {"title": "Pets?", "body": " "}}}}}, "hotel/1/6 has no b"),
+        ({"hotel": {"1": {"docs": {"6": {"title": "Pets?"}}}}}, "hotel/1/6 has no answer"),
+        ({"hotel": {"1": {"docs": {"6": {"title": "Pets?", "body": " "}}}}}, "hotel/1/6 has no a"),
         ({"hotel": {"1": {"name": "x"}}}, "hotel/1 has no 'docs'"),
         ({"hotel": []}, "domain 'hotel' is not"),
         ({}, "has no snippets"),
@@ -334,8 +333,12 @@ def test_bad_logs(tmp_path: Path, logs: object, message: str) -> None:
 def test_bad_labels(tmp_path: Path, labels: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         dstc.read_labels(write(tmp_path, "b.json", labels))
-    with pytest.raises(InputError, match="has 1 labels for 3 dialogues"):
-        dstc.read_labels(write(tmp_path, "b.json", labels), dialogues=3)
+
+
+def test_a_label_for_each_dialogue(tmp_path: Path) -> None:
+    logs, labels = write(tmp_path, "l.json", LOGS), write(tmp_path, "b.json", LABELS)
+    with pytest.raises(InputError, match="has 2 labels for 1 dialogues"):
+        dstc.read_labelled(logs, labels, POOL)
 
 
 @pytest.mark.parametrize(
@@ -346,9 +349,13 @@ def test_bad_labels(tmp_path: Path, labels: object, message: str) -> None:
         (("hotel", "1", "99"), "no doc '99' of entity '1' of 'hotel'"),
     ],
 )
-def test_labels_of_another_pool(key: tuple[str, str, str], message: str) -> None:
+def test_labels_of_another_pool(
+    key: tuple[str, str, str], message: str, tmp_path: Path
+) -> None:
+    named = dict(zip(("domain", "entity_id", "doc_id"), key, strict=True))
+    labels = write(tmp_path, "b.json", [{"target": True, "knowledge": [named]}])
     with pytest.raises(InputError, match=message):
-        dstc.check_labels([dstc.TurnLabel(True, (key,))], POOL, "b.json")
+        dstc.read_labelled(write(tmp_path, "l.json", LOGS), labels, POOL)
 
 
 def test_turn_out_of_range(tmp_path: Path) -> None:
@@ -379,7 +386,7 @@ def test_pools_of_passages(tmp_path: Path) -> None:
         ([{"question": "Q?"}], "p.json: snippet 0 has no answer"),
         ([3], "p.json: snippet 0 is neither"),
         ([{"text": ["a"]}], "p.json: snippet 0 has a answer that is not a text"),
-        ([{"text": "a", "id": "x"}, {"text": "b", "id": "x"}], "snippet //x occurs twice"),
+        ([{"text": "a", "id": "x"}, {"text": "b", "id": "x"}], "snippet x occurs twice"),
     ],
 )
 def test_bad_pools(items: object, message: str, tmp_path: Path) -> None:
@@ -387,21 +394,14 @@ def test_bad_pools(items: object, message: str, tmp_path: Path) -> None:
         read_pool(write(tmp_path, "p.json", items))
 
 
-def test_unknown_domain() -> None:
-    assert len(POOL.of_domain("hotel")) == 3
-    with pytest.raises(InputError, match=r"unknown domain 'spa'; the domains .* are hotel, rest"):
-        POOL.of_domain("spa")
-
-
 def test_the_real_data() -> None:
     folder = os.environ.get("Q2_DATA_DIR")
     if not folder or not (Path(folder) / "dstc10").is_dir():
         pytest.skip("the folder dstc10 is not in Q2_DATA_DIR")
     pool = read_pool(Path(folder) / "dstc10" / "knowledge.json")
-    logs = dstc.read_logs(Path(folder) / "dstc10" / "val_logs.json")
-    labels = dstc.read_labels(Path(folder) / "dstc10" / "val_labels.json", dialogues=len(logs))
-    dstc.check_labels(labels, pool, "val_labels.json")
-    assert (len(pool), len(logs), sum(label.target for label in labels)) == (12039, 263, 104)
+    turns = dstc.read_labelled(Path(folder) / "dstc10" / "val_logs.json",
+                               Path(folder) / "dstc10" / "val_labels.json", pool)
+    assert (len(pool), len(turns.dialogues), len(turns.seeking().labels)) == (12039, 263, 104)
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,6 @@ def test_the_real_data() -> None:
         ("rapidfuzz.process", lambda: MentionFinder(POOL, "fuzzy")),
         ("bm25s", lambda: Bm25().rank([Dialogue.of("park")], POOL)),
         ("Stemmer", lambda: stems("parking")),
-        ("ir_measures", lambda: evaluate([ranking(YALE)], [[YALE.key]])),
         ("rouge_score.rouge_scorer", lambda: response_scores(["a"], ["a"])),
     ],
 )

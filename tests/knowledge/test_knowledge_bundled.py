@@ -44,7 +44,6 @@ POOL = Pool(
 )
 
 
-@pytest.mark.parametrize("compare", ["vectors", "words"])
 @pytest.mark.parametrize(
     ("turns", "key"),
     [
@@ -58,8 +57,8 @@ POOL = Pool(
          ("train", "*", "pets")),
     ],
 )
-def test_ranks(compare: str, turns: tuple[str, ...], key: tuple[str, str, str]) -> None:
-    ranker = BundledRanker(compare)  # type: ignore[arg-type]
+def test_ranks(turns: tuple[str, ...], key: tuple[str, str, str]) -> None:
+    ranker = BundledRanker()
     (ranking,) = ranker.rank([Dialogue.of(*turns)], POOL)
     assert ranking[0].snippet.key == key
     assert len(ranking) == 5
@@ -106,16 +105,13 @@ def test_names_are_left_out() -> None:
 def test_mention_features() -> None:
     dialogue = Dialogue.of("something near yale hotel", "el farolito then", "is it good")
     mentions = MentionFinder(POOL).mentions(dialogue)
-    found = dict(mention_features(dialogue, mentions))
-    yale, food = found["hotel", "1"], found["restaurant", "1"]
+    index = BundledRanker().index(POOL)
+    found = mention_features(dialogue, mentions, index)
+    (yale,), (food,) = (found[index.entities[entity]]
+                        for entity in (("hotel", "1"), ("restaurant", "1")))
     # mentioned, closeness, share, turns ago, latest, second, last turn, system, place
     assert yale == pytest.approx([1, 0, 0, np.log(3), 0, 1, 0, 0, 1])
     assert food == pytest.approx([1, 0, 0, np.log(2), 1, 0, 0, 1, 0])
-
-
-def test_unknown_comparison() -> None:
-    with pytest.raises(InputError, match="'vectors' or 'words', not 'colours'"):
-        BundledRanker("colours")  # type: ignore[arg-type]
 
 
 def test_detector() -> None:

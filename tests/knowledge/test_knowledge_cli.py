@@ -102,7 +102,6 @@ def test_rank_many_with_a_vote(files: dict[str, str]) -> None:
     [
         (["--turn", "9"], "there is no turn 9; its turns are 0 to 2"),
         (["--turn", "-1"], "there is no turn -1"),
-        (["--domain", "spa"], "unknown domain 'spa'; the domains of"),
         (["--ranker", "nothing"], "there is no ranker 'nothing'"),
         (["--say", "hello"], "give one of DIALOGUE.json, --say and --logs"),
     ],
@@ -117,7 +116,7 @@ def test_bad_rank(files: dict[str, str], arguments: list[str], message: str) -> 
     [
         ({}, "has no snippets"),
         ([], "has no snippets"),
-        ({"hotel": {"1": {"name": "x", "docs": {"4": {"title": "?"}}}}}, "hotel/1/4 has no body"),
+        ({"hotel": {"1": {"name": "x", "docs": {"4": {"title": "?"}}}}}, "hotel/1/4 has no answer"),
     ],
 )
 def test_bad_pool(files: dict[str, str], pool: object, message: str) -> None:

@@ -12,16 +12,15 @@ import local_models
 import pytest
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.knowledge.bm25 import Bm25
-from q2_metric.knowledge.choose import combined, load_ranker
+from q2_metric.knowledge.bundled import BundledRanker
+from q2_metric.knowledge.choose import Trained, combined, load_ranker, members, trained
 from q2_metric.knowledge.detection import EncoderDetector, train_detector
 from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel
 from q2_metric.knowledge.encoder import HeadedEncoder, written
 from q2_metric.knowledge.overlap import response_scores
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
 from q2_metric.knowledge.rss import CHOICE, HEADS, RssRanker, texts
-from q2_metric.knowledge.rss_training import Negatives, train_ensemble, train_rss
-from q2_metric.knowledge.trained import Trained, members, trained
+from q2_metric.knowledge.rss_training import draw, train_ensemble, train_rss
 from q2_metric.knowledge.training import ABOUT, STATE, Progress, Report, TrainSettings
 from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet
 
@@ -98,13 +97,8 @@ def test_negatives() -> None:
     import random
 
     gold = POOL.snippets[0]
-    drawn = Negatives(POOL, "mixed").draw(gold, 300, random.Random(0))
-    assert gold not in drawn
-    same_entity = sum(s.entity_id == "dog" for s in drawn)
-    # A third from the entity, of the other two thirds one in seven is of the entity too.
-    assert 100 <= same_entity <= 170
-    with pytest.raises(InputError, match="a single snippet"):
-        Negatives(Pool([gold]))
+    drawn = draw(POOL, gold, 300, random.Random(0))
+    assert {snippet.key for snippet in drawn} == set(POOL.by_key) - {gold.key}
 
 
 def test_rss_learns(base: str, tmp_path: Path) -> None:
@@ -121,8 +115,8 @@ def test_rss_learns(base: str, tmp_path: Path) -> None:
     assert all(0 <= ranked.score <= 2 for ranking in rankings for ranked in ranking)
     assert {ranking[0].snippet.key for ranking in rankings} == {POOL.snippets[0].key}
     # A first stage hands on what it keeps, and nothing else.
-    first = Bm25()
-    narrowed = RssRanker(str(tmp_path), first, narrow=2, device="cpu")
+    first = BundledRanker()
+    narrowed = RssRanker(str(tmp_path), narrow=2, device="cpu")
     kept = {r.snippet.key for r in first.rank(TURNS.dialogues[:1], POOL, 2)[0]}
     assert {r.snippet.key for r in narrowed.rank(TURNS.dialogues[:1], POOL, 2)[0]} == kept
 
@@ -163,7 +157,7 @@ def test_the_paper_settings_are_the_defaults() -> None:
 
     assert TrainSettings() == TrainSettings(rate=1e-5, batch_size=16, epochs=20, patience=None)
     defaults = {name: one.default for name, one in signature(train_rss).parameters.items()}
-    assert (defaults["negatives"], defaults["sampling"]) == (4, "random")
+    assert defaults["negatives"] == 4
     assert signature(RssRanker).parameters["narrow"].default is None
     for command, wanted in ((select.commands["train"], (1e-5, 20)),
                             (respond.commands["train"], (3e-5, 10))):
@@ -259,6 +253,8 @@ def test_bad_settings(base: str, tmp_path: Path) -> None:
             TrainSettings(**change)
     with pytest.raises(InputError, match="needs labelled turns"):
         train_rss(base, POOL, turns([], []), TURNS, tmp_path)
+    with pytest.raises(InputError, match="a single snippet"):
+        train_rss(base, Pool(POOL.snippets[:1]), TURNS.at([0]), TURNS.at([0]), tmp_path)
     strange = turns(TURNS.dialogues[:1], [("spa", "1", "1")])
     with pytest.raises(InputError, match="turn 0: unknown domain 'spa'"):
         train_rss(base, POOL, strange, TURNS, tmp_path)

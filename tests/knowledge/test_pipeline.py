@@ -9,7 +9,7 @@ import pytest
 from q2_metric.knowledge.bm25 import Bm25
 from q2_metric.knowledge.dstc import TurnLabel
 from q2_metric.knowledge.overlap import response_scores
-from q2_metric.knowledge.pipeline import Pipeline, TurnReply, official_scores
+from q2_metric.knowledge.pipeline import TurnReply, answer, official_scores
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Snippet
 
 POOL = Pool([Snippet("hotel", "1", "Yale", doc, question, answer) for doc, question, answer in (
@@ -29,16 +29,15 @@ class WordDetector:
 def test_only_detected_turns_get_snippets_and_responses() -> None:
     dialogues = [Dialogue.of("can i park it there"), Dialogue.of("can i park"),
                  Dialogue.of("is it ok with dogs")]
-    pipeline = Pipeline(WordDetector(), Bm25())
-    first, second, third = pipeline.answer(dialogues, POOL)
+    first, second, third = answer(WordDetector(), Bm25(), None, dialogues, POOL)
     assert first is not None
     assert third is not None
     assert (first.response, second, third.response) == ("Parking is free.", None, "No pets.")
     assert [one.snippet for one in first.ranking] == [PARKING, DOGS]
-    assert pipeline.answer(dialogues[1:2], POOL) == [None]
+    assert answer(WordDetector(), Bm25(), None, dialogues[1:2], POOL) == [None]
 
 
-def answer(*snippets: Snippet, response: str = "") -> TurnReply:
+def reply(*snippets: Snippet, response: str = "") -> TurnReply:
     return TurnReply(tuple(Ranked(snippet, 0.0) for snippet in snippets), response)
 
 
@@ -46,8 +45,8 @@ def test_turns_that_were_not_detected_count_against_all_subtasks() -> None:
     said = "parking is free for guests"
     labels = [TurnLabel(True, (PARKING.key,), said), TurnLabel(True, (DOGS.key,), said),
               TurnLabel(True, (DOGS.key,), said), TurnLabel(False), TurnLabel(False)]
-    answers = [answer(PARKING, DOGS, response="The parking is free for guests!"),
-               answer(PARKING, DOGS, response="x"), None, answer(DOGS), None]
+    answers = [reply(PARKING, DOGS, response="The parking is free for guests!"),
+               reply(PARKING, DOGS, response="x"), None, reply(DOGS), None]
     scores, _ = official_scores(answers, labels)
     # Two right detections, of three detected turns and of three that need knowledge.
     assert [scores[1, name] for name in ("precision", "recall", "F1")] == pytest.approx([2 / 3] * 3)
@@ -56,7 +55,7 @@ def test_turns_that_were_not_detected_count_against_all_subtasks() -> None:
         (1 / 3, 1.5 / 3, 2 / 3))
     for name in ("BLEU-1", "BLEU-4", "ROUGE-1", "ROUGE-2", "ROUGE-L"):
         assert scores[3, name] == pytest.approx(1 / 3), "the article and the mark do not count"
-    none, _ = official_scores([None, answer(DOGS)], [labels[0], labels[3]])
+    none, _ = official_scores([None, reply(DOGS)], [labels[0], labels[3]])
     assert none == {(1, "precision"): 0.0, (1, "recall"): 0.0, (1, "F1"): 0.0}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from q2_metric.evaluation.readings import reading_of
+from q2_metric.evaluation.scores import ScoreColumns
 from q2_metric.metrics.rules import ruling
 from q2_metric.metrics.scale import Scale
 from q2_metric.text.excerpts import with_tables
@@ -115,5 +115,5 @@ def test_a_response_that_claims_nothing_is_not_attributable() -> None:
 
 
 def test_sets_have_the_reading_of_their_guideline() -> None:
-    assert [reading_of(name) for name in ("ais_wow", "begin", "frank")] == [
+    assert [ScoreColumns([]).reading_of(name) for name in ("ais_wow", "begin", "frank")] == [
         "attributable", "attributable", "consistent"]

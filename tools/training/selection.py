@@ -28,9 +28,6 @@ from q2_metric.knowledge.bundled import (
     DOMAIN_FEATURES,
     MENTION_FEATURES,
     PoolIndex,
-    SimilarVectors,
-    Weights,
-    by_entity,
     domain_features,
     last_words,
     mention_features,
@@ -156,7 +153,7 @@ def _step(
     return loss
 
 
-def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
+def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> dict[str, Floats]:
     """Trains the weights of the ranker's features: similarity of texts, mentions, domains.
 
     It is a softmax regression in which the gold snippet competes with all snippets of the pool.
@@ -169,7 +166,7 @@ def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
     read = []
     for case in asked:
         mentions = index.finder.mentions(case.dialogue)
-        grouped = by_entity(mention_features(case.dialogue, mentions), index)
+        grouped = mention_features(case.dialogue, mentions, index)
         read.append((
             torch.from_numpy(index.similar(last_words(case.dialogue, mentions))),
             {at: torch.from_numpy(np.stack(rows)) for at, rows in grouped.items()},
@@ -195,7 +192,8 @@ def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-    return Weights(*(p.detach().numpy().copy() for p in (text, mention, domain)))
+    learned = {"text": text, "mention": mention, "domain": domain}
+    return {name: values.detach().numpy().copy() for name, values in learned.items()}
 
 
 def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
@@ -245,18 +243,17 @@ def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list
     return [dialogue(data.pool.snippets[place], text, names, rng) for text, place in chosen]
 
 
-def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVectors,
-                  vectors: TextVectors) -> float:
+def within_entity(pairs: Sequence[Pair], index: PoolIndex, vectors: TextVectors) -> float:
     """The share of texts whose most similar snippet of the right entity is the right one (R@1)."""
     hits = 0
     for query, (_, place) in zip(vectors([text for text, _ in pairs]), pairs, strict=True):
         own = np.flatnonzero(index.entity == index.entity[place])
-        scores = similar.questions[own] @ query + 0.5 * (similar.answers[own] @ query)
+        scores = index.questions[own] @ query + 0.5 * (index.answers[own] @ query)
         hits += int(own[scores.argmax()] == place)
     return hits / len(pairs)
 
 
-def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: Weights) -> None:
+def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: dict[str, Floats]) -> None:
     """Prints the recall on dialogues, without and with entity-guided re-ranking (EGR)."""
     gold = [[case.gold.key] for case in asked]
     rankings = [
@@ -303,24 +300,22 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
     vectors = TextVectors(piece_vectors(), projection.astype(np.float32),
                           weigh.astype(np.float32))
     index = PoolIndex(data.pool, vectors)
-    similar = SimilarVectors(data.questions, data.answers, vectors)
     for name, pairs in (("paraphrases", data.paraphrases), ("responses", data.responses)):
         held = [pair for pair in pairs if data.held_out(pair[1])]
-        figure = within_entity(held, index, similar, vectors)
+        figure = within_entity(held, index, vectors)
         click.echo(f"held-out {name}: R@1 within the entity {figure:.3f} of {len(held)}")
     asked = make_dialogues(data, dialogues, held_out=False, seed=seed)
     held_out = make_dialogues(data, dialogues // 4, held_out=True, seed=seed + 1)
     weights = train_weights(asked, index)
-    for name, values in (("text", weights.text), ("mention", weights.mention),
-                         ("domain", weights.domain)):
+    for name, values in weights.items():
         click.echo(f"{name}: {np.round(values, 2).tolist()}")
     judge(held_out, index, weights)
     detection = train_detection(data, vectors, seed)
     click.echo(f"detection: {np.round(detection, 2).tolist()}")
     path = out or WEIGHTS / "selection.safetensors"
     tensors: dict[str, NDArray[Any]] = {
-        "projection": projection, "weigh": weigh, "text": weights.text,
-        "mention": weights.mention, "domain": weights.domain, "detection": detection,
+        "projection": projection, "weigh": weigh, **weights,
+        "detection": detection,
     }
     save_file(tensors, path)
     hashes.renew(path.parent)

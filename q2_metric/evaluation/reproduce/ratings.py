@@ -12,7 +12,7 @@ from q2_metric.data.download import folder
 from q2_metric.data.usr import REFERENCE, read_usr
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
 from q2_metric.evaluation.reproduce.wow import V1, V1_NOTE, asked
 from q2_metric.evaluation.scores import ScoreSummary
 from q2_metric.evaluation.tables import Cell
@@ -40,12 +40,11 @@ def _usr(run: Run, table: int, first: bool) -> Figures:
             run.notes.append(f"{metric}: all scores or all ratings are equal.")
             continue
         found: dict[str, Cell] = {
-            "Spearman": st.spearman(ratings, numbers).interval,
-            "Pearson": st.pearson(ratings, numbers).interval,
+            "Spearman": st.correlation("spearmanr", ratings, numbers),
+            "Pearson": st.correlation("pearsonr", ratings, numbers),
             **{name: share for name, share in asked(column).items()
                if name == "coverage" and not variant}}
-        figures |= {Key(table, metric, "", variant, "Topical-Chat", name): cell
-                    for name, cell in found.items()}
+        figures |= measured(Key(table, metric, "", variant, "Topical-Chat"), found)
     return figures
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
-from urllib.request import Request, urlopen
 
 from q2_metric.data.catalogue import CATALOGUE
 from q2_metric.data.download import folder, here
@@ -17,12 +17,13 @@ from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import average, detection_curves
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run
-from q2_metric.evaluation.scores import Scores, values
-from q2_metric.evaluation.search import WHOLE, search
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
+from q2_metric.evaluation.scores import MetricSource, Scores, values
 from q2_metric.evaluation.tables import Cell
-from q2_metric.evaluation.thresholds import best_threshold
-from q2_metric.types import Example
+from q2_metric.metrics.passages import Search
+from q2_metric.metrics.scale import Known, Scale
+from q2_metric.models.endpoints import Endpoint
+from q2_metric.types import Claim, Example, Judgement
 
 SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact", "paws",
         "fever", "vitc")
@@ -34,6 +35,8 @@ CHUNKS = (100, 300, 500, 750, 1000, 2000, 3000)
 PROMPT = ('{dialogue} Question: does the previous conversation factually imply "{sentence}"? '
           "Answer Yes or No.")
 """The prompt for chat models (appendix B.1)."""
+WHOLE = 10**6
+"""A chunk size that no dialogue reaches, so that the search begins with the whole dialogue."""
 
 
 def true_scores(run: Run, metrics: Sequence[str]) -> dict[str, tuple[list[bool], Scores]]:
@@ -116,13 +119,12 @@ def _screeneval(run: Run) -> Figures:
     figures: Figures = {}
     for metric, column in numbers.items():
         found: dict[str, Cell] = {
-            "Pearson": st.pearson(truth, column).interval,
-            "Kendall": st.kendall(truth, column).interval,
+            "Pearson": st.correlation("pearsonr", truth, column),
+            "Kendall": st.correlation("kendalltau", truth, column),
             "ROC-AUC": st.auc_interval(truth, column)}
         if metric == "scale":
             found["seconds"] = seconds
-        figures |= {Key(5, metric, run.size(metric), data="ScreenEval", measure=name): cell
-                    for name, cell in found.items()}
+        figures |= measured(Key(5, metric, run.size(metric), data="ScreenEval"), found)
     return figures
 
 
@@ -138,45 +140,22 @@ def _macro_f1(run: Run) -> Figures:
     rows = _rows(run)
     truth = [row.consistent for row in rows]
     scores, seconds = _timed(run, [row.example for row in rows])
-    best = best_threshold(truth, scores, rule="macro_f1")
+    best = st.best_threshold(truth, scores, rule="macro_f1")
     decided = {("scale", run.size("scale")): (st.detection(truth, scores, best), seconds)}
-    if os.environ.get("Q2_CHAT_URL"):
-        model = os.environ.get("Q2_CHAT_MODEL", "")
+    if name := os.environ.get("Q2_CHAT_MODEL"):
+        asked = Endpoint(name)
+        prompts = [PROMPT.format(dialogue=row.example.knowledge, sentence=row.example.response)
+                   for row in rows]
         start = time.perf_counter()
-        said = [float(ask_chat_model(row.example)) for row in rows]
-        decided[model, ""] = st.detection(truth, said), time.perf_counter() - start
+        said = [float("yes" in asked.texts([prompt], 1)[0].lower()) for prompt in prompts]
+        decided[asked.model, ""] = st.detection(truth, said), time.perf_counter() - start
     else:
-        run.left_out.append("A chat model is asked if Q2_CHAT_URL and Q2_CHAT_MODEL (and "
-                         "OPENAI_API_KEY) are set.")
-    return {Key(6, *model, data="ScreenEval", measure=name): value
-            for model, (found, spent) in decided.items()
-            for name, value in (("F1-macro", found.macro_f1), ("seconds", spent))}
-
-
-def ask_chat_model(example: Example) -> bool:
-    """Whether the model at ``Q2_CHAT_URL`` answers the paper's prompt with yes.
-
-    Raises:
-        InputError: Q2_CHAT_MODEL is not set, or the answer is not that of a chat model.
-    """
-    model = os.environ.get("Q2_CHAT_MODEL")
-    if not model:
-        raise InputError("Q2_CHAT_URL is set; set Q2_CHAT_MODEL to the name of the model too")
-    prompt = PROMPT.format(dialogue=example.knowledge, sentence=example.response)
-    asked = {"model": model, "temperature": 0, "max_tokens": 1,
-             "messages": [{"role": "user", "content": prompt}]}
-    url = os.environ["Q2_CHAT_URL"].rstrip("/") + "/chat/completions"
-    if not url.startswith(("http://", "https://")):
-        raise InputError(f"Q2_CHAT_URL is {url!r}, not the address of a server")
-    request = Request(url, json.dumps(asked).encode(), {
-        "Content-Type": "application/json",
-        "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"})
-    try:
-        with urlopen(request, timeout=120) as answer:
-            said = json.load(answer)["choices"][0]["message"]["content"]
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{url}: gave no answer of a chat model ({error})") from error
-    return "yes" in str(said).lower()
+        run.left_out.append("A chat model is asked if Q2_CHAT_MODEL is set (openai:MODEL@URL).")
+    figures: Figures = {}
+    for model, (found, spent) in decided.items():
+        figures |= measured(Key(6, *model, data="ScreenEval"),
+                            {"F1-macro": found.macro_f1, "seconds": spent})
+    return figures
 
 
 def _retrieval(run: Run) -> Figures:
@@ -187,11 +166,37 @@ def _retrieval(run: Run) -> Figures:
     source = run.source("scale", {"chunk_size": WHOLE})
     found = search(source, [row.example for row in rows])
     hits = [line in row.relevant for row, (line, _) in zip(rows, found, strict=True)]
-    measured: dict[str, Cell] = {
+    return measured(Key(7, "scale", run.size("scale"), data="ScreenEval"), {
         "recall": st.share_interval(hits),
-        "seconds": sum(seconds for _, seconds in found) / len(found)}
-    return {Key(7, "scale", run.size("scale"), data="ScreenEval", measure=name): cell
-            for name, cell in measured.items()}
+        "seconds": sum(seconds for _, seconds in found) / len(found)})
+
+
+class Utterances:
+    """A splitter at newlines, so that SCALE searches for an utterance instead of a sentence."""
+
+    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The characters [start, end) of each non-empty line of each text."""
+        return [[match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
+                for text in texts]
+
+
+def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int | None, float]]:
+    """For each example, the line, from 0, at which the search for the whole response ends
+    (``None`` without a line), and the seconds it took."""
+    metric = cast(Scale, source.metric)
+    own = Scale(metric.backbone, Utterances(), replace(
+        metric.settings, recipe="paper", chunking="knowledge", chunk_size=WHOLE))
+    return [_search(own, example) for example in examples]
+
+
+def _search(scale: Scale, example: Example) -> tuple[int | None, float]:
+    start = time.perf_counter()
+    claim = Claim(example.response, 0, len(example.response))
+    (units,) = scale.sentences.split([example.knowledge])
+    one = Search(example.knowledge, Judgement(claim, 0.0, "not found"), claim.text, units)
+    (place,) = scale.deciding([one], Known())
+    seconds = time.perf_counter() - start
+    return (None if place is None else example.knowledge.count("\n", 0, place[0])), seconds
 
 
 def _chunk_sizes(run: Run) -> Figures:
@@ -199,16 +204,14 @@ def _chunk_sizes(run: Run) -> Figures:
     rows = _rows(run)
     truth, examples = [row.consistent for row in rows], [row.example for row in rows]
     figures: Figures = {}
-    lines: dict[str, list[float]] = {"ROC-AUC": [], "ECE": [], "seconds": []}
     for size in CHUNKS:
         scores, seconds = _timed(run, examples, chunk_size=size)
-        found = {"ROC-AUC": st.roc_auc(truth, scores), "ECE": st.ece(truth, scores),
-                 "seconds": seconds}
-        for name, value in found.items():
-            lines[name].append(value)
-            figures[Key(0, "scale", run.size("scale"), data=f"{size} tokens", measure=name)] = value
-    run.draw({"sweep": {name: {"scale": {"x": list(CHUNKS), "y": y}}
-                        for name, y in lines.items()}})
+        figures |= measured(Key(0, "scale", run.size("scale"), data=f"{size} tokens"), {
+            "ROC-AUC": st.roc_auc(truth, scores), "ECE": st.ece(truth, scores), "seconds": seconds})
+    run.draw({"sweep": {
+        name: {"scale": {"x": list(CHUNKS), "y": [cell for key, cell in figures.items()
+                                                  if key.measure == name]}}
+        for name in ("ROC-AUC", "ECE", "seconds")}})
     return figures
 
 

@@ -31,6 +31,11 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+def measured(key: Key, cells: Mapping[str, Cell]) -> Figures:
+    """The figures of one model and data set, by measure."""
+    return {key._replace(measure=name): cell for name, cell in cells.items()}
+
+
 @dataclass
 class Run:
     """What tables are measured with, and what they add to the report.
@@ -182,6 +187,7 @@ def _table(one: PaperTable, run: Run, figures: Figures) -> Table:
     measures = list(dict.fromkeys(key.measure for key in [*known, *every]))
     data = list(dict.fromkeys(key.data for key in [*known, *every]))
     wide = len(measures) == 1 and len(data) > 2
+    columns = data if wide else measures
     rows: dict[tuple[str, ...], list[Key]] = {}
     for key in every:
         row = (key.model, key.size, key.variant, *(() if wide else (key.data,)))
@@ -194,15 +200,12 @@ def _table(one: PaperTable, run: Run, figures: Figures) -> Table:
         name = title(row[0]) if row[0] else ""
         lines += _lines([name, row[2], *row[3:]], (ours, theirs if beside else ""), {
             key.data if wide else key.measure: (figures.get(key), known.get(beside.get(key, key)))
-            for key in keys}, data if wide else measures)
-    kinds = [KINDS.get(measures[0] if wide else name, "number")
-             for name in (data if wide else measures)]
+            for key in keys}, columns)
     return Table(
         one.name, f"{published.PAPERS[one.paper]}, {one.title}",
         (Column("model", "text"), Column("variant", "text"),
          *(() if wide else (Column("data", "text"),)), Column("figures", "text"),
-         *(Column(name, kind) for name, kind in zip(data if wide else measures, kinds,
-                                                    strict=True))),
+         *(Column(name, KINDS.get(measures[0] if wide else name, "number")) for name in columns)),
         tuple(lines), " ".join([one.how, *dict.fromkeys([*run.notes, *run.left_out])]),
     )
 

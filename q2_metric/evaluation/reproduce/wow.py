@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
+from statistics import fmean
 from typing import Any
 
 from q2_metric.data.download import here
@@ -14,9 +15,9 @@ from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import detection_curves
 from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, where
+from q2_metric.evaluation.reproduce.systems import ROBUSTNESS, robustness, system_correlation
+from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured, where
 from q2_metric.evaluation.scores import Scores, ScoreSummary, values
-from q2_metric.evaluation.tables import Cell
 from q2_metric.types import Example
 
 BASELINES = ("nli", "overlap", "bertscore", "knowledge_bleu")
@@ -120,15 +121,6 @@ def _v1_scores(run: Run) -> Figures:
     return absolute(run, 2, groups, ["q2"], ("questions", "mean", "unanswerable", "coverage"), **V1)
 
 
-def _emnlp_scores(run: Run) -> Figures:
-    return absolute(run, 2, system_groups(run), ["q2", *BASELINES],
-                    ("questions", "mean", "unanswerable"))
-
-
-def _v1_overlap(run: Run) -> Figures:
-    return absolute(run, 3, system_groups(run), ["overlap", "knowledge_bleu"], ("mean",))
-
-
 def _ladder(run: Run) -> Figures:
     figures: Figures = {}
     groups = {name: group for name, group in system_groups(run).items() if "random" not in name}
@@ -148,18 +140,18 @@ def _ladder(run: Run) -> Figures:
 
 def _smaller_scores(run: Run) -> Figures:
     groups = system_groups(run)
-    measures = ("mean", "coverage")
-    figures = absolute(run, 8, groups, ["q2"], measures)
-    for size, model in _smaller(run).items():
-        figures |= absolute(run, 8, groups, ["q2"], measures, size=size, **model)
+    figures: Figures = {}
+    for size, model in _sizes(run).items():
+        figures |= absolute(run, 8, groups, ["q2"], ("mean", "coverage"), size=size, **model)
     return figures
 
 
-def _smaller(run: Run) -> dict[str, dict[str, str]]:
+def _sizes(run: Run) -> dict[str, dict[str, str]]:
+    """The models of the preset, and each smaller model in its place."""
     if run.preset.questions.kind == "seq2seq":
-        return SMALLER
+        return {"": {}, **SMALLER}
     run.left_out.append("The smaller T5 and ALBERT need a preset with Hub models.")
-    return {}
+    return {"": {}}
 
 
 def _responses(run: Run) -> Figures:
@@ -172,14 +164,12 @@ def _responses(run: Run) -> Figures:
     for metric, column in scores.items():
         numbers = values(column)
         found = st.detection(truth, numbers)
-        measured: dict[str, Cell] = {
+        figures |= measured(Key(3, metric, data="WoW"), {
             "accuracy": found.accuracy, "consistent: precision": found.consistent_precision,
             "consistent: recall": found.consistent_recall,
             "inconsistent: precision": found.inconsistent_precision,
             "inconsistent: recall": found.inconsistent_recall,
-            "ROC-AUC": st.auc_interval(truth, numbers)}
-        figures |= {Key(3, metric, data="WoW", measure=name): cell
-                    for name, cell in measured.items()}
+            "ROC-AUC": st.auc_interval(truth, numbers)})
     return figures
 
 
@@ -205,10 +195,9 @@ def _correlations(
     figures: Figures = {}
     for metric, column in scores.items():
         numbers = values(column)
-        found = st.system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
-        named = {"Spearman": found.value, "lower bound": found.low, "upper bound": found.high}
-        figures |= {Key(table, metric, size, data="WoW", measure=name): number
-                    for name, number in named.items()}
+        found = system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
+        figures |= measured(Key(table, metric, size, data="WoW"), {
+            "Spearman": found.value, "lower bound": found.low, "upper bound": found.high})
     return figures
 
 
@@ -233,8 +222,8 @@ def _v1_systems(run: Run) -> Figures:
 def _smaller_systems(run: Run) -> Figures:
     annotated = _contexts(run)
     examples = [row.example for row in annotated]
-    figures = _correlations(7, annotated, run.scores(examples, ["q2"]))
-    for size, model in _smaller(run).items():
+    figures: Figures = {}
+    for size, model in _sizes(run).items():
         figures |= _correlations(7, annotated, run.scores(examples, ["q2"], **model), size)
     return {key: cell for key, cell in figures.items() if key.model == "q2"}
 
@@ -287,10 +276,10 @@ def _length(run: Run) -> Figures:
     figures: Figures = {}
     for group, examples in system_groups(run).items():
         texts = [example.response for example in examples]
-        found = {"characters": [len(text) for text in texts],
-                 "tokens": [len(tokenizer(text)) for text in texts]}
-        figures |= {Key(9, "", data=group, measure=name): sum(numbers) / len(numbers)
-                    for name, numbers in found.items() if numbers}
+        if texts:
+            figures |= measured(Key(9, "", data=group), {
+                "characters": fmean(map(len, texts)),
+                "tokens": fmean(len(tokenizer(text)) for text in texts)})
     return figures
 
 
@@ -308,9 +297,9 @@ def _robustness(run: Run) -> Figures:
     for metric, column in scores.items():
         known = [(row.consistent, item.value) for row, item in zip(selected, column, strict=True)
                  if item is not None and item.value is not None]
-        points = st.robustness([v for good, v in known if good],
+        points = robustness([v for good, v in known if good],
                                [v for good, v in known if not good])
-        shares = st.ROBUSTNESS.shares
+        shares = ROBUSTNESS.shares
         lines[metric] = {"x": list(shares), "y": [point.value for point in points],
                          "low": [point.low for point in points],
                          "high": [point.high for point in points]}
@@ -328,7 +317,9 @@ V1_NOTE = ("Settings: decoding=greedy, personal=keep, fallback=false. Responses 
 _WOW = ("wow_q2",)
 TABLES = (
     PaperTable("q2-emnlp-2", "q2-emnlp", 2, "scores by system", _WOW,
-               f"Mean scores. {_RANDOM}", "6 x 150 responses", _emnlp_scores),
+               f"Mean scores. {_RANDOM}", "6 x 150 responses",
+               lambda run: absolute(run, 2, system_groups(run), ["q2", *BASELINES],
+                                    ("questions", "mean", "unanswerable"))),
     PaperTable("q2-emnlp-3", "q2-emnlp", 3, "single responses (table and figure 3)", _WOW,
                "Decisions at 0.5 on the selected responses.", "600 responses", _responses),
     PaperTable("q2-emnlp-4", "q2-emnlp", 4, "simulated systems", _WOW,
@@ -342,7 +333,8 @@ TABLES = (
     PaperTable("q2-v1-2", "q2-v1", 2, "scores by system and of people", _WOW,
                f"{V1_NOTE} {_RANDOM}", "9 x 150 responses", _v1_scores),
     PaperTable("q2-v1-3", "q2-v1", 3, "word overlap by system", _WOW, _RANDOM,
-               "6 x 150 responses", _v1_overlap),
+               "6 x 150 responses", lambda run: absolute(
+                   run, 3, system_groups(run), ["overlap", "knowledge_bleu"], ("mean",))),
     PaperTable("q2-v1-4", "q2-v1", 4, "simulated systems", _WOW, V1_NOTE, "1,088 responses",
                _v1_systems),
     PaperTable("q2-v1-7", "q2-v1", 7, "variants of Q²", _WOW,

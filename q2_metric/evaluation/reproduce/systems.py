@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from q2_metric.errors import InputError
-from q2_metric.evaluation.statistics.intervals import Interval, around
-from q2_metric.evaluation.statistics.values import scipy_stats
-from q2_metric.metrics.bootstrap import SEED
+from q2_metric.evaluation.statistics import SEED, Interval, around, scipy_stats
 
 
 @dataclass(frozen=True, slots=True)

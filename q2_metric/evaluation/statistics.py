@@ -1,0 +1,341 @@
+"""The statistics of the experiments, on plain arrays.
+
+``truth`` is true for each response that people found consistent, and a higher score means more
+consistent. Random numbers are drawn with the seed :data:`SEED`. A function raises InputError if its
+statistic is not defined for the data, such as the AUC if all labels are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from q2_metric.errors import InputError, optional
+from q2_metric.metrics.bootstrap import N_BOOTSTRAP as N_BOOTSTRAP
+from q2_metric.metrics.bootstrap import SEED as SEED
+from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles, resampled
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+THRESHOLD = 0.5
+"""A response counts as consistent if its score is above 0.5 (Q², section 5.1)."""
+
+N_BINS = 10
+"""Bins of equal width on [0, 1], as in the code of SCALE's authors."""
+
+_RANKED_AT_ONCE = 1 << 21
+"""Scores that the permutation test ranks in one call (about 50 MB)."""
+
+Rule = Literal["balanced_accuracy", "macro_f1"]
+
+
+def scipy_stats() -> Any:
+    return optional("scipy.stats", "agreement with people", "scipy", "meta")
+
+
+def sklearn_metrics() -> Any:
+    return optional("sklearn.metrics", "agreement with people", "scikit-learn", "meta")
+
+
+def checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
+    """Converts labels and scores to arrays.
+
+    Raises:
+        InputError: lengths differ, all labels are equal, or a score is not finite.
+    """
+    labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
+    if len(labels) != len(values):
+        raise InputError(f"{len(labels)} labels for {len(values)} scores")
+    if labels.all() or not labels.any():
+        raise InputError("the labels are all the same; agreement needs both classes")
+    if not np.isfinite(values).all():
+        raise InputError("a score is not a finite number")
+    return labels, values
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A statistic with the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def around(value: float, drawn: Floats) -> Interval:
+    """A statistic with the 95 % percentile interval of its bootstrap resamples ``drawn``."""
+    return Interval(value, *percentiles(drawn))
+
+
+def share_interval(hits: ArrayLike) -> Interval:
+    """The mean of numbers, at least one, with its 95 % bootstrap percentile interval."""
+    values = np.asarray(hits, np.float64)
+    if not len(values):
+        raise InputError("a mean needs at least one value")
+    mean = float(values.mean())
+    return Interval(mean, *(bootstrap_interval(list(values)) or (mean, mean)))
+
+
+def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:
+    """The area under the ROC curve, in [0, 1]; a tie counts as half right."""
+    labels, values = checked(truth, scores)
+    return float(sklearn_metrics().roc_auc_score(labels, values))
+
+
+def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
+    """The area under the precision-recall curve as a step function, in [0, 1]."""
+    labels, values = checked(truth, scores)
+    return float(sklearn_metrics().average_precision_score(labels, values))
+
+
+def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
+    """The ROC-AUC with its 95 % percentile interval, from a bootstrap over responses."""
+    labels, values = checked(truth, scores)
+    drawn = _of_both_classes(labels, lambda rows: aucs(labels[rows], values[rows]))
+    return around(roc_auc(labels, values), drawn)
+
+
+def auc_difference(
+    truth: ArrayLike, first: ArrayLike, second: ArrayLike
+) -> tuple[Interval, float]:
+    """The AUC of the ``first`` scores minus that of the ``second``, on the same responses, and the
+    p-value of a test whether it differs from 0.
+
+    The interval is that of a paired bootstrap. The p-value is that of a two-sided permutation test,
+    which swaps the ranks of the two metrics for random responses (Bandos, Rockette and Gur, 2005);
+    the lowest possible is ``2 / (N_BOOTSTRAP + 1)``.
+    """
+    labels, one = checked(truth, first)
+    _, other = checked(truth, second)
+    drawn = _of_both_classes(
+        labels, lambda rows: aucs(labels[rows], one[rows]) - aucs(labels[rows], other[rows]))
+    value = roc_auc(labels, one) - roc_auc(labels, other)
+    return around(value, drawn), _exchanged(labels, one, other)
+
+
+def _of_both_classes(labels: Bools, measure: Callable[[Places], Floats]) -> Floats:
+    """The statistics of resamples that contain responses of both classes."""
+
+    def both(rows: Places) -> Bools:
+        positive = labels[rows].sum(axis=1)
+        kept: Bools = (positive > 0) & (positive < rows.shape[1])
+        return kept
+
+    return resampled(len(labels), measure, usable=both)
+
+
+def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
+    def difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
+        # The permutation swaps values within a response, so the labels stay in place.
+        kept = [np.moveaxis(ranks, axis, -1) for ranks in (a, b)]
+        first, second = (aucs(np.broadcast_to(labels, ranks.shape), ranks) for ranks in kept)
+        return first - second
+
+    tested = scipy_stats().permutation_test(
+        [scipy_stats().rankdata(values) for values in (one, other)],
+        difference,
+        permutation_type="samples",
+        n_resamples=N_BOOTSTRAP,
+        batch=max(1, _RANKED_AT_ONCE // len(labels)),
+        vectorized=True,
+        rng=np.random.default_rng(SEED),
+    )
+    return float(tested.pvalue)
+
+
+def aucs(labels: Bools, values: Floats) -> Floats:
+    """The ROC-AUC of each row, from ranks (Mann and Whitney): (rows, responses) -> (rows,).
+
+    scikit-learn computes one AUC at a time, which is thousands of times slower for many resamples.
+    """
+    ranks = scipy_stats().rankdata(values, axis=-1)
+    positive = labels.sum(axis=-1)
+    negative = labels.shape[-1] - positive
+    above = (ranks * labels).sum(axis=-1) - positive * (positive + 1) / 2
+    areas: Floats = above / (positive * negative)
+    return areas
+
+
+def correlation(
+    name: Literal["spearmanr", "kendalltau", "pearsonr"], first: ArrayLike, second: ArrayLike
+) -> Interval:
+    """A correlation of scipy; Kendall's is τ-b."""
+    measure = getattr(scipy_stats(), name)
+    x, y = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if len(x) != len(y) or len(x) < 3:
+        raise InputError(f"a correlation needs at least 3 pairs; there are {len(x)} and {len(y)} "
+                         "values")
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        raise InputError("a correlation is undefined if all values are equal")
+
+    def varied(rows: Places) -> Bools:
+        both: Bools = (np.ptp(x[rows], axis=1) > 0) & (np.ptp(y[rows], axis=1) > 0)
+        return both
+
+    def each(rows: Places) -> Floats:
+        return np.array([measure(x[drawn], y[drawn]).statistic for drawn in rows], np.float64)
+
+    return around(float(measure(x, y).statistic), resampled(len(x), each, usable=varied))
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """All values are in [0, 1]. The precision of a class that was never chosen is 0."""
+
+    accuracy: float
+    balanced_accuracy: float
+    consistent_precision: float
+    consistent_recall: float
+    inconsistent_precision: float
+    inconsistent_recall: float
+    macro_f1: float
+
+
+def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
+    """Accuracy, precision and recall if a score above the threshold means consistent."""
+    labels, values = checked(truth, scores)
+    predicted = values > threshold
+    precision, recall, f1, _ = sklearn_metrics().precision_recall_fscore_support(
+        labels, predicted, labels=[True, False], zero_division=0.0
+    )
+    return Decisions(
+        accuracy=float((predicted == labels).mean()),
+        balanced_accuracy=float(recall.mean()),
+        consistent_precision=float(precision[0]),
+        consistent_recall=float(recall[0]),
+        inconsistent_precision=float(precision[1]),
+        inconsistent_recall=float(recall[1]),
+        macro_f1=float(f1.mean()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The rates if responses whose score is at least ``threshold[i]`` are found."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    threshold: tuple[float, ...]
+
+
+def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
+    """The false positive rate (x) and the true positive rate (y); positive means consistent."""
+    labels, values = checked(truth, scores)
+    false, true, thresholds = sklearn_metrics().roc_curve(labels, values)
+    return Curve(*(tuple(axis[1:].tolist()) for axis in (false, true, thresholds)))
+
+
+def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
+    """The recall (x) and the precision (y) of one class at each threshold.
+
+    With ``consistent=False``, responses whose score is at most the threshold are found.
+    """
+    labels, values = checked(truth, scores)
+    sign = 1 if consistent else -1
+    precision, recall, thresholds = sklearn_metrics().precision_recall_curve(
+        labels if consistent else ~labels, sign * values
+    )
+    axes = (recall[:-1], precision[:-1], sign * thresholds)
+    return Curve(*(tuple(axis.tolist()) for axis in axes))
+
+
+def best_threshold(
+    truth: ArrayLike,
+    scores: ArrayLike,
+    *,
+    rule: Rule = "balanced_accuracy",
+    precision: float | None = None,
+) -> float:
+    """The best threshold half-way between two neighbouring scores, the lowest of equally good ones.
+
+    Args:
+        rule: the statistic that the threshold maximises.
+        precision: a minimum precision in (0, 1], which replaces ``rule``. The threshold then has
+            the highest recall of consistent responses for which the precision is reached.
+
+    Raises:
+        InputError: all labels are equal, or the precision cannot be reached.
+    """
+    if precision is not None and not 0 < precision <= 1:
+        raise InputError(f"the precision must be above 0 and at most 1, not {precision}")
+    labels, values = checked(truth, scores)
+    positive, negative = labels.sum(), (~labels).sum()
+    # At point i, responses that score at least order[i] count as consistent. The first point, at
+    # which no response does, is left out.
+    false, recall, order = (
+        axis[1:] for axis in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False)
+    )
+    specificity, hits = 1 - false, recall * positive
+    found = hits + false * negative
+    if precision is not None:
+        good = hits / found >= precision - 1e-12
+        if not good.any():
+            raise InputError(
+                f"no threshold reaches a precision of {precision:g}; the highest is "
+                f"{(hits / found).max():.3f}"
+            )
+        place = int(np.flatnonzero(good)[-1])
+    else:
+        measure = (recall + specificity) / 2
+        if rule == "macro_f1":
+            right = specificity * negative
+            wrong = len(labels) - hits - right
+            measure = hits / (2 * hits + wrong) + right / (2 * right + wrong)
+        place = int(np.flatnonzero(measure >= measure.max() - 1e-12)[-1])
+    if place + 1 < len(order):
+        return float((order[place] + order[place + 1]) / 2)
+    return float(order[place] - 1e-6 * max(1.0, abs(order[place])))
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """``n`` scores in [low, high): their mean, and the share of consistent responses."""
+
+    low: float
+    high: float
+    n: int
+    score: float
+    consistent: float
+
+
+def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> list[Bin]:
+    """The bins that contain a score; the last one includes 1.
+
+    Raises:
+        InputError: a score is outside [0, 1]; :func:`min_max` maps scores into it.
+    """
+    labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
+    if len(values) and (values.min() < 0 or values.max() > 1):
+        raise InputError("a reliability curve needs scores in [0, 1]")
+    places = np.minimum((values * bins).astype(int), bins - 1)
+    filled = []
+    for i in np.unique(places).tolist():
+        inside = places == i
+        filled.append(Bin(i / bins, (i + 1) / bins, int(inside.sum()),
+                          float(values[inside].mean()), float(labels[inside].mean())))
+    return filled
+
+
+def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
+    """The expected calibration error, in [0, 1] (Naeini, Cooper and Hauskrecht, AAAI 2015)."""
+    filled = reliability(truth, scores, bins=bins)
+    n = sum(bin_.n for bin_ in filled)
+    if not n:
+        raise InputError("a calibration error needs at least one response")
+    return float(sum(bin_.n * abs(bin_.consistent - bin_.score) for bin_ in filled) / n)
+
+
+def min_max(scores: ArrayLike) -> Floats:
+    """The scores mapped linearly to [0, 1], as SCALE's authors do; equal scores become 0.5."""
+    values = np.asarray(scores, np.float64)
+    width = np.ptp(values) if len(values) else 0.0
+    if width == 0:
+        return np.full(len(values), 0.5)
+    stretched: Floats = (values - values.min()) / width
+    return stretched
