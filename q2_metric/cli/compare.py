@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 @click.option("-m", "--metric", "--metrics", "metrics", callback=given_names,
               help="Metrics to compare.  [default: all that every system has]")
 @SYSTEMS_OPTION
-@click.option("--reference", metavar="COL",
-              help="A column with reference responses, for F1 and BLEU.  [default: by name]")
 @FORMAT_OPTION
 def compare(
-    scores: tuple[str, ...], metrics: list[str], systems_by: str | None,
-    reference: str | None, shown_as: str,
+    scores: tuple[str, ...], metrics: list[str], systems_by: str | None, shown_as: str
 ) -> None:
     """Compare systems by their scores of the same rows, and test whether the differences are due to
     chance.
@@ -37,13 +34,11 @@ def compare(
     from A with the p-values of two paired tests: bootstrap resampling and approximate
     randomisation. With several systems, the p-values of a metric are adjusted by Holm's method.
 
-    If the rows have reference responses, token F1 and corpus BLEU against these are added.
-
     All systems must have the same rows, and scores with the same signatures.
     """
     with ExitStack() as files:
         read = read_scores(files_of(scores), files, systems_by=systems_by)
-        found = versus(read, metrics, reference)
+        found = versus(read, metrics)
     for note in found.notes:
         warn(note)
     print_as(_report(found), shown_as)
@@ -52,7 +47,7 @@ def compare(
 def _report(found: Versus) -> Report:
     from q2_metric.evaluation.statistics import N_BOOTSTRAP, SEED, Interval
     from q2_metric.evaluation.tables import Cell, Column, Report, Table
-    from q2_metric.report.paired import TRIALS
+    from q2_metric.report.compare import TRIALS
 
     def cell(value: float | None, ends: tuple[float, float] | None) -> Cell:
         return value if value is None or ends is None else Interval(value, *ends)

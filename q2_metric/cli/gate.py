@@ -26,7 +26,7 @@ from q2_metric.report import ci
 from q2_metric.report.gate import FAILING, Gate
 from q2_metric.report.gate import gate as decide
 from q2_metric.report.read import ScoreFiles, read_scores
-from q2_metric.report.spool import spool
+from q2_metric.report.spool import Spool
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.formats import read_fields
@@ -135,7 +135,7 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
     warn(f"{path}: has no scores yet; scoring its rows by {metric}")
     job = Job(files=(path,), columns=Columns(), metrics=(metric,), texts=True, evidence=True,
               cache=cache_file(options), cache_bytes=cache_bytes())
-    rows = stack.enter_context(spool())
+    rows = stack.enter_context(Spool())
     [result] = JobRun(job, listener=Listener(warn=warn)).run(page=lambda _: nullcontext(rows))
     if not result.rows:
         raise InputError(f"{path}: has no rows")

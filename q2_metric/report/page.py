@@ -22,7 +22,7 @@ from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.groups import chosen, groupings
-from q2_metric.report.spool import Spool, spool
+from q2_metric.report.spool import Spool
 from q2_metric.report.systems import SideBySide, SystemRun, compare_runs, curves, places, series
 from q2_metric.report.view import DROPPED
 from q2_metric.rows.fields import OutputRow
@@ -65,7 +65,7 @@ _CHUNK = 64
 def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool]:
     """Collects rows, and writes the report page when the context ends without an error. ``results``
     is read only then. Raises InputError if the file cannot be written."""
-    with spool() as rows:
+    with Spool() as rows:
         yield rows
         runs = [SystemRun(result.file, result.rows, result.failed, result.systems,
                           group_by=tuple(result.groups)) for result in results]
