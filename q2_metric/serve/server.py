@@ -18,6 +18,7 @@ from typing import Any
 
 import h11
 import uvicorn
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -93,7 +94,15 @@ class Server:
         """Whether other machines cannot reach the server."""
         return ipaddress.ip_address(self.address[0]).is_loopback
 
-    def knows(self, host: str) -> bool:
+    def check(self, headers: Headers) -> None:
+        """Refuses requests that pages of other websites made the user's browser send."""
+        if not self._knows(headers.get("host", "")):
+            raise HTTPException(421, f"This server is at {self.url}; the request is for another "
+                                "name.")
+        if headers.get("origin", f"http://{headers['host']}") != f"http://{headers['host']}":
+            raise HTTPException(403, "The request comes from a page of another site.")
+
+    def _knows(self, host: str) -> bool:
         """Whether a ``Host`` header names this server; if not, another website may be behind it."""
         parts = _HOST.fullmatch(host)
         if parts is None or int(parts["port"] or 80) != self.address[1]:
@@ -103,19 +112,20 @@ class Server:
 
 
 class Guard:
-    """Refuses requests that pages of other websites made the user's browser send."""
+    """Lets a request in if ``check`` of its headers raises no HTTPException."""
 
-    def __init__(self, app: ASGIApp, server: Server) -> None:
-        self.app, self.server = app, server
+    def __init__(self, app: ASGIApp, check: Callable[[Headers], None]) -> None:
+        self.app, self.check = app, check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Request(scope).headers
-        if not self.server.knows(headers.get("host", "")):
-            raise HTTPException(421, f"This server is at {self.server.url}; the request is for "
-                                "another name.")
-        if headers.get("origin", f"http://{headers['host']}") != f"http://{headers['host']}":
-            raise HTTPException(403, "The request comes from a page of another site.")
+        self.check(Headers(scope=scope))
         await self.app(scope, receive, send)
+
+
+def is_of(request: Request, media_type: str) -> bool:
+    """Whether the body of a request has the media type."""
+    given = request.headers.get("content-type", "")
+    return given.partition(";")[0].strip().lower() == media_type
 
 
 async def body(request: Request) -> bytes:

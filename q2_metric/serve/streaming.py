@@ -22,7 +22,7 @@ from q2_metric.scoring.verdict import GATED
 from q2_metric.serve.explain import LONGEST_ANSWER
 from q2_metric.serve.queue import ScoringQueue
 from q2_metric.serve.rows import row_of
-from q2_metric.serve.server import MOST_BYTES
+from q2_metric.serve.server import MOST_BYTES, is_of
 from q2_metric.types import Example, Judgement, Metric, Score
 
 MOST_STREAMS = 16
@@ -48,7 +48,7 @@ class Streams:
         if self._metric is None:
             raise HTTPException(400, "Streams need the metric groundedness without q2: start the "
                                 "server with --metrics groundedness.")
-        if request.headers.get("content-type", "").partition(";")[0].strip() != MEDIA_TYPE:
+        if not is_of(request, MEDIA_TYPE):
             raise HTTPException(415, f"The body must be lines of JSON, with Content-Type: "
                                 f"{MEDIA_TYPE}.")
         if self._open >= MOST_STREAMS:
