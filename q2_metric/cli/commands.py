@@ -31,10 +31,7 @@ from q2_metric.errors import (
     machine_fault,
 )
 from q2_metric.files import check_free, check_written, has_mark
-from q2_metric.metrics.entry import named
-
-ASSIGNED = "assigned"
-"""The name of the parameter ``-s``."""
+from q2_metric.report import MARK
 
 READ = "q2_metric.read"
 """Key in ``ctx.meta`` of the models that the user names: files and folders that are read."""
@@ -110,15 +107,28 @@ def overwriting() -> bool:
     return bool(click.get_current_context().meta.get(_OVERWRITE))
 
 
+class Hinting(click.Option):
+    """An option that knows what a user meant by an option that does not exist."""
+
+    def hint(self, option: str) -> str:
+        """Words for the error message; "" if it is not what this option sets."""
+        raise NotImplementedError
+
+
 class Command(click.Command):
     """A command that never overwrites its input files. It replaces an output only with
     ``--overwrite`` (``overwrites`` is its help), or if an earlier run of the same command wrote it.
+
+    ``groups`` is for commands with many options: by title, the names of the parameters that
+    ``--help`` shows together. Other options follow in a last group.
     """
 
     def __init__(
-        self, *arguments: Any, overwrites: str = "Replace existing files.", **keywords: Any
+        self, *arguments: Any, overwrites: str = "Replace existing files.",
+        groups: Mapping[str, Sequence[str]] | None = None, **keywords: Any,
     ) -> None:
         super().__init__(*arguments, **keywords)
+        self.groups = groups
         if any(isinstance(param.type, Written) and param.type.guard for param in self.params):
             self.params.append(_overwrite_option(overwrites))
 
@@ -126,10 +136,9 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if all(param.name != ASSIGNED for param in self.params):
-                raise
-            words = named("q2_metric.cli.assign:hint")(error.option_name)
-            if not words:
+            hints = (param.hint(error.option_name) for param in self.params
+                     if isinstance(param, Hinting))
+            if not (words := next(hints, "")):
                 raise
             raise click.UsageError(
                 f"No such option: {error.option_name}. {words}", error.ctx) from error
@@ -153,18 +162,10 @@ class Command(click.Command):
         ctx.meta[_KEPT] = kept(ctx.params)
         return rest
 
-
-class Grouped(Command):
-    """For commands with many options: ``--help`` shows the options in groups. ``groups`` has, by
-    title, names of parameters. Other options follow in a last group."""
-
-    def __init__(
-        self, *arguments: Any, groups: Mapping[str, Sequence[str]], **keywords: Any
-    ) -> None:
-        super().__init__(*arguments, **keywords)
-        self.groups = groups
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.groups is None:
+            super().format_options(ctx, formatter)
+            return
         params = {param.name: param for param in self.get_params(ctx)
                   if isinstance(param, click.Option)}
         listed = {name for names in self.groups.values() for name in names}
@@ -191,17 +192,17 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
     return files_here()
 
 
-def ours(mark: bytes, what: str) -> Callable[[str], None]:
+def ours(mark: str, what: str) -> Callable[[str], None]:
     """A guard that raises InputError if the file is not ``what`` ("a report page of q2"), by the
     ``mark`` in it."""
     def guard(path: str) -> None:
-        if not has_mark(path, mark):
+        if not has_mark(path, mark.encode()):
             check_free(path, what)
 
     return guard
 
 
-PAGE = ours(b'<meta name="generator" content="q2-metric">', "a report page of q2")
+PAGE = ours(MARK, "a report page of q2")
 
 
 def kept(options: Mapping[str, Any]) -> str:

@@ -33,12 +33,8 @@ from q2_metric.rows.formats import read_fields
 from q2_metric.scoring.verdict import GATED, THRESHOLD
 
 SHOWN = 10
-
-
-JUNIT = ours(b'<testsuites><testsuite name="q2 gate ', "a JUnit file of q2 gate")
-COMMENT = ours(ci.COMMENT.encode(), "a comment of q2 gate")
-
-
+JUNIT = ours(ci.JUNIT, "a JUnit file of q2 gate")
+COMMENT = ours(ci.COMMENT, "a comment of q2 gate")
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
     if text == "all":
         return None

@@ -14,11 +14,11 @@ from q2_metric.cli.commands import Group, Read
 from q2_metric.errors import InputError
 from q2_metric.knowledge.choose import load_detector
 from q2_metric.knowledge.dstc import TurnLabel, read_labelled, read_logs
+from q2_metric.knowledge.pipeline import Pipeline, TurnReply, official_scores
 from q2_metric.knowledge.pools import read_pool
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked
-from q2_metric.metrics import default_names
-from q2_metric.metrics.registry import DEFAULT, check_names
+from q2_metric.text.given import is_blank
 
 
 @click.group("respond", cls=Group)
@@ -41,25 +41,19 @@ def respond() -> None:
 @click.option("--detector", metavar="NAME|FOLDER", type=Read(),
               help="bundled, or the folder of a trained detector: respond only to the turns that "
               "it finds to need knowledge. With --labels, DSTC9's scores of all three subtasks.")
-@click.option("--metrics", show_default=",".join(DEFAULT),
-              help="Metrics that compare each response with its snippet; \"\" for none.")
-@click.option("--preset", default="bundled", help="Preset of the metrics.")
 @click.option("--out", type=shared.NEW_FILE,
               help="Write .jsonl with a line for each response, which q2 score reads.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @shared.RANKER_OPTIONS
 @shared.RSS_OPTIONS
 def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool, model: str,
-          beam: int, detector: str | None, metrics: str | None, preset: str, out: Path | None,
-          as_json: bool, **options: Any) -> None:
-    """Generate a response to each dialogue, score it, and compare it with the gold response."""
-    from q2_metric.knowledge.pipeline import Pipeline, TurnReply, official_scores
-
+          beam: int, detector: str | None, out: Path | None, as_json: bool,
+          **options: Any) -> None:
+    """Generate a response to each dialogue, and compare it with the gold response."""
     if gold_knowledge and (labels is None or detector):
         raise InputError("--gold-knowledge needs --labels, and no --detector")
     if out is not None and out.suffix != ".jsonl":
         raise InputError(f"{out}: cannot be written: use .jsonl")
-    names = check_names(default_names(preset) if metrics is None else metrics)
     pool = read_pool(pool_file)
     dialogues, gold = _dialogues(logs, labels, pool, seeking=not detector)
     responder = Responder(model, device=options["device"], beam=beam,
@@ -77,11 +71,10 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
     kept = [(i, answer) for i, answer in enumerate(answers) if answer is not None]
     if not kept:
         raise InputError(f"{logs}: {detector} finds no turn that needs knowledge")
-    items = _grounded([dialogues[i] for i, _ in kept], [one.ranking[0] for _, one in kept],
-                      [gold[i] for i, _ in kept] if gold is not None else None)
-    lines, figures = _scored(items, [answer.response for _, answer in kept], names, preset)
-    for line, (_, answer) in zip(lines, kept, strict=True):
-        line["snippet"] = shared.ranked_row(answer.ranking[0])
+    lines = [_line(dialogues[i], answer, gold[i].response if gold is not None else "")
+             for i, answer in kept]
+    figures: dict[str, Any] = {
+        "responses": len(lines), "empty": sum(is_blank(line["response"]) for line in lines)}
     if gold is not None:
         scores, no_meteor = official_scores(answers, gold)
         figures |= {name: value for (task, name), value in scores.items() if detector or task == 3}
@@ -137,35 +130,11 @@ def _grounded(
     ]
 
 
-def _scored(
-    items: Sequence[GroundedTurn], responses: Sequence[str], names: Sequence[str], preset: str
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """An output object for each response (an empty one has no score), and the totals by name."""
-    from q2_metric import metrics, scoring
-    from q2_metric.text.given import is_blank
-
-    rows = [
-        scoring.example(response, [item.snippet.text], [t.text for t in item.dialogue.turns])
-        for item, response in zip(items, responses, strict=True)
-    ]
-    run = scoring.ScoredRows.over(metrics.load_metrics(names, preset), rows)
-    lines = []
-    for item, row, scores in zip(items, rows, run.scores, strict=True):
-        line: dict[str, Any] = {
-            "id": item.dialogue.id,
-            "response": row.response,
-            "knowledge": row.knowledge,
-            "history": [turn.text for turn in item.dialogue.turns],
-        }
-        line |= {name: score.value for name, score in scores.items() if score.reason != "empty"}
-        if item.response:
-            line["gold"] = item.response
-        lines.append(line)
-    empty = sum(is_blank(row.response) for row in rows)
-    figures: dict[str, Any] = {"responses": len(rows), "empty": empty}
-    system = run.system()
-    for name, signed in run.signatures().items():
-        figures |= {name: system[name], f"{name}_signature": signed}
-    if "no_claim" in system:
-        figures["no_claim"] = system["no_claim"]
-    return lines, figures
+def _line(dialogue: Dialogue, answer: TurnReply, gold: str) -> dict[str, Any]:
+    """What ``--out`` writes: a row that ``q2 score`` reads."""
+    [chosen, *_] = answer.ranking
+    return {
+        "id": dialogue.id, "response": answer.response, "knowledge": chosen.snippet.text,
+        "history": [turn.text for turn in dialogue.turns],
+        **({"gold": gold} if gold else {}), "snippet": shared.ranked_row(chosen),
+    }

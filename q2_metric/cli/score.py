@@ -21,7 +21,6 @@ from q2_metric.cli.commands import (
     STOPPED,
     TOO_LOW,
     WRONG_USE,
-    Grouped,
     OneLineError,
     Read,
     Written,
@@ -94,7 +93,7 @@ GROUPS = {
 }
 
 
-@command("score", cls=Grouped, groups=GROUPS,
+@command("score", groups=GROUPS,
          overwrites="Replace existing files, and restart an interrupted run from the beginning.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
 @format_option("FILE")

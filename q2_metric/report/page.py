@@ -18,6 +18,7 @@ from q2_metric._version import __version__
 from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
+from q2_metric.report import MARK
 from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
@@ -210,6 +211,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
         "facts": Markup(to_json(facts)),
         **{name: facts[name] for name in ("titles", "glosses", "ranked", "findings")},
         "words": WORDS,
+        "mark": Markup(MARK),
         "dash": NONE,
         "version": __version__,
     }
