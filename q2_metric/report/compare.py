@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -146,16 +146,18 @@ def _changed(
 
 
 def _by_context(first: SystemValues, second: SystemValues) -> list[tuple[int, int]]:
+    one, other = _places(first), _places(second)
+    return [pair for context, rows in one.items()
+            for pair in zip(rows, other.get(context, ()), strict=False)]
+
+
+def _places(system: SystemValues) -> dict[tuple[int, ...], list[int]]:
+    """The rows with the same :data:`IDENTITY`."""
     places: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
-    for place, context in enumerate(first.contexts):
+    for place, context in enumerate(system.contexts):
         if context is not None:
             places[context].append(place)
-    pairs, used = [], Counter[tuple[int, ...]]()
-    for i, context in enumerate(second.contexts):
-        if context is not None and used[context] < len(places.get(context, ())):
-            pairs.append((places[context][used[context]], i))
-            used[context] += 1
-    return pairs
+    return places
 
 
 def differences(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from q2_metric.errors import InputError
+from q2_metric.evaluation.statistics import N_BOOTSTRAP, SEED, Interval
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import parse
 from q2_metric.report.compare import (
+    TRIALS,
     Matched,
     PairedDifference,
     SystemValues,
@@ -19,25 +22,12 @@ from q2_metric.report.compare import (
 )
 from q2_metric.report.read import ScoreFiles
 from q2_metric.report.systems import SystemRun
-from q2_metric.types import SystemScore
 
 
-@dataclass(frozen=True, slots=True)
-class Versus:
-    """Systems side by side. ``titles`` are by column. ``scores`` are by column, for each system;
-    ``differences`` also, but from the second system on, each minus the first system. Their p-values
-    are adjusted over the systems (Holm, 1979). ``notes`` say what could not be checked."""
+def versus(files: ScoreFiles, columns: Sequence[str] = ()) -> tuple[Report, list[str]]:
+    """Compares each system with the first one. Returns the tables, and what could not be checked.
 
-    names: tuple[str, ...]
-    titles: Mapping[str, str]
-    scores: Mapping[str, Sequence[SystemScore]]
-    differences: Mapping[str, Sequence[PairedDifference]]
-    signatures: Mapping[str, str]
-    notes: Sequence[str]
-
-
-def versus(files: ScoreFiles, columns: Sequence[str] = ()) -> Versus:
-    """Compares each system with the first one.
+    The p-values are adjusted over the systems (Holm, 1979).
 
     Args:
         columns: the score columns to compare; by default, all that every system has.
@@ -46,27 +36,52 @@ def versus(files: ScoreFiles, columns: Sequence[str] = ()) -> Versus:
         InputError: there is one system, two systems have different rows or signatures, or a system
             lacks one of the columns.
     """
-    runs = files.runs
-    if len(runs) < 2:
-        raise InputError(f"{runs[0].name}: is the only system; name the scores of another, or the "
+    first, *others = files.runs
+    if not others:
+        raise InputError(f"{first.name}: is the only system; name the scores of another, or the "
                          "column that tells systems apart (--systems)")
-    shared = _columns(runs, columns)
-    signatures = {name: _signature(runs, name) for name in shared}
-    systems = [SystemValues.of(run.no_claim, rows, shared)
-               for run, rows in zip(runs, files.rows, strict=True)]
+    shared = _columns(files.runs, columns)
+    signatures = {name: _signature(files.runs, name) for name in shared}
+    one, *more = [SystemValues.of(run.no_claim, rows, shared)
+                  for run, rows in zip(files.runs, files.rows, strict=True)]
+    matched = [_same_rows(first, one, run, system)
+               for run, system in zip(others, more, strict=True)]
+    changes = [differences(one, system, rows.pairs, tests=True)
+               for system, rows in zip(more, matched, strict=True)]
+    scores = Table(
+        "scores", "Mean scores with 95 % intervals",
+        (Column("system", "text"), *(Column(title(name)) for name in shared), Column("n", "count")),
+        tuple(_means(run, shared) for run in files.runs))
+    holm_words = f", adjusted for {len(others)} systems (Holm)" if len(others) > 1 else ""
+    tested = Table(
+        "differences", f"Differences from {first.name}",
+        (Column("metric", "text"), Column("system", "text"), Column("difference"),
+         Column("p (bootstrap)", "p"), Column("p (randomisation)", "p"), Column("better", "count"),
+         Column("worse", "count"), Column("same", "count"), Column("pairs", "count")),
+        tuple((title(name), run.name, _cell(change.value, change.interval), change.p_bootstrap,
+               change.p_randomised, change.better, change.worse, change.same, change.n)
+              for name, all_ in zip(shared, zip(*changes, strict=True), strict=True)
+              for run, change in zip(others, _adjusted(all_), strict=True)),
+        f"Two-sided p-values{holm_words}: paired bootstrap with {N_BOOTSTRAP:,} resamples, paired "
+        f"approximate randomisation with {TRIALS:,} trials, both with seed {SEED}. The first is "
+        "sacrebleu's and too small: report the second.")
+    heading = f"{first.name} against {', '.join(run.name for run in others)}"
     notes = [f"{name}: no manifest is beside this file, so its models and settings are unknown"
-             for name in sorted({run.name for run in runs
-                                 if not all(one.signature for one in run.scores)})]
-    matched = [_same_rows(runs[0], systems[0], run, system)
-               for run, system in zip(runs[1:], systems[1:], strict=True)]
-    scores = {name: [next(one for one in run.scores if one.name == name) for run in runs]
-              for name in shared}
-    tested: dict[str, list[PairedDifference]] = {name: [] for name in shared}
-    for system, rows in zip(systems[1:], matched, strict=True):
-        for one in differences(systems[0], system, rows.pairs, tests=True):
-            tested[one.metric].append(one)
-    return Versus(tuple(run.name for run in runs), {name: title(name) for name in shared}, scores,
-                  {name: _adjusted(all_) for name, all_ in tested.items()}, signatures, notes)
+             for name in sorted({run.name for run in files.runs
+                                 if not all(score.signature for score in run.scores)})]
+    return Report("compare", heading, (scores, tested), signatures), notes
+
+
+def _means(run: SystemRun, names: Sequence[str]) -> tuple[Cell, ...]:
+    by_name = {score.name: score for score in run.scores}
+    scores = [by_name[name] for name in names]
+    return (run.name, *(_cell(score.value, score.interval) for score in scores),
+            max(score.n for score in scores))
+
+
+def _cell(value: float | None, ends: tuple[float, float] | None) -> Cell:
+    return value if value is None or ends is None else Interval(value, *ends)
+
 
 def _columns(runs: Sequence[SystemRun], wanted: Sequence[str]) -> list[str]:
     has = [[score.name for score in run.scores] for run in runs]
