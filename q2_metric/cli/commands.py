@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +20,6 @@ from typing import IO, Any
 
 import click
 
-from q2_metric.cli.safe import plain
 from q2_metric.errors import (
     BadRowError,
     DataError,
@@ -38,6 +38,19 @@ READ = "q2_metric.read"
 
 ROWS_FAILED, WRONG_USE, COULD_NOT, TOO_LOW, STOPPED = 1, 2, 3, 4, 130
 """See docs/usage.md#exit-codes. 130 is Ctrl-C, as in shells."""
+
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters (but tab and newline), changes of writing direction, and lone surrogates."""
+
+
+def plain(text: str) -> str:
+    """The text with U+FFFD in place of each character that could control a terminal.
+
+    >>> plain("a\\x1b[31mb")
+    'a�[31mb'
+    """
+    return _UNSAFE.sub("�", text)
 
 
 class OneLineError(click.ClickException):

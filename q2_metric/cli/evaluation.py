@@ -29,10 +29,8 @@ def meta_eval() -> None:
 @meta_eval.command("true")
 @click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
 @click.option("--against", metavar="METRIC", help="The metric to compare with.  [default: f1]")
-@click.option("--bins", type=click.IntRange(min=1), default=10,
-              help="Number of bins of the reliability curves.")
 @EXPERIMENT_OPTIONS
-def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) -> None:
+def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
     """Measure ROC-AUC, significance and calibration on each set of the benchmark TRUE.
 
     A SET is a name that "q2 data list" shows as true/SET. A FILE is a csv with the columns
@@ -44,7 +42,7 @@ def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) 
     read = protocol.read_sets(sets or protocol.sets_here())
     rows = [row.example for labelled in read.values() for row in labelled]
     columns = columns_of(options, rows)
-    finish(protocol.experiment(columns, read, against=against, bins=bins), options)
+    finish(protocol.experiment(columns, read, against=against), options)
 
 
 @meta_eval.command("dev")

@@ -13,9 +13,8 @@ from typing import Any
 
 import click
 
-from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, warn
+from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, plain, warn
 from q2_metric.cli.options import CACHE_OPTIONS, cache_bytes, cache_file, metric_names
-from q2_metric.cli.safe import plain
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import check_evidence
 from q2_metric.engine.run import JobRun, Listener

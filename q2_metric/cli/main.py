@@ -16,7 +16,7 @@ from q2_metric.cli.commands import Group
 COMMANDS = {
     "score": "Score the rows of files.",
     "compare": "Compare systems by their scores of the same rows.",
-    "gate": "Fail if responses are unsupported, or less supported than before.",
+    "gate": "Fail if responses are unsupported, or worse than before.",
     "explain": "Score one response, and show what the score is computed from.",
     "serve": "Score answers over HTTP: in the browser, or from programs.",
     "register": "Let evaluate.load find the metrics of this package.",
@@ -27,7 +27,7 @@ COMMANDS = {
     "reproduce": "Measure tables of the papers again.",
     "calibrate": "Fit a threshold and a calibration to labelled responses.",
     "report": "Make one web page from scores.",
-    "select": "Choose the snippets of knowledge that a turn of a dialogue needs.",
+    "select": "Choose the knowledge that a turn of a dialogue needs.",
     "respond": "Respond to dialogues from chosen knowledge.",
     "doctor": "Show versions, models and folders, and what is missing.",
 }

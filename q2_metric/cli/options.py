@@ -85,12 +85,12 @@ def given_names(ctx: click.Context, option: click.Parameter, text: str | None) -
     return [] if text is None else metric_names(ctx, option, text)
 
 
-def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
+def metrics_option(default: str | None = None) -> Option[Any]:
     return click.option(
         "-m", "--metric", "--metrics", "metrics", default=default,
         show_default=default or ",".join(DEFAULT),
         callback=metric_names,
-        help=f"Metrics to compute: {', '.join(METRICS)}, or package.module:Class.", **more,
+        help=f"Metrics to compute: {', '.join(METRICS)}, or package.module:Class.",
     )
 
 

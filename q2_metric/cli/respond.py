@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ from q2_metric.cli import knowledge as shared
 from q2_metric.cli.commands import Group, Read
 from q2_metric.errors import InputError
 from q2_metric.knowledge.choose import load_detector
-from q2_metric.knowledge.dstc import TurnLabel, read_labelled, read_logs
+from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel, read_labelled, read_logs
 from q2_metric.knowledge.pipeline import Pipeline, TurnReply, official_scores
 from q2_metric.knowledge.pools import read_pool
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
-from q2_metric.knowledge.types import Dialogue, Pool, Ranked
+from q2_metric.knowledge.types import Dialogue, Pool
 from q2_metric.text.given import is_blank
 
 
@@ -31,8 +30,6 @@ def respond() -> None:
 @click.option("--logs", type=shared.FILE, required=True, help="Dialogues in the format of DSTC9.")
 @click.option("--labels", type=shared.FILE,
               help="Labels: which turns need knowledge, and the gold response to each.")
-@click.option("--gold-knowledge", is_flag=True,
-              help="Respond from the snippets that the labels name.")
 @click.option("--model", default="facebook/bart-base", metavar="MODEL",
               type=Read(),
               help="Hub name of the model, or a folder that q2 respond train wrote.")
@@ -46,28 +43,18 @@ def respond() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @shared.RANKER_OPTIONS
 @shared.RSS_OPTIONS
-def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool, model: str,
-          beam: int, detector: str | None, out: Path | None, as_json: bool,
-          **options: Any) -> None:
+def write(pool_file: Path, logs: Path, labels: Path | None, model: str, beam: int,
+          detector: str | None, out: Path | None, as_json: bool, **options: Any) -> None:
     """Generate a response to each dialogue, and compare it with the gold response."""
-    if gold_knowledge and (labels is None or detector):
-        raise InputError("--gold-knowledge needs --labels, and no --detector")
     if out is not None and out.suffix != ".jsonl":
         raise InputError(f"{out}: cannot be written: use .jsonl")
     pool = read_pool(pool_file)
     dialogues, gold = _dialogues(logs, labels, pool, seeking=not detector)
     responder = Responder(model, device=options["device"], beam=beam,
                           batch_size=options["batch_size"] or 8)
-    if detector:
-        found = load_detector(detector, pool, device=options["device"],
-                              batch_size=options["batch_size"])
-        pipeline = Pipeline(found, shared.combined_ranker(options), responder)
-        answers = pipeline.answer(dialogues, pool)
-    else:
-        chosen = _gold_snippets(gold or [], pool) if gold_knowledge else [
-            ranking[0] for ranking in shared.combined_ranker(options).rank(dialogues, pool, 1)]
-        said = responder.respond(_grounded(dialogues, chosen, gold))
-        answers = [TurnReply((one,), text) for one, text in zip(chosen, said, strict=True)]
+    asking = load_detector(detector, pool, device=options["device"],
+                           batch_size=options["batch_size"]) if detector else None
+    answers = Pipeline(asking, shared.combined_ranker(options), responder).answer(dialogues, pool)
     kept = [(i, answer) for i, answer in enumerate(answers) if answer is not None]
     if not kept:
         raise InputError(f"{logs}: {detector} finds no turn that needs knowledge")
@@ -97,10 +84,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 def train(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train a model such as BART or GPT-2 on gold snippets and gold responses."""
     pool, *parts = shared.training_turns(options)
-    turns, dev = (
-        _grounded(some.dialogues, _gold_snippets(some.labels, pool), some.labels)
-        for some in (part.seeking() for part in parts)
-    )
+    turns, dev = (_gold_turns(part, pool) for part in parts)
     done = train_responder(base, turns, dev, folder, shared.settings_of(options),
                            device=device, report=shared.reporter("dev log-likelihood"))
     shared.finished(done, folder)
@@ -116,18 +100,11 @@ def _dialogues(
     return read.dialogues, read.labels
 
 
-def _gold_snippets(gold: Sequence[TurnLabel], pool: Pool) -> list[Ranked]:
-    return [Ranked(pool.find(label.knowledge[0]), 1.0) for label in gold]
-
-
-def _grounded(
-    dialogues: Sequence[Dialogue], chosen: Sequence[Ranked], gold: Sequence[TurnLabel] | None
-) -> list[GroundedTurn]:
-    said = [label.response for label in gold] if gold is not None else [""] * len(dialogues)
-    return [
-        GroundedTurn(dialogue, ranked.snippet, response)
-        for dialogue, ranked, response in zip(dialogues, chosen, said, strict=True)
-    ]
+def _gold_turns(turns: LabelledTurns, pool: Pool) -> list[GroundedTurn]:
+    """The turns that need knowledge, with the snippets and responses of their labels."""
+    seeking = turns.seeking()
+    return [GroundedTurn(dialogue, pool.find(label.knowledge[0]), label.response)
+            for dialogue, label in zip(seeking.dialogues, seeking.labels, strict=True)]
 
 
 def _line(dialogue: Dialogue, answer: TurnReply, gold: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from q2_metric.cli.commands import Group, Read
-from q2_metric.cli.experiments import facts
+from q2_metric.cli.experiments import facts, finish
 from q2_metric.cli.knowledge import (
     FILE,
     NEW_FILE,
@@ -28,7 +28,7 @@ from q2_metric.cli.knowledge import (
     write_lines,
 )
 from q2_metric.errors import InputError
-from q2_metric.files import check_place, read_text
+from q2_metric.files import check_place
 from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, upto
 from q2_metric.knowledge.pools import read_pool
 from q2_metric.knowledge.types import Dialogue, Ranked
@@ -131,8 +131,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 
     The default dialogues are the data set dstc10 (q2 data download dstc10).
     """
-    from q2_metric.cli.tables import print_report
-    from q2_metric.evaluation.files import SUFFIXES, write
+    from q2_metric.evaluation.files import SUFFIXES
     from q2_metric.knowledge import experiment
     from q2_metric.knowledge.choose import load_detector
     from q2_metric.knowledge.page import report
@@ -155,9 +154,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
                               batch_size=options["batch_size"])
         result.detection[asked.name] = experiment.detect(asked, labelled)
     figures = report(result, date=facts()["date"], command=facts()["command"])
-    print_report(figures)
-    for path in outs:
-        write(figures, path, note=read_text(note) if note else "")
+    finish(figures, {"outs": outs, "note": note, "figures": None, "quiet": False})
 
 
 @select.command("train")

@@ -29,15 +29,17 @@ class TurnReply:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Without a responder, the response is the answer of the first snippet."""
+    """Without a detector, each dialogue needs knowledge. Without a responder, the response is the
+    answer of the first snippet."""
 
-    detector: Detector
+    detector: Detector | None
     ranker: Ranker
     responder: Responder | None = None
 
     def answer(self, dialogues: Sequence[Dialogue], pool: Pool) -> list[TurnReply | None]:
         """``None`` for a dialogue whose last turn is not detected as one that needs knowledge."""
-        asking = [p > THRESHOLD for p in self.detector.detect(dialogues)]
+        asking = [True] * len(dialogues) if self.detector is None else [
+            p > THRESHOLD for p in self.detector.detect(dialogues)]
         asked = [one for one, asks in zip(dialogues, asking, strict=True) if asks]
         rankings = self.ranker.rank(asked, pool) if asked else []
         said = respond(self.responder, asked, [ranking[0].snippet for ranking in rankings])

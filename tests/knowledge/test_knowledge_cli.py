@@ -281,13 +281,6 @@ def test_respond_to_the_detected_turns(files: dict[str, str], tmp_path: Path) ->
     right = {"0", "2"} & {json.loads(line)["id"] for line in lines}
     assert (figures["precision"], figures["recall"]) == (len(right) / len(lines), len(right) / 2)
     assert figures["R@5"] == pytest.approx(figures["F1"]), "all snippets are among the first five"
-    assert "no --detector" in error("respond", "write", *labelled(files), "--detector", "bundled",
-                                    "--gold-knowledge")
-
-
-def test_bad_respond(files: dict[str, str]) -> None:
-    common = ["respond", "write", "--pool", files["pool"], "--logs", files["logs"]]
-    assert "--gold-knowledge needs --labels" in error(*common, "--gold-knowledge")
 
 
 # --- score ---------------------------------------------------------------------------------
