@@ -68,20 +68,18 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
     if domain is not None:
         pool = pool.of_domain(domain)
     ranker = combined_ranker(options)
-    rankings = ranker.rank(dialogues, pool, count)
-    lines = [
-        {"id": dialogue.id or str(i + 1), "ranker": ranker.name,
-         "snippets": [ranked_row(ranked) for ranked in ranking]}
-        for i, (dialogue, ranking) in enumerate(zip(dialogues, rankings, strict=True))
-    ]
+    names = [dialogue.id or str(i) for i, dialogue in enumerate(dialogues, start=1)]
+    ranked = list(zip(names, ranker.rank(dialogues, pool, count), strict=True))
+    lines = [{"id": name, "ranker": ranker.name, "snippets": list(map(ranked_row, ranking))}
+             for name, ranking in ranked]
     if out is not None:
         write_lines(out, lines)
     if as_json:
         for line in lines:
             click.echo(json.dumps(line, ensure_ascii=False))
     elif out is None:
-        for i, (dialogue, ranking) in enumerate(zip(dialogues, rankings, strict=True)):
-            _print_ranking(ranking, (dialogue.id or str(i + 1)) if len(lines) > 1 else "")
+        for name, ranking in ranked:
+            _print_ranking(ranking, name if len(lines) > 1 else "")
         click.echo(f"ranker: {ranker.name}")
 
 
