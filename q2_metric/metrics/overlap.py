@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from q2_metric.types import Example, Score
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
+
+    from q2_metric.metrics.bootstrap import Floats
 
 
 class TokenF1:
@@ -107,6 +110,32 @@ def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[st
     # sacrebleu takes one list of all first references, one of all second references, and so on.
     # None marks a missing reference.
     return _share(BLEU().corpus_score(list(responses), list(zip_longest(*several))).score)
+
+
+def bleu_statistics(response: str, references: Sequence[str]) -> list[float]:
+    """What corpus BLEU adds up for each response: lengths of the response and of the reference
+    nearest in length, matched n-grams, and all n-grams of the response, each for n = 1 to 4."""
+    one = _sentence_bleu().sentence_score(response, list(references))
+    return [one.sys_len, one.ref_len, *one.counts, *one.totals]
+
+
+@cache
+def _sentence_bleu() -> BLEU:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(effective_order=True)
+
+
+def bleu_of(sums: Floats) -> Floats:
+    """Corpus BLEU in [0, 1] of sets of responses, from the sums of :func:`bleu_statistics`:
+    (sets, 10) -> (sets,). It is that of :func:`corpus_bleu`."""
+    import numpy as np
+    from sacrebleu.metrics.bleu import BLEU
+
+    return np.array([
+        _share(BLEU.compute_bleu(
+            list(row[2:6]), list(row[6:]), int(row[0]), int(row[1]), smooth_method="exp").score)
+        for row in sums])
 
 
 def _share(percent: float) -> float:
