@@ -47,7 +47,8 @@ def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -
             from q2_metric.serve.api import Api
 
             app = Api(explainer.metrics, server, key).app()
-            words = f"the API is at {server.url}v1/score (Ctrl-C stops the server)"
+            words = f"the API is at {server.url}v1/score, its description at " \
+                f"{server.url}openapi.json (Ctrl-C stops the server)"
         else:
             from q2_metric.serve.page import page
 

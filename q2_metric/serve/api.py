@@ -27,6 +27,7 @@ from q2_metric.rows.read import Row
 from q2_metric.serve.detector import detection
 from q2_metric.serve.litellm import decision
 from q2_metric.serve.numbers import Numbers
+from q2_metric.serve.openapi import document
 from q2_metric.serve.queue import QueueFull, ScoringQueue
 from q2_metric.serve.rows import MOST_ROWS, row_of
 from q2_metric.serve.server import Guard, Server, body, is_of
@@ -50,6 +51,7 @@ class Api:
         self.queue, self.numbers = ScoringQueue(metrics), Numbers()
         self.streams = Streams(metrics, self.queue)
         self.server, self.key = server, key
+        self.document = document(self.layout, __version__)
         self.scores: asyncio.Task[None] | None = None
 
     def app(self) -> Starlette:
@@ -58,7 +60,7 @@ class Api:
                            else partial(_check_key, self.key.encode()))
         return Starlette(
             routes=[
-                Route("/v1/health", self.health),
+                Route("/v1/health", self.health), Route("/openapi.json", self.openapi),
                 Mount("/v1", middleware=[guard], routes=[
                     Route("/score", self.score, methods=["POST"]),
                     Route("/stream", self.streams.reply, methods=["POST"]),
@@ -84,6 +86,9 @@ class Api:
     async def health(self, _request: Request) -> Response:
         return JSONResponse({"status": "ok" if self.alive else "broken", "version": __version__},
                             200 if self.alive else 503)
+
+    async def openapi(self, _request: Request) -> Response:
+        return JSONResponse(self.document)
 
     async def metrics(self, _request: Request) -> Response:
         return PlainTextResponse(self.numbers.text(self.queue),

@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -121,6 +122,22 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         yield found
 
 
+def checked(document: Any, schema: str, value: Any) -> None:
+    """Checks a reply against the served description. Fields that it lacks are errors too."""
+    def closed(item: Any) -> Any:
+        if isinstance(item, list):
+            return [closed(one) for one in item]
+        if not isinstance(item, dict):
+            return item
+        whole = {name: closed(one) for name, one in item.items()}
+        return whole | ({"additionalProperties": False} if "required" in whole else {})
+
+    schemas = closed(document["components"]["schemas"])
+    jsonschema.Draft202012Validator(
+        {"$ref": f"#/components/schemas/{schema}", "components": {"schemas": schemas}},
+    ).validate(value)
+
+
 def test_rows_are_scored_as_in_files(port: int, tmp_path: Path) -> None:
     rows = [
         {"id": "a", "answer": "It opened in 1901. Tickets cost 20 euros [2].", "question": "When?",
@@ -159,6 +176,21 @@ def test_a_single_row_needs_no_list(port: int) -> None:
     status, answer, _ = ask(port, "POST", "/v1/score", ROW)
     assert (status, len(answer["results"])) == (200, 1)
     assert answer["results"][0]["groundedness"] > 0.5
+
+
+def test_the_description_describes_the_replies(port: int) -> None:
+    status, document, _ = ask(port, "GET", "/openapi.json")
+    assert (status, document["openapi"]) == (200, "3.1.0")
+    jsonschema.Draft202012Validator.check_schema({"$defs": document["components"]["schemas"]})
+    rows = [ROW, {"response": "It opened in 1901.", "knowledge": ["It opened in 1889."]},
+            {"response": "lol", "knowledge": "x"}, {"response": 3, "knowledge": "x"}]
+    for body in ({"rows": rows}, ROW):
+        checked(document, "Scores", ask(port, "POST", "/v1/score", body)[1])
+    checked(document, "Health", ask(port, "GET", "/v1/health")[1])
+    for body in (b"{", [], {"rows": []}):
+        status, answer, _ = ask(port, "POST", "/v1/score", body)
+        assert status == 400
+        checked(document, "Error", answer)
 
 
 @pytest.mark.parametrize(("row", "words"), [
