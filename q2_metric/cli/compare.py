@@ -18,9 +18,12 @@ from q2_metric.report.read import files_of, read_scores
 @click.option("-m", "--metric", "--metrics", "metrics", callback=given_names,
               help="Metrics to compare.  [default: all that every system has]")
 @SYSTEMS_OPTION
+@click.option("--reference", metavar="COL",
+              help="A column with reference responses, for F1 and BLEU.  [default: by name]")
 @FORMAT_OPTION
 def compare(
-    scores: tuple[str, ...], metrics: list[str], systems_by: str | None, shown_as: str
+    scores: tuple[str, ...], metrics: list[str], systems_by: str | None,
+    reference: str | None, shown_as: str,
 ) -> None:
     """Compare systems by their scores of the same rows, and test whether the differences are due to
     chance.
@@ -30,13 +33,15 @@ def compare(
     from A with the p-values of two paired tests: bootstrap resampling and approximate
     randomisation. With several systems, the p-values of a metric are adjusted by Holm's method.
 
+    If the rows have reference responses, token F1 and corpus BLEU against these are added.
+
     All systems must have the same rows, and scores with the same signatures.
     """
     from q2_metric.report.versus import versus
 
     with ExitStack() as files:
         read = read_scores(files_of(scores), files, systems_by=systems_by)
-        report, notes = versus(read, metrics)
+        report, notes = versus(read, metrics, reference)
     for note in notes:
         warn(note)
     print_as(replace(report, facts=facts()), shown_as)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -171,7 +171,8 @@ def differences(
 
 
 def difference(
-    metric: str, first: Sequence[float], second: Sequence[float], *, tests: bool = False
+    metric: str, first: Sequence[float] | Floats, second: Sequence[float] | Floats, *,
+    tests: bool = False,
 ) -> PairedDifference:
     """The paired difference of two systems' scores of the same rows; NaN does not count."""
     import numpy as np
@@ -180,19 +181,24 @@ def difference(
     changes = changes[~np.isnan(changes)]
     n, better, worse = (
         len(changes), int((changes >= SAME).sum()), int((changes <= -SAME).sum()))
-    interval, *p_values = paired(changes, tests=tests)
+    interval, *p_values = paired(changes, -changes, lambda sums: sums / n, tests=tests)
     return PairedDifference(metric, n, math.fsum(changes) / n if n else None, interval, better,
                             worse, n - better - worse, *p_values)
 
 
 def paired(
-    changes: Floats, *, tests: bool = True
+    rows: Floats, exchanged: Floats, change: Callable[[Floats], Floats], *, tests: bool = True
 ) -> tuple[tuple[float, float] | None, float | None, float | None]:
-    """Tests the mean of paired differences, as sacrebleu does (its ``significance.py``). Both tests
+    """Tests the difference of two systems, as sacrebleu does (its ``significance.py``). Both tests
     draw with one seed. Without ``tests``, computes only the interval.
 
-    Returns the 95 % bootstrap percentile interval of the mean (``None`` below two rows), and two
-    two-sided p-values (``None``: not tested). The first is that of paired bootstrap resampling
+    Args:
+        rows: what the difference needs of each row of both systems, such as the row's difference.
+        exchanged: the same if the two responses of the row are exchanged.
+        change: the difference of the systems on sets of rows, from sums over the rows of each set.
+
+    Returns the 95 % bootstrap percentile interval of the difference (``None`` below two rows), and
+    two two-sided p-values (``None``: not tested). The first is that of paired bootstrap resampling
     (Koehn, EMNLP 2004) as in sacrebleu, which is too small; the second that of paired approximate
     randomisation (Riezler and Maxwell, 2005).
 
@@ -201,28 +207,28 @@ def paired(
     """
     import numpy as np
 
-    if len(changes) < 2:
+    if len(rows) < 2:
         return None, None, None
-    drawn = resampled(len(changes), lambda rows: changes[rows].mean(axis=1))
+    drawn = resampled(len(rows), lambda places: change(rows[places].sum(axis=1)))
     if not tests:
         return percentiles(drawn), None, None
-    observed, sizes = abs(float(changes.mean())), np.abs(drawn)
-    return (percentiles(drawn), _p_value(sizes - sizes.mean(), observed),
-            _p_value(np.abs(_swapped(changes)), observed))
+    observed, sizes = abs(float(change(rows.sum(axis=0)[None])[0])), np.abs(drawn)
+    swapped = np.abs(change(_swapped(rows, exchanged)))
+    return percentiles(drawn), _p_value(sizes - sizes.mean(), observed), _p_value(swapped, observed)
 
 
-def _swapped(changes: Floats) -> Floats:
-    """The mean differences if the two responses of random rows are exchanged."""
+def _swapped(rows: Floats, exchanged: Floats) -> Floats:
+    """The sums over all rows if the two responses of random rows are exchanged."""
     import numpy as np
 
     rng = np.random.default_rng(SEED)
     # NumPy draws 32 booleans from one random number: 32 trials at a time give sacrebleu's draws.
-    step = max(32, _AT_ONCE // len(changes) // 32 * 32)
+    step = max(32, _AT_ONCE // len(rows) // 32 * 32)
     sums = [
-        rng.integers(2, size=(min(step, TRIALS - start), len(changes)), dtype=bool) @ changes
-        for start in range(0, TRIALS, step)]
-    means: Floats = (changes.sum() - 2 * np.concatenate(sums)) / len(changes)
-    return means
+        rng.integers(2, size=(min(step, TRIALS - start), len(rows)), dtype=bool)
+        @ (exchanged - rows) for start in range(0, TRIALS, step)]
+    both: Floats = rows.sum(axis=0) + np.concatenate(sums)
+    return both
 
 
 def _p_value(drawn: Floats, observed: float) -> float:

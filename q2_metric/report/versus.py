@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
 from q2_metric.evaluation.statistics import N_BOOTSTRAP, SEED, Interval
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.metrics.bootstrap import percentiles, resampled
+from q2_metric.metrics.overlap import bleu_of, bleu_signature, bleu_statistics
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import parse
 from q2_metric.report.compare import (
@@ -16,21 +19,37 @@ from q2_metric.report.compare import (
     Matched,
     PairedDifference,
     SystemValues,
+    difference,
     differences,
     holm,
     match,
+    paired,
 )
 from q2_metric.report.read import ScoreFiles
 from q2_metric.report.systems import SystemRun
+from q2_metric.rows.fields import OTHER, OutputRow
+from q2_metric.text.given import is_blank
+from q2_metric.text.normalise import token_f1
+from q2_metric.types import SystemScore
+
+if TYPE_CHECKING:
+    from q2_metric.metrics.bootstrap import Floats
+
+REFERENCES = ("reference", "references", "gold", "gold_answer", "ground_truth", "expected_output",
+              "target")
+"""The column with reference responses is the first of these, if the user names none."""
 
 
-def versus(files: ScoreFiles, columns: Sequence[str] = ()) -> tuple[Report, list[str]]:
+def versus(
+    files: ScoreFiles, columns: Sequence[str] = (), reference: str | None = None
+) -> tuple[Report, list[str]]:
     """Compares each system with the first one. Returns the tables, and what could not be checked.
 
     The p-values are adjusted over the systems (Holm, 1979).
 
     Args:
         columns: the score columns to compare; by default, all that every system has.
+        reference: the column with reference responses. Token F1 and BLEU are added if there is one.
 
     Raises:
         InputError: there is one system, two systems have different rows or signatures, or a system
@@ -44,23 +63,39 @@ def versus(files: ScoreFiles, columns: Sequence[str] = ()) -> tuple[Report, list
     signatures = {name: _signature(files.runs, name) for name in shared}
     one, *more = [SystemValues.of(run.no_claim, rows, shared)
                   for run, rows in zip(files.runs, files.rows, strict=True)]
+    golds = [_golds(run, rows, reference)
+             for run, rows in zip(files.runs, files.rows, strict=True)]
     matched = [_same_rows(first, one, run, system)
                for run, system in zip(others, more, strict=True)]
     changes = [differences(one, system, rows.pairs, tests=True)
                for system, rows in zip(more, matched, strict=True)]
+    means = [[next(score for score in run.scores if score.name == name) for name in shared]
+             for run in files.runs]
+    titles = [title(name) for name in shared]
+    if all(golds):
+        from sacrebleu.metrics.bleu import BLEU
+
+        titles += ["F1 (reference)", "BLEU (reference)"]
+        signatures["bleu"] = bleu_signature(BLEU(), "bleu")
+        for row, own in zip(means, golds, strict=True):
+            row += _gold_scores(own)
+        for all_, own, rows in zip(changes, golds[1:], matched, strict=True):
+            all_ += _gold_differences([(golds[0][a], own[b]) for a, b in rows.pairs])
     scores = Table(
         "scores", "Mean scores with 95 % intervals",
-        (Column("system", "text"), *(Column(title(name)) for name in shared), Column("n", "count")),
-        tuple(_means(run, shared) for run in files.runs))
+        (Column("system", "text"), *map(Column, titles), Column("n", "count")),
+        tuple((run.name, *(_cell(score.value, score.interval) for score in row),
+               max(score.n for score in row))
+              for run, row in zip(files.runs, means, strict=True)))
     holm_words = f", adjusted for {len(others)} systems (Holm)" if len(others) > 1 else ""
     tested = Table(
         "differences", f"Differences from {first.name}",
         (Column("metric", "text"), Column("system", "text"), Column("difference"),
          Column("p (bootstrap)", "p"), Column("p (randomisation)", "p"), Column("better", "count"),
          Column("worse", "count"), Column("same", "count"), Column("pairs", "count")),
-        tuple((title(name), run.name, _cell(change.value, change.interval), change.p_bootstrap,
+        tuple((name, run.name, _cell(change.value, change.interval), change.p_bootstrap,
                change.p_randomised, change.better, change.worse, change.same, change.n)
-              for name, all_ in zip(shared, zip(*changes, strict=True), strict=True)
+              for name, all_ in zip(titles, zip(*changes, strict=True), strict=True)
               for run, change in zip(others, _adjusted(all_), strict=True)),
         f"Two-sided p-values{holm_words}: paired bootstrap with {N_BOOTSTRAP:,} resamples, paired "
         f"approximate randomisation with {TRIALS:,} trials, both with seed {SEED}. The first is "
@@ -72,11 +107,90 @@ def versus(files: ScoreFiles, columns: Sequence[str] = ()) -> tuple[Report, list
     return Report("compare", heading, (scores, tested), signatures), notes
 
 
-def _means(run: SystemRun, names: Sequence[str]) -> tuple[Cell, ...]:
-    by_name = {score.name: score for score in run.scores}
-    scores = [by_name[name] for name in names]
-    return (run.name, *(_cell(score.value, score.interval) for score in scores),
-            max(score.n for score in scores))
+@dataclass(frozen=True, slots=True)
+class _Gold:
+    """A response beside its references: its F1, and its statistics of BLEU."""
+
+    references: tuple[str, ...]
+    f1: float
+    bleu: Sequence[float]
+
+
+def _golds(
+    run: SystemRun, rows: Iterable[OutputRow], column: str | None
+) -> list[_Gold | None]:
+    """For each row, its response beside the references; ``None`` for a row without a response.
+    Empty if a row has no reference."""
+    golds: list[_Gold | None] = []
+    for row in rows:
+        references = tuple(_references(row, column))
+        if row.get("error") is not None:
+            golds.append(None)
+        elif references:
+            said = row.get("response") or ""
+            golds.append(_Gold(references, max(token_f1(said, one) for one in references),
+                               bleu_statistics(said, references)))
+        elif column is not None:
+            raise InputError(f"{run.name}: row {row['id']} has no text in the column {column!r}")
+        else:
+            return []
+    return golds
+
+
+def _references(row: Mapping[str, Any], column: str | None) -> Iterator[str]:
+    other = row.get(OTHER.name) or {}
+    name = column or next((name for name in REFERENCES if name in other), "")
+    value = other.get(name)
+    for text in value if isinstance(value, list) else [value]:
+        if isinstance(text, str) and not is_blank(text):
+            yield text
+
+
+def _statistics(golds: Sequence[_Gold]) -> tuple[Floats, Floats]:
+    """The F1 of each response, and its statistics of BLEU."""
+    import numpy as np
+
+    return np.array([gold.f1 for gold in golds]), np.array([gold.bleu for gold in golds])
+
+
+def _gold_scores(golds: Sequence[_Gold | None]) -> list[SystemScore]:
+    f1, bleu = _statistics([gold for gold in golds if gold])
+    return [_score("f1", f1, lambda sums: sums / len(f1)), _score("bleu", bleu, bleu_of)]
+
+
+def _score(name: str, rows: Floats, measure: Callable[[Floats], Floats]) -> SystemScore:
+    n = len(rows)
+    if not n:
+        return SystemScore(name, None, 0, 0, None, "")
+    interval = percentiles(resampled(n, lambda drawn: measure(rows[drawn].sum(axis=1))))
+    return SystemScore(name, float(measure(rows.sum(axis=0)[None])[0]), n, 0, interval, "")
+
+
+def _gold_differences(
+    pairs: Sequence[tuple[_Gold | None, _Gold | None]]
+) -> list[PairedDifference]:
+    import numpy as np
+
+    there = [(one, other) for one, other in pairs if one and other]
+    for one, other in there:
+        if one.references != other.references:
+            raise InputError(f"the references of two systems differ: {one.references[0]!r} and "
+                             f"{other.references[0]!r}")
+    (f1, first), (other_f1, second) = (_statistics([pair[i] for pair in there]) for i in (0, 1))
+    bleu = difference("bleu", bleu_of(first), bleu_of(second))
+    if there:
+        rows = np.hstack([first, second])
+        interval, *p_values = paired(rows, np.hstack([second, first]), _bleu_change)
+        bleu = replace(bleu, value=float(_bleu_change(rows.sum(axis=0)[None])[0]),
+                       interval=interval, p_bootstrap=p_values[0], p_randomised=p_values[1])
+    return [difference("f1", f1, other_f1, tests=True), bleu]
+
+
+def _bleu_change(sums: Floats) -> Floats:
+    """Corpus BLEU of the second system minus that of the first, from the statistics of both."""
+    half = sums.shape[1] // 2
+    change: Floats = bleu_of(sums[:, half:]) - bleu_of(sums[:, :half])
+    return change
 
 
 def _cell(value: float | None, ends: tuple[float, float] | None) -> Cell:

@@ -17,7 +17,20 @@ from sacrebleu.significance import PairedTest as Sacrebleus
 
 from q2_metric.cli.main import main
 from q2_metric.evaluation.latex import escape
-from q2_metric.report.compare import holm, paired
+from q2_metric.metrics.overlap import bleu_of, bleu_statistics, corpus_bleu
+from q2_metric.report.compare import difference, holm, paired
+
+WORDS = "rome has seven hills and one river that they call the tiber in the south".split()
+
+
+def texts(seed: int, n: int = 40) -> list[str]:
+    draw = random.Random(seed)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(5, 12))) for _ in range(n)]
+
+
+def p_values(one: Any, two: Any) -> tuple[Any, Any, Any]:
+    found = difference("mean", one, two, tests=True)
+    return found.interval, found.p_bootstrap, found.p_randomised
 
 
 class _Mean(BLEU):  # type: ignore[misc]
@@ -42,20 +55,33 @@ def test_p_values_are_those_of_sacrebleu(kind: str, place: int) -> None:
     one = [f"{draw.random():.6f}" for _ in range(40)]
     two = [f"{float(number) + draw.gauss(0.05, 0.2):.6f}" for number in one]
     theirs = Sacrebleus([("a", one), ("b", two)], {"mean": _Mean()}, [one], kind)()[1]
-    first, second = (np.array(list(map(float, numbers))) for numbers in (one, two))
-    ours: Any = paired(second - first)[place]
+    ours = p_values([float(text) for text in one], [float(text) for text in two])[place]
     assert ours == pytest.approx(theirs["BLEU"][1].p_value, abs=2e-4)
     assert 0.02 < ours < 0.5
 
+    said, gold = (texts(2), texts(3)), texts(4)
+    tested = Sacrebleus([("a", said[0]), ("b", said[1])], {"BLEU": BLEU()}, [gold], kind)()[1]
+    counts = [np.array([bleu_statistics(a, [b]) for a, b in zip(side, gold, strict=True)])
+              for side in said]
+    found = paired(np.hstack(counts), np.hstack(counts[::-1]),
+                   lambda sums: bleu_of(sums[:, 10:]) - bleu_of(sums[:, :10]))
+    assert found[place] == pytest.approx(tested["BLEU"][1].p_value, abs=2e-3)
+
 
 def test_a_system_does_not_differ_from_itself() -> None:
-    assert paired(np.zeros(3)) == ((0, 0), 1, 1)
-    assert paired(np.zeros(1)) == (None, None, None)
+    assert p_values([0.1, 0.7, 0.4], [0.1, 0.7, 0.4]) == ((0, 0), 1, 1)
+    assert p_values([0.1], [0.1]) == (None, None, None)
 
 
 def test_swapped_rows_that_give_the_same_difference_count() -> None:
     """Of the eight ways to exchange three rows, two give a difference as large as the observed."""
-    assert paired(np.full(3, 0.4) - 0.1)[2] == pytest.approx(0.25, abs=0.02)
+    assert p_values([0.1] * 3, [0.4] * 3)[2] == pytest.approx(0.25, abs=0.02)
+
+
+def test_bleu_from_statistics_is_corpus_bleu() -> None:
+    said, golds = texts(5, 9), [[a, b] for a, b in zip(texts(6, 9), texts(7, 9), strict=True)]
+    sums = np.sum([bleu_statistics(*pair) for pair in zip(said, golds, strict=True)], axis=0)
+    assert bleu_of(sums[None])[0] == pytest.approx(corpus_bleu(said, golds))
 
 
 def test_holm_keeps_the_order_and_stays_below_one() -> None:
@@ -82,15 +108,16 @@ def compare(*arguments: object) -> Result:
 
 
 def test_the_table_has_means_intervals_and_p_values(tmp_path: Path) -> None:
-    a = scored(tmp_path, "a", [GOOD] * 20)
-    b = scored(tmp_path, "b", [GOOD] * 10 + [BAD] * 10)
-    c = scored(tmp_path, "c", [GOOD] * 19 + [BAD])
+    a = scored(tmp_path, "a", [GOOD] * 20, reference=GOOD)
+    b = scored(tmp_path, "b", [GOOD] * 10 + [BAD] * 10, reference=GOOD)
+    c = scored(tmp_path, "c", [GOOD] * 19 + [BAD], reference=GOOD)
     result = compare(a, b, c, "--format", "json")
     assert result.exit_code == 0, result.output
     scores, tested = json.loads(result.stdout)["tables"]
     assert [column["title"] for column in scores["columns"]] == [
-        "system", "content words found", "n"]
+        "system", "content words found", "F1 (reference)", "BLEU (reference)", "n"]
     assert [row[1]["value"] for row in scores["rows"]] == pytest.approx([1, 0.5, 0.95])
+    assert [row[2]["value"] for row in scores["rows"]] == pytest.approx([1, 0.5, 0.95])
     metric, system, change, *rest = tested["rows"][0]
     assert (metric, system, change["value"]) == ("content words found", str(b), -0.5)
     assert change["low"] < -0.5 < change["high"] < 0
@@ -169,6 +196,24 @@ def test_one_system_and_one_file_with_two(tmp_path: Path) -> None:
     result = compare(out, "--systems", "model")
     assert result.exit_code == 0, result.output
     assert "Differences from x" in result.stdout
+
+
+def test_references(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    a = scored(tmp_path, "a", [GOOD] * 3, ideal=[GOOD, BAD])
+    b = scored(tmp_path, "b", [GOOD, BAD, GOOD], ideal=[GOOD, BAD])
+    assert "F1" not in compare(a, b).stdout
+    with_gold = compare(a, b, "--reference", "ideal", "--format", "json")
+    assert with_gold.exit_code == 0, with_gold.output
+    report = json.loads(with_gold.stdout)
+    assert [row[2]["value"] for row in report["tables"][0]["rows"]] == [1, 1]
+    assert report["signatures"]["bleu"].startswith("bleu|nrefs:")
+    assert not caplog.messages  # such as sacrebleu's advice on sentences
+    missing = compare(a, b, "--reference", "gold")
+    assert missing.exit_code == 2
+    assert "row r0 has no text in the column 'gold'" in missing.stderr
+    other = scored(tmp_path, "c", [GOOD] * 3, ideal=GOOD)
+    refused = compare(a, other, "--reference", "ideal")
+    assert "the references of two systems differ" in refused.stderr
 
 
 def test_render_prints_latex(tmp_path: Path) -> None:
