@@ -87,8 +87,21 @@ def versus(
         tuple((run.name, *(_cell(score.value, score.interval) for score in row),
                max(score.n for score in row))
               for run, row in zip(files.runs, means, strict=True)))
+    heading = f"{first.name} against {', '.join(run.name for run in others)}"
+    notes = [f"{name}: no manifest is beside this file, so its models and settings are unknown"
+             for name in sorted({run.name for run in files.runs
+                                 if not all(score.signature for score in run.scores)})]
+    tested = _tested(first, others, titles, changes)
+    return Report("compare", heading, (scores, tested), signatures), notes
+
+
+def _tested(
+    first: SystemRun, others: Sequence[SystemRun], titles: Sequence[str],
+    changes: Sequence[Sequence[PairedDifference]],
+) -> Table:
+    """The table of the differences of each system from the first."""
     holm_words = f", adjusted for {len(others)} systems (Holm)" if len(others) > 1 else ""
-    tested = Table(
+    return Table(
         "differences", f"Differences from {first.name}",
         (Column("metric", "text"), Column("system", "text"), Column("difference"),
          Column("p (bootstrap)", "p"), Column("p (randomisation)", "p"), Column("better", "count"),
@@ -100,11 +113,6 @@ def versus(
         f"Two-sided p-values{holm_words}: paired bootstrap with {N_BOOTSTRAP:,} resamples, paired "
         f"approximate randomisation with {TRIALS:,} trials, both with seed {SEED}. The first is "
         "sacrebleu's and too small: report the second.")
-    heading = f"{first.name} against {', '.join(run.name for run in others)}"
-    notes = [f"{name}: no manifest is beside this file, so its models and settings are unknown"
-             for name in sorted({run.name for run in files.runs
-                                 if not all(score.signature for score in run.scores)})]
-    return Report("compare", heading, (scores, tested), signatures), notes
 
 
 @dataclass(frozen=True, slots=True)
