@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from q2_metric.checks import Setting, settings_of
-from q2_metric.cli.commands import READ
+from q2_metric.cli.commands import READ, Hinting
 from q2_metric.errors import InputError
 from q2_metric.files import read_text
 from q2_metric.metrics.registry import METRICS
@@ -103,14 +103,15 @@ def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) ->
                       if value is not None and known[name].setting is None]
 
 
-def hint(option: str) -> str:
-    """How ``-s`` sets what a user gave as an option; "" if that is neither a model nor a setting.
-    """
-    name = option.lstrip("-").replace("-", "_")
-    if name in (known := assignables()):
-        return f"A setting is given as -s {name}=VALUE"
-    name = name.removeprefix("no_")
-    return f"A setting is given as -s {name}=false" if name in known else ""
+class Assigned(Hinting):
+    """The option ``-s``."""
+
+    def hint(self, option: str) -> str:
+        name = option.lstrip("-").replace("-", "_")
+        if name in (known := assignables()):
+            return f"A setting is given as -s {name}=VALUE"
+        name = name.removeprefix("no_")
+        return f"A setting is given as -s {name}=false" if name in known else ""
 
 
 def _text(value: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +20,6 @@ from typing import IO, Any
 
 import click
 
-from q2_metric.cli.safe import plain
 from q2_metric.errors import (
     BadRowError,
     DataError,
@@ -31,16 +31,26 @@ from q2_metric.errors import (
     machine_fault,
 )
 from q2_metric.files import check_free, check_written, has_mark
-from q2_metric.metrics.entry import named
-
-ASSIGNED = "assigned"
-"""The name of the parameter ``-s``."""
+from q2_metric.report import MARK
 
 READ = "q2_metric.read"
 """Key in ``ctx.meta`` of the models that the user names: files and folders that are read."""
 
 ROWS_FAILED, WRONG_USE, COULD_NOT, TOO_LOW, STOPPED = 1, 2, 3, 4, 130
 """See docs/usage.md#exit-codes. 130 is Ctrl-C, as in shells."""
+
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters (but tab and newline), changes of writing direction, and lone surrogates."""
+
+
+def plain(text: str) -> str:
+    """The text with U+FFFD in place of each character that could control a terminal.
+
+    >>> plain("a\\x1b[31mb")
+    'a�[31mb'
+    """
+    return _UNSAFE.sub("�", text)
 
 
 class OneLineError(click.ClickException):
@@ -110,15 +120,28 @@ def overwriting() -> bool:
     return bool(click.get_current_context().meta.get(_OVERWRITE))
 
 
+class Hinting(click.Option):
+    """An option that knows what a user meant by an option that does not exist."""
+
+    def hint(self, option: str) -> str:
+        """Words for the error message; "" if it is not what this option sets."""
+        raise NotImplementedError
+
+
 class Command(click.Command):
     """A command that never overwrites its input files. It replaces an output only with
     ``--overwrite`` (``overwrites`` is its help), or if an earlier run of the same command wrote it.
+
+    ``groups`` is for commands with many options: by title, the names of the parameters that
+    ``--help`` shows together. Other options follow in a last group.
     """
 
     def __init__(
-        self, *arguments: Any, overwrites: str = "Replace existing files.", **keywords: Any
+        self, *arguments: Any, overwrites: str = "Replace existing files.",
+        groups: Mapping[str, Sequence[str]] | None = None, **keywords: Any,
     ) -> None:
         super().__init__(*arguments, **keywords)
+        self.groups = groups
         if any(isinstance(param.type, Written) and param.type.guard for param in self.params):
             self.params.append(_overwrite_option(overwrites))
 
@@ -126,10 +149,9 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if all(param.name != ASSIGNED for param in self.params):
-                raise
-            words = named("q2_metric.cli.assign:hint")(error.option_name)
-            if not words:
+            hints = (param.hint(error.option_name) for param in self.params
+                     if isinstance(param, Hinting))
+            if not (words := next(hints, "")):
                 raise
             raise click.UsageError(
                 f"No such option: {error.option_name}. {words}", error.ctx) from error
@@ -153,18 +175,10 @@ class Command(click.Command):
         ctx.meta[_KEPT] = kept(ctx.params)
         return rest
 
-
-class Grouped(Command):
-    """For commands with many options: ``--help`` shows the options in groups. ``groups`` has, by
-    title, names of parameters. Other options follow in a last group."""
-
-    def __init__(
-        self, *arguments: Any, groups: Mapping[str, Sequence[str]], **keywords: Any
-    ) -> None:
-        super().__init__(*arguments, **keywords)
-        self.groups = groups
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.groups is None:
+            super().format_options(ctx, formatter)
+            return
         params = {param.name: param for param in self.get_params(ctx)
                   if isinstance(param, click.Option)}
         listed = {name for names in self.groups.values() for name in names}
@@ -191,17 +205,17 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
     return files_here()
 
 
-def ours(mark: bytes, what: str) -> Callable[[str], None]:
+def ours(mark: str, what: str) -> Callable[[str], None]:
     """A guard that raises InputError if the file is not ``what`` ("a report page of q2"), by the
     ``mark`` in it."""
     def guard(path: str) -> None:
-        if not has_mark(path, mark):
+        if not has_mark(path, mark.encode()):
             check_free(path, what)
 
     return guard
 
 
-PAGE = ours(b'<meta name="generator" content="q2-metric">', "a report page of q2")
+PAGE = ours(MARK, "a report page of q2")
 
 
 def kept(options: Mapping[str, Any]) -> str:

@@ -30,12 +30,3 @@ def data_download(name: str) -> None:
 
     for path in download(name):
         click.echo(path)
-
-
-@data.command("path")
-@click.argument("name", required=False)
-def data_path(name: str | None) -> None:
-    """Print the folder of the data set NAME, or the folder of all downloads."""
-    from q2_metric.data.download import cache_folder, folder
-
-    click.echo(folder(name) if name else cache_folder())

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from q2_metric._version import __version__
-from q2_metric.cli.commands import command
+from q2_metric.cli.commands import command, plain
 from q2_metric.errors import Q2Error
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.registry import DEFAULT
@@ -58,8 +58,6 @@ def _said(error: Exception) -> str:
 
 
 def _show(lines: list[Line] | Iterator[Line]) -> None:
-    from q2_metric.cli.render import plain
-
     for name, text in lines:
         click.echo(f"{name:<15}{plain(text)}")
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ from q2_metric.cli.options import (
     metrics_option,
 )
 from q2_metric.engine.cache import Cache
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, optional
 from q2_metric.evaluation.scores import (
     USUAL,
     Bar,
@@ -96,10 +95,9 @@ def check(options: Mapping[str, Any], name: str) -> None:
     if options["figures"] and not overwriting():
         for figure in figures_of(name, options["figures"]):
             check_free(figure)
-    needed = ["scipy", "scikit-learn", *(["matplotlib"] if options["figures"] else [])]
-    for package in needed:
-        if find_spec({"scikit-learn": "sklearn"}.get(package, package)) is None:
-            raise MissingExtra("agreement with people", package, "meta")
+    needed = [("scipy", "scipy"), ("sklearn", "scikit-learn")]
+    for module, package in [*needed, *([("matplotlib",) * 2] if options["figures"] else [])]:
+        optional(module, "agreement with people", package, "meta")
     if options.get("score_columns") and not options["scores_file"]:
         raise InputError("--column names a column of --scores FILE; name the file too")
     if options.get("scores_file") and not options["score_columns"]:
@@ -165,7 +163,7 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
 
 def print_as(report: Report, form: str) -> None:
     """Prints a report in one of :data:`FORMATS`."""
-    from q2_metric.cli.tables import print_report
+    from q2_metric.cli.render import print_report
     from q2_metric.evaluation.files import to_text
 
     if form == "text":

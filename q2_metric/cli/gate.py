@@ -13,9 +13,8 @@ from typing import Any
 
 import click
 
-from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, warn
+from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, plain, warn
 from q2_metric.cli.options import CACHE_OPTIONS, cache_bytes, cache_file, metric_names
-from q2_metric.cli.safe import plain
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import check_evidence
 from q2_metric.engine.run import JobRun, Listener
@@ -26,19 +25,15 @@ from q2_metric.report import ci
 from q2_metric.report.gate import FAILING, Gate
 from q2_metric.report.gate import gate as decide
 from q2_metric.report.read import ScoreFiles, read_scores
-from q2_metric.report.spool import spool
+from q2_metric.report.spool import Spool
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.formats import read_fields
 from q2_metric.scoring.verdict import GATED, THRESHOLD
 
 SHOWN = 10
-
-
-JUNIT = ours(b'<testsuites><testsuite name="q2 gate ', "a JUnit file of q2 gate")
-COMMENT = ours(ci.COMMENT.encode(), "a comment of q2 gate")
-
-
+JUNIT = ours(ci.JUNIT, "a JUnit file of q2 gate")
+COMMENT = ours(ci.COMMENT, "a comment of q2 gate")
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
     if text == "all":
         return None
@@ -135,7 +130,7 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
     warn(f"{path}: has no scores yet; scoring its rows by {metric}")
     job = Job(files=(path,), columns=Columns(), metrics=(metric,), texts=True, evidence=True,
               cache=cache_file(options), cache_bytes=cache_bytes())
-    rows = stack.enter_context(spool())
+    rows = stack.enter_context(Spool())
     [result] = JobRun(job, listener=Listener(warn=warn)).run(page=lambda _: nullcontext(rows))
     if not result.rows:
         raise InputError(f"{path}: has no rows")

@@ -1,35 +1,43 @@
 """The command ``q2``, which contains all other commands.
 
-To keep ``q2 --help`` fast, a command's file is imported only when the command runs or is listed,
-and heavy libraries only when it runs.
+To keep ``q2`` fast, a command's file is imported only when the command is used, and heavy libraries
+only when it runs.
 """
 
 from __future__ import annotations
+
+from pkgutil import resolve_name
 
 import click
 
 from q2_metric._version import __version__
 from q2_metric.cli.commands import Group
-from q2_metric.metrics.entry import named
 
 COMMANDS = {
-    "score": "q2_metric.cli.score:score",
-    "compare": "q2_metric.cli.compare:compare",
-    "gate": "q2_metric.cli.gate:gate",
-    "explain": "q2_metric.cli.explain:explain",
-    "serve": "q2_metric.cli.serve:serve",
-    "register": "q2_metric.cli.register:register",
-    "presets": "q2_metric.cli.presets:presets",
-    "data": "q2_metric.cli.data:data",
+    "score": "Score the rows of files.",
+    "compare": "Compare systems by their scores of the same rows.",
+    "gate": "Fail if responses are unsupported, or worse than before.",
+    "explain": "Score one response, and show what the score is computed from.",
+    "serve": "Score answers over HTTP: in the browser, or from programs.",
+    "register": "Let evaluate.load find the metrics of this package.",
+    "presets": "List the presets and the models behind them.",
+    "data": "List, download and find evaluation sets.",
+    "lm-eval-path": "Print the folder with the tasks for lm-evaluation-harness.",
+    "meta-eval": "Measure how well metrics agree with human labels.",
+    "reproduce": "Measure tables of the papers again.",
+    "calibrate": "Fit a threshold and a calibration to labelled responses.",
+    "report": "Make one web page from scores.",
+    "select": "Choose the knowledge that a turn of a dialogue needs.",
+    "respond": "Respond to dialogues from chosen knowledge.",
+    "doctor": "Show versions, models and folders, and what is missing.",
+}
+"""What ``q2 --help`` says of each command."""
+
+_ELSEWHERE = {
     "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",
     "meta-eval": "q2_metric.cli.evaluation:meta_eval",
-    "reproduce": "q2_metric.cli.reproduce:reproduce",
-    "calibrate": "q2_metric.cli.calibrate:calibrate",
-    "report": "q2_metric.cli.report:report",
-    "select": "q2_metric.cli.select:select",
-    "respond": "q2_metric.cli.respond:respond",
-    "doctor": "q2_metric.cli.doctor:doctor",
 }
+"""Commands that are not in the file with their name."""
 
 
 class Commands(Group):
@@ -37,9 +45,15 @@ class Commands(Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        where = COMMANDS.get(cmd_name)
-        command: click.Command | None = named(where) if where else None
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = resolve_name(
+            _ELSEWHERE.get(cmd_name, f"q2_metric.cli.{cmd_name}:{cmd_name}"))
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"],

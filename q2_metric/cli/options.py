@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from q2_metric import metrics
 from q2_metric.checks import settings_of
-from q2_metric.cli.assign import assign, completed, read_preset
-from q2_metric.cli.commands import ASSIGNED, Written
+from q2_metric.cli.assign import Assigned, assign, completed, read_preset
+from q2_metric.cli.commands import Written
 from q2_metric.engine.cache import default_path
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, METRICS, check_names, keywords
@@ -53,7 +53,7 @@ MODEL_OPTIONS = all_options(
     click.option("--preset", metavar="NAME|FILE", default="bundled",
                  callback=read_preset, is_eager=True,
                  help="Models and settings to use (q2 presets), or a .toml file of them."),
-    click.option("-s", "--set", ASSIGNED, metavar="NAME=VALUE", multiple=True,
+    click.option("-s", "--set", "assigned", cls=Assigned, metavar="NAME=VALUE", multiple=True,
                  expose_value=False, callback=assign, shell_complete=completed,
                  help="Set a model or setting (q2 presets --settings); may be repeated."),
     _runtime("device"), _runtime("dtype"),
@@ -85,12 +85,12 @@ def given_names(ctx: click.Context, option: click.Parameter, text: str | None) -
     return [] if text is None else metric_names(ctx, option, text)
 
 
-def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
+def metrics_option(default: str | None = None) -> Option[Any]:
     return click.option(
         "-m", "--metric", "--metrics", "metrics", default=default,
         show_default=default or ",".join(DEFAULT),
         callback=metric_names,
-        help=f"Metrics to compute: {', '.join(METRICS)}, or package.module:Class.", **more,
+        help=f"Metrics to compute: {', '.join(METRICS)}, or package.module:Class.",
     )
 
 

@@ -9,14 +9,16 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
+from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
+from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
 from q2_metric.cli.assign import Assignable
-from q2_metric.cli.safe import plain as plain
+from q2_metric.cli.commands import plain
 from q2_metric.data.catalogue import DataSet
 from q2_metric.engine.result import FileResult
 from q2_metric.metrics.registry import title
@@ -26,6 +28,9 @@ from q2_metric.rows.plain import NONE, percent
 from q2_metric.rows.plain import number as value
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
+
+if TYPE_CHECKING:
+    from q2_metric.evaluation.tables import Report
 
 VERDICTS: Mapping[str, tuple[str, str]] = {
     "supported": ("✓", "green"),
@@ -102,13 +107,13 @@ def systems_table(result: FileResult) -> Table:
     rows = [_numbers(system) for system in result.systems]
     shown = [heading for heading in _TITLES if heading in ("mean", "n")
              or any(row[heading] != NONE for row in rows)]
-    for heading in shown:
-        table.add_column(heading, justify="right", no_wrap=True, vertical="top")
+    for heading in shown:  # numbers are not broken
+        lines = [line for text in (heading, *(row[heading] for row in rows))
+                 for line in text.split("\n")]
+        table.add_column(heading, justify="right", no_wrap=True, vertical="top",
+                         min_width=max(map(len, lines)))
     for system, row in zip(result.systems, rows, strict=True):
         table.add_row(safe_text(title(system.name)), *(row[heading] for heading in shown))
-    for column in table.columns[1:]:  # numbers are not broken
-        texts = [str(column.header), *map(str, column.cells)]
-        column.min_width = max(len(line) for text in texts for line in text.split("\n"))
     return table
 
 
@@ -198,32 +203,40 @@ def print_table(
     console().print(table)
 
 
+def print_report(report: Report) -> None:
+    """Prints the results of an experiment (:mod:`q2_metric.evaluation`)."""
+    screen = console()
+    for table in report.tables:
+        shown, rows = bare_table(), table.shown()
+        for i, column in enumerate(table.columns):
+            # The longest cell, or the longest word of the title.
+            width = max(len(text) for text in [*column.title.split(), *(row[i] for row in rows)])
+            side: Literal["left", "right"] = "left" if column.kind == "text" else "right"
+            lines = wrap(plain(column.title), width)
+            shown.add_column(Text("\n".join(lines)), justify=side, width=width, no_wrap=True)
+        for row in rows:
+            shown.add_row(*(Text(plain(cell)) for cell in row))
+        screen.print(Text(plain(table.title), style="bold"), soft_wrap=True)
+        print_whole(screen, shown)
+        if table.note:
+            screen.print(Text(plain(table.note), style="dim"), soft_wrap=True)
+        screen.print()
+    for line in dict.fromkeys(report.signatures.values()):
+        screen.print(Text(plain(line), style="dim"), soft_wrap=True)
+
+
 @contextmanager
 def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Shows a progress bar on standard error. Yields a function that takes the number of rows just
     finished."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
     bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
+        SpinnerColumn(), *Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=Console(stderr=True), transient=True,
     )
     with bar:
-        task = bar.add_task(plain(title), total=total)
+        task = bar.add_task(escape(plain(title)), total=total)
         yield lambda rows: bar.advance(task, rows)
 
 

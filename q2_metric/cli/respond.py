@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,12 @@ from q2_metric.cli import knowledge as shared
 from q2_metric.cli.commands import Group, Read
 from q2_metric.errors import InputError
 from q2_metric.knowledge.choose import load_detector
-from q2_metric.knowledge.dstc import TurnLabel, read_labelled, read_logs
+from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel, read_labelled, read_logs
+from q2_metric.knowledge.pipeline import TurnReply, answer, official_scores
 from q2_metric.knowledge.pools import read_pool
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
-from q2_metric.knowledge.types import Dialogue, Pool, Ranked
-from q2_metric.metrics import default_names
-from q2_metric.metrics.registry import DEFAULT, check_names
+from q2_metric.knowledge.types import Dialogue, Pool
+from q2_metric.text.given import is_blank
 
 
 @click.group("respond", cls=Group)
@@ -31,8 +30,6 @@ def respond() -> None:
 @click.option("--logs", type=shared.FILE, required=True, help="Dialogues in the format of DSTC9.")
 @click.option("--labels", type=shared.FILE,
               help="Labels: which turns need knowledge, and the gold response to each.")
-@click.option("--gold-knowledge", is_flag=True,
-              help="Respond from the snippets that the labels name.")
 @click.option("--model", default="facebook/bart-base", metavar="MODEL",
               type=Read(),
               help="Hub name of the model, or a folder that q2 respond train wrote.")
@@ -41,46 +38,30 @@ def respond() -> None:
 @click.option("--detector", metavar="NAME|FOLDER", type=Read(),
               help="bundled, or the folder of a trained detector: respond only to the turns that "
               "it finds to need knowledge. With --labels, DSTC9's scores of all three subtasks.")
-@click.option("--metrics", show_default=",".join(DEFAULT),
-              help="Metrics that compare each response with its snippet; \"\" for none.")
-@click.option("--preset", default="bundled", help="Preset of the metrics.")
 @click.option("--out", type=shared.NEW_FILE,
               help="Write .jsonl with a line for each response, which q2 score reads.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @shared.RANKER_OPTIONS
 @shared.RSS_OPTIONS
-def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool, model: str,
-          beam: int, detector: str | None, metrics: str | None, preset: str, out: Path | None,
-          as_json: bool, **options: Any) -> None:
-    """Generate a response to each dialogue, score it, and compare it with the gold response."""
-    from q2_metric.knowledge.pipeline import TurnReply, answer, official_scores
-
-    if gold_knowledge and (labels is None or detector):
-        raise InputError("--gold-knowledge needs --labels, and no --detector")
+def write(pool_file: Path, logs: Path, labels: Path | None, model: str, beam: int,
+          detector: str | None, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Generate a response to each dialogue, and compare it with the gold response."""
     if out is not None and out.suffix != ".jsonl":
         raise InputError(f"{out}: cannot be written: use .jsonl")
-    names = check_names(default_names(preset) if metrics is None else metrics)
     pool = read_pool(pool_file)
     dialogues, gold = _dialogues(logs, labels, pool, seeking=not detector)
     responder = Responder(model, device=options["device"], beam=beam,
                           batch_size=options["batch_size"] or 8)
-    if detector:
-        found = load_detector(detector, pool, device=options["device"],
-                              batch_size=options["batch_size"])
-        answers = answer(found, shared.combined_ranker(options), responder, dialogues, pool)
-    else:
-        chosen = _gold_snippets(gold or [], pool) if gold_knowledge else [
-            ranking[0] for ranking in shared.combined_ranker(options).rank(dialogues, pool, 1)]
-        said = responder.respond(_grounded(dialogues, chosen, gold))
-        answers = [TurnReply((one,), text) for one, text in zip(chosen, said, strict=True)]
+    asking = load_detector(detector, pool, device=options["device"],
+                           batch_size=options["batch_size"]) if detector else None
+    answers = answer(asking, shared.combined_ranker(options), responder, dialogues, pool)
     kept = [(i, reply) for i, reply in enumerate(answers) if reply is not None]
     if not kept:
         raise InputError(f"{logs}: {detector} finds no turn that needs knowledge")
-    items = _grounded([dialogues[i] for i, _ in kept], [one.ranking[0] for _, one in kept],
-                      [gold[i] for i, _ in kept] if gold is not None else None)
-    lines, figures = _scored(items, [reply.response for _, reply in kept], names, preset)
-    for line, (_, reply) in zip(lines, kept, strict=True):
-        line["snippet"] = shared.ranked_row(reply.ranking[0])
+    lines = [_line(dialogues[i], reply, gold[i].response if gold is not None else "")
+             for i, reply in kept]
+    figures: dict[str, Any] = {
+        "responses": len(lines), "empty": sum(is_blank(line["response"]) for line in lines)}
     if gold is not None:
         scores, no_meteor = official_scores(answers, gold)
         figures |= {name: value for (task, name), value in scores.items() if detector or task == 3}
@@ -103,10 +84,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 def train(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train a model such as BART or GPT-2 on gold snippets and gold responses."""
     pool, *parts = shared.training_turns(options)
-    turns, dev = (
-        _grounded(some.dialogues, _gold_snippets(some.labels, pool), some.labels)
-        for some in (part.seeking() for part in parts)
-    )
+    turns, dev = (_gold_turns(part, pool) for part in parts)
     done = train_responder(base, turns, dev, folder, shared.settings_of(options),
                            device=device, report=shared.reporter("dev log-likelihood"))
     shared.finished(done, folder)
@@ -122,49 +100,18 @@ def _dialogues(
     return read.dialogues, read.labels
 
 
-def _gold_snippets(gold: Sequence[TurnLabel], pool: Pool) -> list[Ranked]:
-    return [Ranked(pool.find(label.knowledge[0]), 1.0) for label in gold]
+def _gold_turns(turns: LabelledTurns, pool: Pool) -> list[GroundedTurn]:
+    """The turns that need knowledge, with the snippets and responses of their labels."""
+    seeking = turns.seeking()
+    return [GroundedTurn(dialogue, pool.find(label.knowledge[0]), label.response)
+            for dialogue, label in zip(seeking.dialogues, seeking.labels, strict=True)]
 
 
-def _grounded(
-    dialogues: Sequence[Dialogue], chosen: Sequence[Ranked], gold: Sequence[TurnLabel] | None
-) -> list[GroundedTurn]:
-    said = [label.response for label in gold] if gold is not None else [""] * len(dialogues)
-    return [
-        GroundedTurn(dialogue, ranked.snippet, response)
-        for dialogue, ranked, response in zip(dialogues, chosen, said, strict=True)
-    ]
-
-
-def _scored(
-    items: Sequence[GroundedTurn], responses: Sequence[str], names: Sequence[str], preset: str
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """An output object for each response (an empty one has no score), and the totals by name."""
-    from q2_metric import metrics, scoring
-    from q2_metric.text.given import is_blank
-
-    rows = [
-        scoring.example(response, [item.snippet.text], [t.text for t in item.dialogue.turns])
-        for item, response in zip(items, responses, strict=True)
-    ]
-    run = scoring.ScoredRows.over(metrics.load_metrics(names, preset), rows)
-    lines = []
-    for item, row, scores in zip(items, rows, run.scores, strict=True):
-        line: dict[str, Any] = {
-            "id": item.dialogue.id,
-            "response": row.response,
-            "knowledge": row.knowledge,
-            "history": [turn.text for turn in item.dialogue.turns],
-        }
-        line |= {name: score.value for name, score in scores.items() if score.reason != "empty"}
-        if item.response:
-            line["gold"] = item.response
-        lines.append(line)
-    empty = sum(is_blank(row.response) for row in rows)
-    figures: dict[str, Any] = {"responses": len(rows), "empty": empty}
-    system = run.system()
-    for name, signed in run.signatures().items():
-        figures |= {name: system[name], f"{name}_signature": signed}
-    if "no_claim" in system:
-        figures["no_claim"] = system["no_claim"]
-    return lines, figures
+def _line(dialogue: Dialogue, answer: TurnReply, gold: str) -> dict[str, Any]:
+    """What ``--out`` writes: a row that ``q2 score`` reads."""
+    [chosen, *_] = answer.ranking
+    return {
+        "id": dialogue.id, "response": answer.response, "knowledge": chosen.snippet.text,
+        "history": [turn.text for turn in dialogue.turns],
+        **({"gold": gold} if gold else {}), "snippet": shared.ranked_row(chosen),
+    }

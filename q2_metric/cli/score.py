@@ -21,7 +21,6 @@ from q2_metric.cli.commands import (
     STOPPED,
     TOO_LOW,
     WRONG_USE,
-    Grouped,
     OneLineError,
     Read,
     Written,
@@ -94,7 +93,7 @@ GROUPS = {
 }
 
 
-@command("score", cls=Grouped, groups=GROUPS,
+@command("score", groups=GROUPS,
          overwrites="Replace existing files, and restart an interrupted run from the beginning.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
 @format_option("FILE")
@@ -201,7 +200,9 @@ def score(**options: Any) -> None:
     """
     quiet, out = options["quiet"], options["out"]
     _check_together(options)
-    cluster, job = _cluster(options), _job(options)
+    job = _job(options)
+    cluster = None if options["engine"] == "local" else Cluster(
+        options["address"], options["actors"], options["gpus_per_actor"])
     job.check(strict=options["strict"])
     page = _check_outputs(job, out, options["report"])
     shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
@@ -282,13 +283,21 @@ def _below(results: Sequence[FileResult], thresholds: Mapping[str, float]) -> It
 
 def _check_together(options: Mapping[str, Any]) -> None:
     """Refuses options that would have no effect together with the others."""
-    if overwriting() and options["out"] is None and options["report"] is None:
-        raise InputError("--overwrite needs --out or --report")
-    if options["out"] is None:
-        for name, given in (("--no-texts", not options["texts"]),
-                            ("--raw-csv", options["raw_csv"])):
-            if given:
-                raise InputError(f"{name} needs --out")
+    alone, local = options["out"] is None, options["engine"] == "local"
+    unmet = {
+        "--overwrite needs --out or --report":
+            alone and options["report"] is None and overwriting(),
+        "--no-texts needs --out": alone and not options["texts"],
+        "--raw-csv needs --out": alone and options["raw_csv"],
+        "--address needs --engine ray": local and options["address"] is not None,
+        "--actors needs --engine ray": local and options["actors"] != 1,
+        "--gpus-per-actor needs --engine ray": local and options["gpus_per_actor"] != 0,
+        "--ranker needs --knowledge-pool":
+            options["knowledge_pool"] is None and options["rankers"],
+    }
+    for words, wrong in unmet.items():
+        if wrong:
+            raise InputError(words)
     known = columns(options["metrics"])
     for name in options["thresholds"]:
         if name and name not in known:
@@ -305,8 +314,6 @@ def _next(out: str | None, report: str | None) -> tuple[str, str]:
 
 def _job(options: Mapping[str, Any]) -> Job:
     pool, rankers = options["knowledge_pool"], options["rankers"]
-    if rankers and pool is None:
-        raise InputError("--ranker needs --knowledge-pool")
     if pool not in (None, ROW) and os.path.exists(pool) and not rereadable(pool):
         # The file is read twice: once for its digest, which the manifest records.
         raise InputError(f"{pool}: can be read only once; --knowledge-pool needs a file")
@@ -337,16 +344,6 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
 
     check_place(report)
     return lambda results: open_page(report, results)
-
-
-def _cluster(options: Mapping[str, Any]) -> Cluster | None:
-    ray_only = {"address": None, "actors": 1, "gpus_per_actor": 0}
-    if options["engine"] == "ray":
-        return Cluster(options["address"], options["actors"], options["gpus_per_actor"])
-    for name, default in ray_only.items():
-        if options[name] != default:
-            raise InputError(f"--{name.replace('_', '-')} needs --engine ray")
-    return None
 
 
 def _progress(file: str, job: Job, *, shown: bool) -> AbstractContextManager[Progress]:

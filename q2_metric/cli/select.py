@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from q2_metric.cli.commands import Group, Read
-from q2_metric.cli.experiments import facts
+from q2_metric.cli.experiments import facts, finish
 from q2_metric.cli.knowledge import (
     FILE,
     NEW_FILE,
@@ -28,7 +28,7 @@ from q2_metric.cli.knowledge import (
     write_lines,
 )
 from q2_metric.errors import InputError
-from q2_metric.files import check_place, read_text
+from q2_metric.files import check_place
 from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, upto
 from q2_metric.knowledge.pools import read_pool
 from q2_metric.knowledge.types import Dialogue, Ranked
@@ -65,20 +65,18 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
     dialogues = _dialogues(dialogue_file, turn, say, logs)
     pool = read_pool(pool_file)
     ranker = combined_ranker(options)
-    rankings = ranker.rank(dialogues, pool, count)
-    lines = [
-        {"id": dialogue.id or str(i + 1), "ranker": ranker.name,
-         "snippets": [ranked_row(ranked) for ranked in ranking]}
-        for i, (dialogue, ranking) in enumerate(zip(dialogues, rankings, strict=True))
-    ]
+    names = [dialogue.id or str(i) for i, dialogue in enumerate(dialogues, start=1)]
+    ranked = list(zip(names, ranker.rank(dialogues, pool, count), strict=True))
+    lines = [{"id": name, "ranker": ranker.name, "snippets": list(map(ranked_row, ranking))}
+             for name, ranking in ranked]
     if out is not None:
         write_lines(out, lines)
     if as_json:
         for line in lines:
             click.echo(json.dumps(line, ensure_ascii=False))
     elif out is None:
-        for i, (dialogue, ranking) in enumerate(zip(dialogues, rankings, strict=True)):
-            _print_ranking(ranking, (dialogue.id or str(i + 1)) if len(lines) > 1 else "")
+        for name, ranking in ranked:
+            _print_ranking(ranking, name if len(lines) > 1 else "")
         click.echo(f"ranker: {ranker.name}")
 
 
@@ -128,8 +126,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 
     The default dialogues are the data set dstc10 (q2 data download dstc10).
     """
-    from q2_metric.cli.tables import print_report
-    from q2_metric.evaluation.files import SUFFIXES, write
+    from q2_metric.evaluation.files import SUFFIXES
     from q2_metric.knowledge.choose import load_detector
     from q2_metric.knowledge.experiment import compare
 
@@ -150,9 +147,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
                           batch_size=options["batch_size"]) if detector else None
     figures = compare(rankers, pool, labelled, asked, date=facts()["date"],
                       command=facts()["command"])
-    print_report(figures)
-    for path in outs:
-        write(figures, path, note=read_text(note) if note else "")
+    finish(figures, {"outs": outs, "note": note, "figures": None, "quiet": False})
 
 
 @select.command("train")

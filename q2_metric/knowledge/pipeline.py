@@ -28,12 +28,14 @@ class TurnReply:
 
 
 def answer(
-    detector: Detector, ranker: Ranker, responder: Responder | None,
+    detector: Detector | None, ranker: Ranker, responder: Responder | None,
     dialogues: Sequence[Dialogue], pool: Pool,
 ) -> list[TurnReply | None]:
     """``None`` for a dialogue whose last turn is not detected as one that needs knowledge. Without
-    a responder, the response is the answer of the first snippet."""
-    asking = [p > THRESHOLD for p in detector.detect(dialogues)]
+    a detector, each dialogue needs knowledge. Without a responder, the response is the answer of
+    the first snippet."""
+    asking = [True] * len(dialogues) if detector is None else [
+        p > THRESHOLD for p in detector.detect(dialogues)]
     asked = [one for one, asks in zip(dialogues, asking, strict=True) if asks]
     rankings = ranker.rank(asked, pool) if asked else []
     said = respond(responder, asked, [ranking[0].snippet for ranking in rankings])

@@ -18,6 +18,10 @@ SHOWN = 20
 _LONGEST = 400
 """Most characters of a text in the summary. A comment on GitHub has at most 65,536."""
 
+SUITE = "q2 gate "
+JUNIT = f'<testsuites><testsuite name="{SUITE}'
+"""The beginning of a JUnit file: the name of the test suite follows."""
+
 COMMENT = "<!-- q2 gate -->\n"
 """The first line of a comment, by which the next run finds and replaces it."""
 
@@ -29,7 +33,7 @@ def junit(gate: Gate) -> bytes:
     errors = [case for case in refused if case.outcome == "error"]
     skipped = [case for case in gate.cases if case.outcome != "passed" and case not in refused]
     suite = ElementTree.Element(
-        "testsuite", name=_xml(f"q2 gate {gate.metric}"), tests=str(len(gate.cases)),
+        "testsuite", name=_xml(SUITE + gate.metric), tests=str(len(gate.cases)),
         failures=str(len(refused) - len(errors) + gate.worse), errors=str(len(errors)),
         skipped=str(len(skipped)))
     for case in gate.cases:

@@ -1,26 +1,35 @@
-"""Compares the scores of two systems by paired differences, for the page and for the gate."""
+"""Compares the scores of systems by paired differences: for the page, the gate and the table."""
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from q2_metric.report.paired import mean, paired
+from q2_metric.metrics.bootstrap import SEED, percentiles, resampled
 from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.scoring.outcome import merged, of_row
 
 if TYPE_CHECKING:
-    from q2_metric.report.paired import Floats, Measure
+    from q2_metric.metrics.bootstrap import Floats
 
 How = Literal["id", "number", "knowledge", "order"]
 """How rows were matched; "number": by ids that are only row numbers, "knowledge": by IDENTITY."""
 
 SAME = 0.0005
 """Scores that differ by less count as equal: they are shown with three digits."""
+
+TRIALS = 10_000
+"""Trials of the approximate randomisation (sacrebleu's default)."""
+
+_AT_ONCE = 1 << 20
+"""Swaps of rows that are drawn at a time."""
+
+_EQUAL = 1e-12
+"""Differences of scores that differ by less are equal but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class PairedDifference:
     ``n`` is the number of pairs in which both rows count in the means. ``value`` is the mean
     difference, second minus first, with its 95 % bootstrap percentile interval. ``better``,
     ``worse`` and ``same`` count the pairs, by :data:`SAME`. ``p_bootstrap`` and ``p_randomised``
-    are two-sided p-values (:func:`~q2_metric.report.paired.paired`); ``None``: not tested.
+    are two-sided p-values (:func:`paired`); ``None``: not tested.
     """
 
     metric: str
@@ -137,16 +146,18 @@ def _changed(
 
 
 def _by_context(first: SystemValues, second: SystemValues) -> list[tuple[int, int]]:
+    one, other = _places(first), _places(second)
+    return [pair for context, rows in one.items()
+            for pair in zip(rows, other.get(context, ()), strict=False)]
+
+
+def _places(system: SystemValues) -> dict[tuple[int, ...], list[int]]:
+    """The rows with the same :data:`IDENTITY`."""
     places: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
-    for place, context in enumerate(first.contexts):
+    for place, context in enumerate(system.contexts):
         if context is not None:
             places[context].append(place)
-    pairs, used = [], Counter[tuple[int, ...]]()
-    for i, context in enumerate(second.contexts):
-        if context is not None and used[context] < len(places.get(context, ())):
-            pairs.append((places[context][used[context]], i))
-            used[context] += 1
-    return pairs
+    return places
 
 
 def differences(
@@ -160,24 +171,80 @@ def differences(
 
 
 def difference(
-    metric: str, first: Sequence[float], second: Sequence[float], *, tests: bool = False,
-    corpus: tuple[Floats, Floats, Measure] | None = None,
+    metric: str, first: Sequence[float] | Floats, second: Sequence[float] | Floats, *,
+    tests: bool = False,
 ) -> PairedDifference:
-    """The paired difference of two systems' scores of the same rows; NaN does not count. ``corpus``
-    has the statistics of both systems, if the system's score is not the mean of its rows."""
+    """The paired difference of two systems' scores of the same rows; NaN does not count."""
     import numpy as np
 
-    one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    there = ~np.isnan(one + other)
-    changes = (other - one)[there]
-    better, worse = int((changes >= SAME).sum()), int((changes <= -SAME).sum())
-    counted = np.ones_like(one)
-    a, b, measure = corpus or (
-        np.stack([one, counted], 1), np.stack([other, counted], 1), mean)
-    value = None
-    if len(changes):
-        sums = [measure(rows[there].sum(0, keepdims=True)) for rows in (a, b)]
-        value = float((sums[1] - sums[0])[0]) if corpus else math.fsum(changes) / len(changes)
-    interval, *p_values = paired(a[there], b[there], measure, tests=tests)
-    return PairedDifference(metric, len(changes), value, interval, better, worse,
-                            len(changes) - better - worse, *p_values)
+    changes = np.asarray(second, np.float64) - np.asarray(first, np.float64)
+    changes = changes[~np.isnan(changes)]
+    n, better, worse = (
+        len(changes), int((changes >= SAME).sum()), int((changes <= -SAME).sum()))
+    interval, *p_values = paired(changes, -changes, lambda sums: sums / n, tests=tests)
+    return PairedDifference(metric, n, math.fsum(changes) / n if n else None, interval, better,
+                            worse, n - better - worse, *p_values)
+
+
+def paired(
+    rows: Floats, exchanged: Floats, change: Callable[[Floats], Floats], *, tests: bool = True
+) -> tuple[tuple[float, float] | None, float | None, float | None]:
+    """Tests the difference of two systems, as sacrebleu does (its ``significance.py``). Both tests
+    draw with one seed. Without ``tests``, computes only the interval.
+
+    Args:
+        rows: what the difference needs of each row of both systems, such as the row's difference.
+        exchanged: the same if the two responses of the row are exchanged.
+        change: the difference of the systems on sets of rows, from sums over the rows of each set.
+
+    Returns the 95 % bootstrap percentile interval of the difference (``None`` below two rows), and
+    two two-sided p-values (``None``: not tested). The first is that of paired bootstrap resampling
+    (Koehn, EMNLP 2004) as in sacrebleu, which is too small; the second that of paired approximate
+    randomisation (Riezler and Maxwell, 2005).
+
+    Unlike sacrebleu, a trial with exactly the observed difference counts as extreme (Noreen, 1989),
+    so that a system does not differ from itself.
+    """
+    import numpy as np
+
+    if len(rows) < 2:
+        return None, None, None
+    drawn = resampled(len(rows), lambda places: change(rows[places].sum(axis=1)))
+    if not tests:
+        return percentiles(drawn), None, None
+    observed, sizes = abs(float(change(rows.sum(axis=0)[None])[0])), np.abs(drawn)
+    swapped = np.abs(change(_swapped(rows, exchanged)))
+    return percentiles(drawn), _p_value(sizes - sizes.mean(), observed), _p_value(swapped, observed)
+
+
+def _swapped(rows: Floats, exchanged: Floats) -> Floats:
+    """The sums over all rows if the two responses of random rows are exchanged."""
+    import numpy as np
+
+    rng = np.random.default_rng(SEED)
+    # NumPy draws 32 booleans from one random number: 32 trials at a time give sacrebleu's draws.
+    step = max(32, _AT_ONCE // len(rows) // 32 * 32)
+    sums = [
+        rng.integers(2, size=(min(step, TRIALS - start), len(rows)), dtype=bool)
+        @ (exchanged - rows) for start in range(0, TRIALS, step)]
+    both: Floats = rows.sum(axis=0) + np.concatenate(sums)
+    return both
+
+
+def _p_value(drawn: Floats, observed: float) -> float:
+    return (int((drawn >= observed - _EQUAL).sum()) + 1) / (len(drawn) + 1)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """P-values adjusted for several comparisons (Holm, 1979); ``None`` is no comparison.
+
+    >>> holm([0.01, 0.04, None, 0.03])
+    [0.03, 0.06, None, 0.06]
+    """
+    tested = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, (p, i) in enumerate(tested):
+        highest = max(highest, min(1.0, p * (len(tested) - rank)))
+        adjusted[i] = highest
+    return adjusted

@@ -153,13 +153,17 @@ def gate(
         InputError: a file has no scores of the metric, has several systems or has a score outside
             [0, 1]; the files were scored by different models or settings; or no row can be matched.
     """
-    name, rows = _one(scored, metric)
+    name, rows, signed = _one(scored, metric)
     old: list[OutputRow] = []
-    matched, change, remarks = Matched("id", []), None, _unsigned(scored, metric)
+    matched, change, remarks = Matched("id", []), None, _unsigned(name, signed)
     if baseline is not None:
-        old_name, old = _one(baseline, metric)
-        _check_signatures(scored, baseline, metric)
-        remarks += _unsigned(baseline, metric)
+        old_name, old, old_signed = _one(baseline, metric)
+        if signed and old_signed and signed != old_signed:
+            raise InputError(
+                f"{metric} was computed by different models, settings or versions: "
+                f"{shortened(signed)} here, {shortened(old_signed)} in the baseline; "
+                "score both again with one version")
+        remarks += _unsigned(old_name, old_signed)
         first, second = (SystemValues.of(files.runs[0].no_claim, read, [metric])
                          for files, read in ((baseline, old), (scored, rows)))
         found = match(first, second)
@@ -178,36 +182,24 @@ def gate(
                 len(matched.pairs), verdict, tuple(remarks))
 
 
-def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow]]:
+def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow], str]:
+    """The name, the rows and the metric's signature of the only system. The gate compares the
+    scores of rows, so the signature does not say how means are computed."""
     if len(scored.runs) != 1:
         names = ", ".join(run.name for run in scored.runs)
         raise InputError(f"the gate takes the scores of one file, not of several: {names}")
     [run] = scored.runs
-    if metric not in {score.name for score in run.scores}:
-        raise InputError(f"{run.name}: has no scores of {metric}; its scores are "
-                         f"{', '.join(score.name for score in run.scores)}")
-    return run.name, list(scored)
-
-
-def _signature(scored: ScoreFiles, metric: str) -> str:
-    # The gate compares the scores of rows, so the files may differ in how means are computed.
-    [signed] = [score.signature for score in scored.runs[0].scores if score.name == metric]
-    return of_metric(signed)
-
-
-def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> None:
-    signed = [_signature(file, metric) for file in (scored, baseline)]
-    if all(signed) and signed[0] != signed[1]:
+    signatures = {score.name: score.signature for score in run.scores}
+    if metric not in signatures:
         raise InputError(
-            f"{metric} was computed by different models, settings or versions: "
-            f"{shortened(signed[0])} here, {shortened(signed[1])} in the baseline; "
-            "score both again with one version")
+            f"{run.name}: has no scores of {metric}; its scores are {', '.join(signatures)}")
+    return run.name, list(scored), of_metric(signatures[metric])
 
 
-def _unsigned(scored: ScoreFiles, metric: str) -> list[str]:
-    return [] if _signature(scored, metric) else [
-        f"{scored.runs[0].name}: no manifest is beside this file, so its models and settings are "
-        "unknown, and the file may have been edited"]
+def _unsigned(name: str, signature: str) -> list[str]:
+    return [] if signature else [
+        f"{name}: no manifest is beside this file, so its models and settings are unknown, and the "
+        "file may have been edited"]
 
 
 def _cases(

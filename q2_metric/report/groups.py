@@ -23,9 +23,15 @@ USUAL = ("model", "system")
 
 @dataclass(slots=True)
 class _Group:
+    """The rows of a system that have a value in a column."""
+
     aggregate: Aggregate
     rows: int = 0
     verdict: VerdictCounts = field(default_factory=VerdictCounts)
+
+
+_Groups = dict[tuple[str, int], _Group]
+"""By value and index of the system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,58 +59,47 @@ def groupings(
     ``rows`` are those of all systems, one system after the other.
     """
     asked = asked_for(runs)
-    by_column: dict[str, dict[str, dict[int, _Group]]] = {}
+    by_column: dict[str, _Groups] = {}
     dropped: set[str] = set()
     n = 0
     for place, row in zip(places(runs), rows, strict=True):
         n += 1
-        outcomes = None
+        outcomes = of_row(row)
         for column in row.get(OTHER.name) or ():
             if column in dropped:
                 continue
-            values = by_column.setdefault(column, {})
-            there = _values(row, column)
-            if len(values.keys() | set(there)) > MOST or any(
-                    len(value) > LONGEST for value in there):
-                dropped.add(column)
-                del by_column[column]
-                continue
-            outcomes = of_row(row) if outcomes is None else outcomes
-            for value in there:
-                groups = values.setdefault(value, {})
-                if place not in groups:
-                    groups[place] = _Group(Aggregate(no_claim=runs[place].no_claim))
-                group = groups[place]
+            groups = by_column.setdefault(column, {})
+            for value in _values(row, column):
+                if (value, place) not in groups:
+                    groups[value, place] = _Group(Aggregate(no_claim=runs[place].no_claim))
+                group = groups[value, place]
                 group.rows += 1
                 group.aggregate.add(outcomes)
                 group.verdict.add(row)
-    kept = {column: values for column, values in by_column.items()
-            if (column in asked or 1 < len(values) < n) and not _names_systems(values, runs)}
+            values = {value for value, _ in groups}
+            if len(values) > MOST or max(map(len, values), default=0) > LONGEST:
+                dropped.add(column)
+                del by_column[column]
+    found = [_grouping(column, groups, names) for column, groups in by_column.items()
+             if not _names_systems(groups, runs)]
     wanted = [*asked, *USUAL]
-    return [_grouping(column, kept[column], names) for column in sorted(
-        kept, key=lambda one: wanted.index(one) if one in wanted else len(wanted))]
+    return sorted(
+        (one for one in found if one.column in asked or 1 < len(one.values) < n),
+        key=lambda one: wanted.index(one.column) if one.column in wanted else len(wanted))
 
 
-def _names_systems(
-    values: Mapping[str, Mapping[int, _Group]], runs: Sequence[SystemRun]
-) -> bool:
-    names = {runs[place].name: place for place in range(len(runs))}
-    return len(runs) > 1 and all(list(there) == [names.get(value)]
-                                 for value, there in values.items())
+def _names_systems(groups: _Groups, runs: Sequence[SystemRun]) -> bool:
+    return len(runs) > 1 and all(value == runs[place].name for value, place in groups)
 
 
-def _grouping(
-    column: str, values: Mapping[str, Mapping[int, _Group]], names: Sequence[str]
-) -> Grouping:
-    ordered = tuple(sorted(values))
+def _grouping(column: str, groups: _Groups, names: Sequence[str]) -> Grouping:
+    values = tuple(sorted({value for value, _ in groups}))
     lines = []
-    for i, value in enumerate(ordered):
-        for place, group in sorted(values[value].items()):
-            means = group.aggregate.compute()
-            verdict = group.verdict
-            lines.append((place, i, group.rows, verdict.judged, verdict.unsupported,
-                          verdict.contradicted, [means.get(name) for name in names]))
-    return Grouping(column, ordered, tuple(lines))
+    for (value, place), group in sorted(groups.items(), key=lambda item: item[0]):
+        means, verdict = group.aggregate.compute(), group.verdict
+        lines.append((place, values.index(value), group.rows, verdict.judged, verdict.unsupported,
+                      verdict.contradicted, [means.get(name) for name in names]))
+    return Grouping(column, values, tuple(lines))
 
 
 def asked_for(runs: Sequence[SystemRun]) -> list[str]:

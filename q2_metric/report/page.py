@@ -18,11 +18,12 @@ from q2_metric._version import __version__
 from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
+from q2_metric.report import MARK
 from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.groups import chosen, groupings
-from q2_metric.report.spool import Spool, spool
+from q2_metric.report.spool import Spool
 from q2_metric.report.systems import SideBySide, SystemRun, compare_runs, curves, places, series
 from q2_metric.report.view import DROPPED
 from q2_metric.rows.fields import OutputRow
@@ -65,7 +66,7 @@ _CHUNK = 64
 def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool]:
     """Collects rows, and writes the report page when the context ends without an error. ``results``
     is read only then. Raises InputError if the file cannot be written."""
-    with spool() as rows:
+    with Spool() as rows:
         yield rows
         runs = [SystemRun(result.file, result.rows, result.failed, result.systems,
                           group_by=tuple(result.groups)) for result in results]
@@ -210,6 +211,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
         "facts": Markup(to_json(facts)),
         **{name: facts[name] for name in ("titles", "glosses", "ranked", "findings")},
         "words": WORDS,
+        "mark": Markup(MARK),
         "dash": NONE,
         "version": __version__,
     }

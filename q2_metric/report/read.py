@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -18,7 +18,7 @@ from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.entry import RESERVED
-from q2_metric.report.spool import Spool, spool
+from q2_metric.report.spool import Spool
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow, with_texts
@@ -77,7 +77,7 @@ def read_scores(
             of scores, or a row lacks the column ``systems_by``.
         MissingExtra: a parquet file needs pyarrow.
     """
-    systems: dict[tuple[str, str], _System] = {}
+    spools: dict[tuple[str, str], Spool] = {}
     named = {one.name: _setting(str(paths[0]), one.name) for one in fields(Columns)}
     columns = Columns(**{name: one for name, one in named.items() if isinstance(one, str)})
     sources = (
@@ -96,16 +96,16 @@ def read_scores(
             if systems_by is not None:
                 value = _system_of(row, systems_by, where)
                 name = f"{name}: {value}" if several else value
-            if (path, name) not in systems:
-                systems[path, name] = _System(name, open_files.enter_context(spool()), path)
-            systems[path, name].add(row)
-        if not any(file == path for file, _ in systems):
+            if (path, name) not in spools:
+                spools[path, name] = open_files.enter_context(Spool())
+            spools[path, name].write([row])
+        if not any(file == path for file, _ in spools):
             raise InputError(f"{path}: has no rows")
     if texts and (left := next(sources, None)):
         raise InputError(f"{left[0]}: has more rows than the scores")
     return ScoreFiles(
-        tuple(system.run() for system in systems.values()),
-        tuple(system.spool for system in systems.values()),
+        tuple(_system(name, path, rows) for (path, name), rows in spools.items()),
+        tuple(spools.values()),
     )
 
 
@@ -123,35 +123,26 @@ def files_of(paths: Sequence[str]) -> list[str]:
     return files
 
 
-class _System:
-    def __init__(self, name: str, rows: Spool, path: str) -> None:
-        self.name, self.spool, self._path = name, rows, path
-        self._rows = self._failed = self._without_texts = 0
-        self._aggregate = Aggregate(no_claim=_no_claim(path))
-
-    def add(self, row: OutputRow) -> None:
-        self._rows += 1
-        self.spool.write([row])
-        failed = row.get("error") is not None
-        self._failed += failed
-        if not failed:
-            self._without_texts += row.get("response") is None or row.get("knowledge") is None
-        self._aggregate.add(of_row(row))
-
-    def run(self) -> SystemRun:
-        recorded, complete = _recorded(self._path)
-        signatures = registry.signatures(recorded) | recorded
-        group_by = _setting(self._path, "group_by")
-        return SystemRun(
-            self.name,
-            self._rows,
-            self._failed,
-            tuple(self._aggregate.systems(signatures).values()),
-            without_texts=self._without_texts,
-            complete=complete,
-            group_by=tuple(map(str, group_by)) if isinstance(group_by, list) else (),
-            date=day(self._path),
-        )
+def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
+    aggregate, n, failed, without_texts = Aggregate(no_claim=_no_claim(path)), 0, 0, 0
+    for row in rows:
+        n += 1
+        if row.get("error") is not None:
+            failed += 1
+        elif row.get("response") is None or row.get("knowledge") is None:
+            without_texts += 1
+        aggregate.add(of_row(row))
+    manifest = read_manifest(beside(path)) or {}
+    found: Any = manifest.get("signatures")
+    recorded = found if isinstance(found, dict) and all(
+        map(signs, found, found.values())) else {}
+    group_by = _setting(path, "group_by")
+    return SystemRun(
+        name, n, failed,
+        tuple(aggregate.systems(registry.signatures(recorded) | recorded).values()),
+        without_texts, manifest.get("complete") is not False,
+        tuple(map(str, group_by)) if isinstance(group_by, list) else (), day(path),
+    )
 
 
 def _system_of(row: OutputRow, column: str, where: str) -> str:
@@ -171,21 +162,12 @@ def day(path: str) -> str:
         return ""
 
 
-def _recorded(path: str) -> tuple[dict[str, str], bool]:
-    """(Signatures by column, whether the run is complete), from the manifest."""
-    manifest = read_manifest(beside(path)) or {}
-    found: Any = manifest.get("signatures")
-    known = isinstance(found, dict) and all(map(signs, found, found.values()))
-    return (found if known else {}), manifest.get("complete") is not False
-
-
 def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     every = tuple(dict.fromkeys([*registry.METRICS, *_strangers(path)]))
     known = Layout(every, with_file=True, decided=every, texts=True).fields
     columns = registry.columns(every)
     written = form or Path(path).suffix.lower().removeprefix(".")
     escaped = written == "csv" and _setting(path, "raw_csv") is not True
-    plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
     for record in records(path, shown(path), form):
         where, fields = record.where, record.fields
         if problem := record.problem or record.note:
@@ -194,19 +176,16 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
             raise InputError(f"{where}: has no score; give a file that q2 score --out has written")
         if not fields.get("id"):
             raise InputError(f"{where}: has no id, which q2 score --out writes beside each score")
-        row = {
-            field.name: _value(plain(fields[field.name]), field, where)
-            for field in known if field.name in fields
-        }
+        if escaped:
+            fields = {name: from_cell(cell) if isinstance(cell, str) else cell
+                      for name, cell in fields.items()}
+        row = {field.name: _value(fields[field.name], field, where)
+               for field in known if field.name in fields}
         for name in columns:
             score = row.get(name)
             if score is not None and not 0 <= score <= 1:
                 raise InputError(f"{where}: the score {name} is {score:g}, not between 0 and 1")
         yield where, row
-
-
-def _unescaped(cell: object) -> object:
-    return from_cell(cell) if isinstance(cell, str) else cell
 
 
 def _no_claim(path: str) -> NoClaim:
@@ -233,11 +212,11 @@ def _value(value: object, field: Field, where: str) -> Any:
     """Checks the value of a field, and converts the text of a csv cell."""
     wanted, words = _KINDS[field.form]
     wrong = InputError(f"{where}: the field {field.name!r} is not {words}")
-    if wanted is str:
-        value = value or None if isinstance(value, str) else value
-    elif isinstance(value, str):
+    if value == "":
+        value = None
+    elif isinstance(value, str) and wanted is not str:
         try:
-            value = parse_json(value) if value else None
+            value = parse_json(value)
         except (ValueError, RecursionError):
             raise wrong from None
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
+from q2_metric.evaluation.statistics import N_BOOTSTRAP, SEED, Interval
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.metrics.bootstrap import percentiles, resampled
 from q2_metric.metrics.overlap import bleu_of, bleu_signature, bleu_statistics
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import parse
 from q2_metric.report.compare import (
+    TRIALS,
     Matched,
     PairedDifference,
     SystemValues,
     difference,
     differences,
+    holm,
     match,
+    paired,
 )
-from q2_metric.report.paired import holm, mean, score_interval
 from q2_metric.report.read import ScoreFiles
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.fields import OTHER, OutputRow
@@ -29,31 +33,19 @@ from q2_metric.text.normalise import token_f1
 from q2_metric.types import SystemScore
 
 if TYPE_CHECKING:
-    from q2_metric.report.paired import Floats
+    from q2_metric.metrics.bootstrap import Floats
 
 REFERENCES = ("reference", "references", "gold", "gold_answer", "ground_truth", "expected_output",
               "target")
 """The column with reference responses is the first of these, if the user names none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Versus:
-    """Systems side by side. ``titles`` are by column. ``scores`` are by column, for each system;
-    ``differences`` also, but from the second system on, each minus the first system. Their p-values
-    are adjusted over the systems (Holm, 1979). ``notes`` say what could not be checked."""
-
-    names: tuple[str, ...]
-    titles: Mapping[str, str]
-    scores: Mapping[str, Sequence[SystemScore]]
-    differences: Mapping[str, Sequence[PairedDifference]]
-    signatures: Mapping[str, str]
-    notes: Sequence[str]
-
-
 def versus(
     files: ScoreFiles, columns: Sequence[str] = (), reference: str | None = None
-) -> Versus:
-    """Compares each system with the first one.
+) -> tuple[Report, list[str]]:
+    """Compares each system with the first one. Returns the tables, and what could not be checked.
+
+    The p-values are adjusted over the systems (Holm, 1979).
 
     Args:
         columns: the score columns to compare; by default, all that every system has.
@@ -63,46 +55,73 @@ def versus(
         InputError: there is one system, two systems have different rows or signatures, or a system
             lacks one of the columns.
     """
-    runs = files.runs
-    if len(runs) < 2:
-        raise InputError(f"{runs[0].name}: is the only system; name the scores of another, or the "
+    first, *others = files.runs
+    if not others:
+        raise InputError(f"{first.name}: is the only system; name the scores of another, or the "
                          "column that tells systems apart (--systems)")
-    shared = _columns(runs, columns)
-    signatures = {name: _signature(runs, name) for name in shared}
-    systems = [SystemValues.of(run.no_claim, rows, shared)
-               for run, rows in zip(runs, files.rows, strict=True)]
-    golds = [_golds(run, rows, reference) for run, rows in zip(runs, files.rows, strict=True)]
-    notes = [f"{name}: no manifest is beside this file, so its models and settings are unknown"
-             for name in sorted({run.name for run in runs
-                                 if not all(one.signature for one in run.scores)})]
-    matched = [_same_rows(runs[0], systems[0], run, system)
-               for run, system in zip(runs[1:], systems[1:], strict=True)]
-    scores = {name: [next(one for one in run.scores if one.name == name) for run in runs]
-              for name in shared}
-    tested: dict[str, list[PairedDifference]] = {name: [] for name in shared}
-    for system, rows in zip(systems[1:], matched, strict=True):
-        for one in differences(systems[0], system, rows.pairs, tests=True):
-            tested[one.metric].append(one)
-    titles = {name: title(name) for name in shared}
-    if all(golds) or reference is not None:
+    shared = _columns(files.runs, columns)
+    signatures = {name: _signature(files.runs, name) for name in shared}
+    one, *more = [SystemValues.of(run.no_claim, rows, shared)
+                  for run, rows in zip(files.runs, files.rows, strict=True)]
+    golds = [_golds(run, rows, reference)
+             for run, rows in zip(files.runs, files.rows, strict=True)]
+    matched = [_same_rows(first, one, run, system)
+               for run, system in zip(others, more, strict=True)]
+    changes = [differences(one, system, rows.pairs, tests=True)
+               for system, rows in zip(more, matched, strict=True)]
+    means = [[next(score for score in run.scores if score.name == name) for name in shared]
+             for run in files.runs]
+    titles = [title(name) for name in shared]
+    if all(golds):
         from sacrebleu.metrics.bleu import BLEU
 
-        for name in _MEASURES:
-            scores[name] = [_against_gold(name, gold) for gold in golds]
-            tested[name] = [_gold_difference(name, golds[0], gold, rows.pairs)
-                            for gold, rows in zip(golds[1:], matched, strict=True)]
+        titles += ["F1 (reference)", "BLEU (reference)"]
         signatures["bleu"] = bleu_signature(BLEU(), "bleu")
-        titles |= {"f1": "F1 (reference)", "bleu": "BLEU (reference)"}
-    return Versus(tuple(run.name for run in runs), titles, scores,
-                  {name: _adjusted(all_) for name, all_ in tested.items()}, signatures, notes)
+        for row, own in zip(means, golds, strict=True):
+            row += _gold_scores(own)
+        for all_, own, rows in zip(changes, golds[1:], matched, strict=True):
+            all_ += _gold_differences([(golds[0][a], own[b]) for a, b in rows.pairs])
+    scores = Table(
+        "scores", "Mean scores with 95 % intervals",
+        (Column("system", "text"), *map(Column, titles), Column("n", "count")),
+        tuple((run.name, *(_cell(score.value, score.interval) for score in row),
+               max(score.n for score in row))
+              for run, row in zip(files.runs, means, strict=True)))
+    heading = f"{first.name} against {', '.join(run.name for run in others)}"
+    notes = [f"{name}: no manifest is beside this file, so its models and settings are unknown"
+             for name in sorted({run.name for run in files.runs
+                                 if not all(score.signature for score in run.scores)})]
+    tested = _tested(first, others, titles, changes)
+    return Report("compare", heading, (scores, tested), signatures), notes
+
+
+def _tested(
+    first: SystemRun, others: Sequence[SystemRun], titles: Sequence[str],
+    changes: Sequence[Sequence[PairedDifference]],
+) -> Table:
+    """The table of the differences of each system from the first."""
+    holm_words = f", adjusted for {len(others)} systems (Holm)" if len(others) > 1 else ""
+    return Table(
+        "differences", f"Differences from {first.name}",
+        (Column("metric", "text"), Column("system", "text"), Column("difference"),
+         Column("p (bootstrap)", "p"), Column("p (randomisation)", "p"), Column("better", "count"),
+         Column("worse", "count"), Column("same", "count"), Column("pairs", "count")),
+        tuple((name, run.name, _cell(change.value, change.interval), change.p_bootstrap,
+               change.p_randomised, change.better, change.worse, change.same, change.n)
+              for name, all_ in zip(titles, zip(*changes, strict=True), strict=True)
+              for run, change in zip(others, _adjusted(all_), strict=True)),
+        f"Two-sided p-values{holm_words}: paired bootstrap with {N_BOOTSTRAP:,} resamples, paired "
+        f"approximate randomisation with {TRIALS:,} trials, both with seed {SEED}. The first is "
+        "sacrebleu's and too small: report the second.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Gold:
-    """A response beside its references. ``statistics`` are those of :data:`_MEASURES`."""
+    """A response beside its references: its F1, and its statistics of BLEU."""
 
     references: tuple[str, ...]
-    statistics: Mapping[str, Sequence[float]]
+    f1: float
+    bleu: Sequence[float]
 
 
 def _golds(
@@ -117,9 +136,8 @@ def _golds(
             golds.append(None)
         elif references:
             said = row.get("response") or ""
-            f1 = max(token_f1(said, one) for one in references)
-            golds.append(_Gold(
-                references, {"f1": [f1, 1.0], "bleu": bleu_statistics(said, references)}))
+            golds.append(_Gold(references, max(token_f1(said, one) for one in references),
+                               bleu_statistics(said, references)))
         elif column is not None:
             raise InputError(f"{run.name}: row {row['id']} has no text in the column {column!r}")
         else:
@@ -134,6 +152,57 @@ def _references(row: Mapping[str, Any], column: str | None) -> Iterator[str]:
     for text in value if isinstance(value, list) else [value]:
         if isinstance(text, str) and not is_blank(text):
             yield text
+
+
+def _statistics(golds: Sequence[_Gold]) -> tuple[Floats, Floats]:
+    """The F1 of each response, and its statistics of BLEU."""
+    import numpy as np
+
+    return np.array([gold.f1 for gold in golds]), np.array([gold.bleu for gold in golds])
+
+
+def _gold_scores(golds: Sequence[_Gold | None]) -> list[SystemScore]:
+    f1, bleu = _statistics([gold for gold in golds if gold])
+    return [_score("f1", f1, lambda sums: sums / len(f1)), _score("bleu", bleu, bleu_of)]
+
+
+def _score(name: str, rows: Floats, measure: Callable[[Floats], Floats]) -> SystemScore:
+    n = len(rows)
+    if not n:
+        return SystemScore(name, None, 0, 0, None, "")
+    interval = percentiles(resampled(n, lambda drawn: measure(rows[drawn].sum(axis=1))))
+    return SystemScore(name, float(measure(rows.sum(axis=0)[None])[0]), n, 0, interval, "")
+
+
+def _gold_differences(
+    pairs: Sequence[tuple[_Gold | None, _Gold | None]]
+) -> list[PairedDifference]:
+    import numpy as np
+
+    there = [(one, other) for one, other in pairs if one and other]
+    for one, other in there:
+        if one.references != other.references:
+            raise InputError(f"the references of two systems differ: {one.references[0]!r} and "
+                             f"{other.references[0]!r}")
+    (f1, first), (other_f1, second) = (_statistics([pair[i] for pair in there]) for i in (0, 1))
+    bleu = difference("bleu", bleu_of(first), bleu_of(second))
+    if there:
+        rows = np.hstack([first, second])
+        interval, *p_values = paired(rows, np.hstack([second, first]), _bleu_change)
+        bleu = replace(bleu, value=float(_bleu_change(rows.sum(axis=0)[None])[0]),
+                       interval=interval, p_bootstrap=p_values[0], p_randomised=p_values[1])
+    return [difference("f1", f1, other_f1, tests=True), bleu]
+
+
+def _bleu_change(sums: Floats) -> Floats:
+    """Corpus BLEU of the second system minus that of the first, from the statistics of both."""
+    half = sums.shape[1] // 2
+    change: Floats = bleu_of(sums[:, half:]) - bleu_of(sums[:, :half])
+    return change
+
+
+def _cell(value: float | None, ends: tuple[float, float] | None) -> Cell:
+    return value if value is None or ends is None else Interval(value, *ends)
 
 
 def _columns(runs: Sequence[SystemRun], wanted: Sequence[str]) -> list[str]:
@@ -188,52 +257,12 @@ def _same_rows(
     return matched
 
 
-_MEASURES = {"f1": (mean, 2), "bleu": (bleu_of, 10)}
-"""By measure of the similarity to references: its :data:`~q2_metric.report.paired.Measure` and the
-number of its statistics."""
-
-
 def _number(ids: Sequence[str]) -> str:
     return f"{len(ids):,} {'row is' if len(ids) == 1 else 'rows are'}"
 
 
 def _some(ids: Sequence[str]) -> str:
     return ", ".join(islice(ids, 3)) + (", …" if len(ids) > 3 else "")
-
-
-def _statistics(name: str, golds: Sequence[_Gold | None]) -> Floats:
-    import numpy as np
-
-    _, width = _MEASURES[name]
-    return np.array([[math.nan] * width if gold is None else gold.statistics[name]
-                     for gold in golds])
-
-
-def _against_gold(name: str, golds: Sequence[_Gold | None]) -> SystemScore:
-    import numpy as np
-
-    rows = _statistics(name, golds)
-    rows = rows[~np.isnan(rows[:, 0])]
-    measure, _ = _MEASURES[name]
-    value, interval = (float(measure(rows.sum(0, keepdims=True))[0]),
-                       score_interval(rows, measure)) if len(rows) else (None, None)
-    return SystemScore(name, value, len(rows), 0, interval, "")
-
-
-def _gold_difference(
-    name: str, first: Sequence[_Gold | None], second: Sequence[_Gold | None],
-    pairs: Sequence[tuple[int, int]],
-) -> PairedDifference:
-    one, other = [first[a] for a, _ in pairs], [second[b] for _, b in pairs]
-    for gold, beside in zip(one, other, strict=True):
-        if gold is not None and beside is not None and gold.references != beside.references:
-            raise InputError(f"the references of two systems differ: {gold.references[0]!r} and "
-                             f"{beside.references[0]!r}")
-    measure, _ = _MEASURES[name]
-    sides = [_statistics(name, golds) for golds in (one, other)]
-    rows = [[math.nan if gold is None else float(measure(_statistics(name, [gold]))[0])
-             for gold in golds] for golds in (one, other)]
-    return difference(name, *rows, tests=True, corpus=(sides[0], sides[1], measure))
 
 
 def _adjusted(all_: Sequence[PairedDifference]) -> list[PairedDifference]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from q2_metric.errors import InputError
@@ -12,52 +12,16 @@ from q2_metric.rows.record import Record, value_of
 from q2_metric.rows.shapes import is_chat, turns_of, unfolded
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "response": (
-        "response",
-        "prediction",
-        "generated_text",
-        "generated",
-        "output",
-        "answer",
-        "hypothesis",
-        "candidate",
-        "actual_output",
-        "generated_answer",
-        "model_answer",
-        "model_output",
-        "completion",
-        "claim",
-        "summary",
-        "result",
-    ),
-    "knowledge": (
-        "knowledge",
-        "evidence",
-        "documents",
-        "document",
-        "passages",
-        "passage",
-        "grounding",
-        "retrieved_contexts",
-        "retrieved_context",
-        "retrieval_context",
-        "retrieved_documents",
-        "retrieved_docs",
-        "source_documents",
-        "source_nodes",
-        "nodes",
-        "chunks",
-        "docs",
-        # In data sets of dialogues, "context" often holds the earlier turns.
-        "contexts",
-        "context",
-        "premise",
-        "sources",
-        "source",
-        # Last: in a file that also has one of the columns above, this is a gold response.
-        "references",
-        "reference",
-    ),
+    "response": ("response", "prediction", "generated_text", "generated", "output", "answer",
+                 "hypothesis", "candidate", "actual_output", "generated_answer", "model_answer",
+                 "model_output", "completion", "claim", "summary", "result"),
+    # In data sets of dialogues, "context" often holds the earlier turns. Beside one of the other
+    # columns, "references" and "reference" hold a gold response: they come last.
+    "knowledge": ("knowledge", "evidence", "documents", "document", "passages", "passage",
+                  "grounding", "retrieved_contexts", "retrieved_context", "retrieval_context",
+                  "retrieved_documents", "retrieved_docs", "source_documents", "source_nodes",
+                  "nodes", "chunks", "docs", "contexts", "context", "premise", "sources", "source",
+                  "references", "reference"),
     "history": ("history", "chat_history", "dialogue", "dialog", "message", "messages",
                 "conversation", "conversations", "turns"),
     "question": ("question", "query", "user_input", "user_query", "input"),
@@ -111,7 +75,7 @@ def resolve(
     Raises:
         InputError: the file lacks a column that the user named, or a needed field has no column.
     """
-    present = list(dict.fromkeys(key for record in records for key in record.fields))
+    present = names_in(records)
     if not present:  # no row can be read: each row reports its own problem
         return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
     by_lower = {key.strip().lower(): key for key in reversed(present)}
@@ -132,6 +96,11 @@ def resolve(
     return resolved
 
 
+def names_in(records: Iterable[Record]) -> list[str]:
+    """The names of all columns, in order."""
+    return list(dict.fromkeys(key for record in records for key in record.fields))
+
+
 def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
     for key in keys:
         lower = key.strip().lower()
@@ -144,7 +113,7 @@ def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
 def check_column(column: str, records: Sequence[Record], name: str, purpose: str = "") -> None:
     """Raises InputError if none of the first rows has the column. Its message begins with ``name``
     ("answers.csv: "); ``purpose`` (" for --group-by") follows the column in it."""
-    names = list(dict.fromkeys(key for record in records for key in record.fields))
+    names = names_in(records)
     if names and column not in names and all(
             value_of(record.fields, column) is None for record in records):
         raise InputError(
@@ -159,7 +128,7 @@ _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue",
 def _from_chat(resolved: dict[str, str | None], columns: Columns,
                records: Sequence[Record]) -> None:
     """Uses a column of whole chats for those fields for which no column was found."""
-    named = {key.strip().lower(): key for record in records for key in record.fields}
+    named = {key.strip().lower(): key for key in names_in(records)}
     chats = (named[name] for name in _CHATS if name in named)
     chat = next((key for key in chats
                  if any(is_chat(record.fields.get(key)) for record in records)), None)
@@ -206,8 +175,7 @@ def described(
     the name of its field and the file has no other columns."""
     words = [f"{field} from {column!r}{_form(field, column, records, turns)}"
              for field, column in resolved.items() if column]
-    others = [repr(key) for key in dict.fromkeys(key for record in records for key in record.fields)
-              if key not in resolved.values()]
+    others = [repr(key) for key in names_in(records) if key not in resolved.values()]
     plain = all(column in (None, field) for field, column in resolved.items())
     if plain and not others and all(" (" not in one for one in words):
         return ""

@@ -72,23 +72,17 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
     about = opened.metadata
     columns = [opened.schema.column(place) for place in range(about.num_columns)]
     texts = [
-        column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")
-        for column in columns
-    ]
+        column.path for column in columns
+        if column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")]
     for group in range(about.num_row_groups):
-        shared, largest, plain = [], 0, False
-        for place, column in enumerate(columns):
-            chunk = about.row_group(group).column(place)
-            size = _unpacked(chunk, column, name)
-            if texts[place] and size <= LONGEST_LINE:
-                shared.append(column.path)
-                largest = max(largest, size)
-            plain = plain or (texts[place] and size > LONGEST_LINE)
-        rows = min(max(about.row_group(group).num_rows * largest // _COPIED, _BATCHES[0]),
-                   _BATCHES[1])
-        if plain:
-            every = [column.path for column, is_text in zip(columns, texts, strict=True) if is_text]
-            rows = min(rows, max(1, _BATCH // max(_longest(parquet, file, every, group), 1)))
+        held = about.row_group(group)
+        sizes = {column.path: _unpacked(held.column(place), column, name)
+                 for place, column in enumerate(columns)}
+        shared = [path for path in texts if sizes[path] <= LONGEST_LINE]
+        largest = max((sizes[path] for path in shared), default=0)
+        rows = min(max(held.num_rows * largest // _COPIED, _BATCHES[0]), _BATCHES[1])
+        if len(shared) < len(texts):
+            rows = min(rows, max(1, _BATCH // max(_longest(parquet, file, texts, group), 1)))
         yield from parquet.ParquetFile(
             file, metadata=about, page_checksum_verification=True, read_dictionary=shared,
         ).iter_batches(batch_size=rows, row_groups=[group])

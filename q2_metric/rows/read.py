@@ -15,6 +15,7 @@ from q2_metric.rows.columns import (
     as_label,
     check_column,
     described,
+    names_in,
     resolve,
     unsure,
 )
@@ -131,8 +132,7 @@ def _settled(
     aliases: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
     """Yields warnings. Removes the label's column from ``resolved`` if it holds no labels."""
-    names = list(dict.fromkeys(key for record in first for key in record.fields))
-    if doubt := unsure(resolved, columns, names, aliases):
+    if doubt := unsure(resolved, columns, names_in(first), aliases):
         yield doubt
     knowledge = resolved.get("knowledge")
     if knowledge and any(looks_folded(value_of(one.fields, knowledge)) for one in first):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from q2_metric._version import __version__
 from q2_metric.errors import Q2Error, machine_fault
@@ -29,7 +30,7 @@ from q2_metric.serve.numbers import Numbers
 from q2_metric.serve.openapi import document
 from q2_metric.serve.queue import QueueFull, ScoringQueue
 from q2_metric.serve.rows import MOST_ROWS, row_of
-from q2_metric.serve.server import Guard, Server, body
+from q2_metric.serve.server import Guard, Server, body, is_of
 from q2_metric.serve.streaming import Streams
 from q2_metric.types import Example, Metric
 
@@ -55,8 +56,8 @@ class Api:
 
     def app(self) -> Starlette:
         assert self.key or self.server
-        guard = (Middleware(Guard, server=self.server) if self.server and not self.key
-                 else Middleware(_Keyed, key=self.key))
+        guard = Middleware(Guard, check=self.server.check if self.server and not self.key
+                           else partial(_check_key, self.key.encode()))
         return Starlette(
             routes=[
                 Route("/v1/health", self.health), Route("/openapi.json", self.openapi),
@@ -64,10 +65,10 @@ class Api:
                     Route("/score", self.score, methods=["POST"]),
                     Route("/stream", self.streams.reply, methods=["POST"]),
                     Route("/metrics", self.metrics),
-                    Route("/chat/completions", self.detector, methods=["POST"]),
+                    Route("/chat/completions", self._reply(detection), methods=["POST"]),
                 ]),
                 Mount("/beta", middleware=[guard], routes=[Route(
-                    "/litellm_basic_guardrail_api", self.guardrail, methods=["POST"])]),
+                    "/litellm_basic_guardrail_api", self._reply(decision), methods=["POST"])]),
             ],
             middleware=[Middleware(self.numbers.middleware)],
             exception_handlers={HTTPException: _refused},
@@ -94,17 +95,17 @@ class Api:
                                  media_type="text/plain; version=0.0.4")
 
     async def score(self, request: Request) -> Response:
-        rows = given_rows(await body(request), request.headers.get("content-type", ""))
+        rows = given_rows(await _given(request))
         scored = await self._unless_gone(request, self._scored(rows))
         return JSONResponse({"results": scored, "signatures": self.signatures})
 
-    async def guardrail(self, request: Request) -> Response:
-        given = _parsed(await body(request), request.headers.get("content-type", ""))
-        return JSONResponse(await self._unless_gone(request, decision(given, self._scored)))
+    def _reply(self, made: Callable[[Any, Any], Coroutine[Any, Any, Any]]) -> Any:
+        """A route of another project: ``made`` makes its reply from the body and a scorer."""
+        async def route(request: Request) -> Response:
+            work = made(await _given(request), self._scored)
+            return JSONResponse(await self._unless_gone(request, work))
 
-    async def detector(self, request: Request) -> Response:
-        given = _parsed(await body(request), request.headers.get("content-type", ""))
-        return JSONResponse(await self._unless_gone(request, detection(given, self._scored)))
+        return route
 
     async def _scored(self, rows: Sequence[Row]) -> list[OutputRow]:
         """The output rows; those of bad rows have only an error."""
@@ -155,27 +156,19 @@ async def _refused(_request: Request, error: Exception) -> Response:
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
-class _Keyed:
-    def __init__(self, app: ASGIApp, key: str) -> None:
-        self.app, self.key = app, key.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Request(scope).headers
-        kind, _, given_key = headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer":
-            given_key = headers.get("x-api-key", "")
-        given = given_key.strip().encode("latin-1")
-        if not hmac.compare_digest(given, self.key):
-            raise HTTPException(401, "The request needs the header Authorization: Bearer KEY (or "
-                                "X-API-Key: KEY), with the server's API key.",
-                                headers={"WWW-Authenticate": "Bearer"})
-        await self.app(scope, receive, send)
+def _check_key(key: bytes, headers: Headers) -> None:
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer":
+        given = headers.get("x-api-key", "")
+    if not hmac.compare_digest(given.strip().encode("latin-1"), key):
+        raise HTTPException(401, "The request needs the header Authorization: Bearer KEY (or "
+                            "X-API-Key: KEY), with the server's API key.",
+                            headers={"WWW-Authenticate": "Bearer"})
 
 
-def given_rows(text: bytes, media_type: str) -> list[Row]:
+def given_rows(given: Any) -> list[Row]:
     """The rows of a request's body: one object, or ``{"rows": [...]}``. HTTPException if it is
     neither. A row that cannot be scored is a BadRow."""
-    given = _parsed(text, media_type)
     rows = given.get("rows", [given]) if isinstance(given, dict) else None
     if not isinstance(rows, list) or not rows:
         raise HTTPException(400, 'The body must be a row, such as {"response": "…", "knowledge": '
@@ -186,8 +179,9 @@ def given_rows(text: bytes, media_type: str) -> list[Row]:
     return [row_of(f"rows[{place}]", row, place=place) for place, row in enumerate(rows)]
 
 
-def _parsed(text: bytes, media_type: str) -> Any:
-    if media_type.partition(";")[0].strip().lower() != "application/json":
+async def _given(request: Request) -> Any:
+    text = await body(request)
+    if not is_of(request, "application/json"):
         raise HTTPException(415, "The body must be JSON, with Content-Type: application/json.")
     try:
         return parse_json(text.decode())

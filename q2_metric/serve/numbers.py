@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from q2_metric.serve.queue import ScoringQueue
-
-_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
-_ROWS = (1, 2, 4, 8, 16, 32)
 
 
 class Numbers:
@@ -21,8 +16,7 @@ class Numbers:
     def __init__(self) -> None:
         self.requests: Counter[int] = Counter()
         self.rows = Counter({"scored": 0, "error": 0})
-        self.times = [0] * (len(_SECONDS) + 1)
-        self.seconds = 0.0
+        self.replies, self.seconds = 0, 0.0
 
     def middleware(self, app: ASGIApp) -> ASGIApp:
         """Counts each POST request."""
@@ -39,16 +33,13 @@ class Numbers:
             try:
                 await app(scope, receive, seen)
             finally:
-                took = time.perf_counter() - started
-                self.times[bisect_left(_SECONDS, took)] += 1
-                self.seconds += took
+                self.replies += 1
+                self.seconds += time.perf_counter() - started
 
         return counted
 
     def text(self, queue: ScoringQueue) -> str:
-        sizes = [sum(queue.sizes[low + 1:high + 1])
-                 for low, high in zip((0, *_ROWS), _ROWS, strict=False)]
-        total = sum(rows * times for rows, times in enumerate(queue.sizes))
+        rows = sum(size * times for size, times in enumerate(queue.sizes))
         lines = [
             *_head("q2_requests_total", "counter", "POST requests, by HTTP status."),
             *(f'q2_requests_total{{status="{status}"}} {count}'
@@ -57,25 +48,13 @@ class Numbers:
             *(f'q2_rows_total{{result="{result}"}} {count}' for result, count in self.rows.items()),
             *_head("q2_rows_waiting", "gauge", "Rows in the queue."),
             f"q2_rows_waiting {queue.waiting}",
-            *_histogram("q2_request_seconds", "Duration of POST requests.", _SECONDS, self.times,
-                        self.seconds),
-            *_histogram("q2_batch_rows", "Rows that were scored together.", _ROWS, [*sizes, 0],
-                        total),
+            *_head("q2_request_seconds", "summary", "Duration of POST requests."),
+            f"q2_request_seconds_sum {self.seconds:g}", f"q2_request_seconds_count {self.replies}",
+            *_head("q2_batch_rows", "summary", "Rows that were scored together."),
+            f"q2_batch_rows_sum {rows}", f"q2_batch_rows_count {sum(queue.sizes)}",
         ]
         return "\n".join(lines) + "\n"
 
 
 def _head(name: str, kind: str, words: str) -> tuple[str, str]:
     return f"# HELP {name} {words}", f"# TYPE {name} {kind}"
-
-
-def _histogram(name: str, words: str, bounds: Sequence[float], counts: Sequence[int],
-               total: float) -> Iterator[str]:
-    """``counts`` has one item more than ``bounds``: what lies above them all."""
-    yield from _head(name, "histogram", words)
-    below = 0
-    for bound, count in zip((*map(str, bounds), "+Inf"), counts, strict=True):
-        below += count
-        yield f'{name}_bucket{{le="{bound}"}} {below}'
-    yield f"{name}_sum {total:g}"
-    yield f"{name}_count {below}"

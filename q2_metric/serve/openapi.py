@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from q2_metric.rows.columns import ALIASES
@@ -18,55 +19,43 @@ _ABOUT = {
     "question": "The question that the response answers.",
     "id": "Is returned as the id of the result.",
 }
-_REFUSALS = {
-    "400": "The body is not JSON, or has no rows.",
-    "401": "The API key is missing or wrong.",
-    "403": "The request comes from a page of another site.",
-    "408": "The body was not complete in time.",
-    "413": "The body is too long, or has too many rows.",
-    "415": "The body is not application/json.",
-    "421": "The header Host does not name this server.",
-    "429": "Too many rows are waiting. The header Retry-After says when to try again.",
-    "500": "The machine or a model failed; no row is the cause.",
-    "503": "The rows were not scored in time.",
-}
 
 
 def document(layout: Layout, version: str) -> Schema:
     """Describes a server whose results have the fields of ``layout``."""
-    row: Schema = {
-        "type": "object",
-        "description": "Fields may have any name that q2 score recognises as a column.",
-        "properties": {name: {"description": f"{words} Also: {', '.join(ALIASES[name][1:])}."}
-                       for name, words in _ABOUT.items()},
-        "examples": [{"response": "It opened in 1901.",
-                      "knowledge": ["The tower opened in 1889.", "It is 330 metres tall."]}],
-    }
-    answer: Schema = {
-        "type": "object", "required": ["results", "signatures"],
-        "properties": {
-            "results": {"type": "array", "items": _ref("Result"),
-                        "description": "One result for each row, in order."},
-            "signatures": {"type": "object", "additionalProperties": {"type": "string"},
-                           "description": "For each score, its models and settings."},
-        },
-    }
     result = _object(layout.fields)
     result["description"] = ("A row of q2 score --out. If the row could not be scored, error says "
                              "why, and the scores are null.")
-    refused: Schema = {"type": "object", "required": ["error"],
-                       "properties": {"error": {"type": "string"}}}
-    health: Schema = {"type": "object", "required": ["status", "version"], "properties": {
-        "status": {"enum": ["ok", "broken"]}, "version": {"type": "string"}}}
-    rows: Schema = {"type": "object", "required": ["rows"], "properties": {
-        "rows": {"type": "array", "minItems": 1, "items": _ref("Row")}}}
-    schemas = {"Row": row, "Rows": rows, "Result": result, "Scores": answer, "Error": refused,
-               "Health": health}
+    schemas: Schema = {
+        "Row": {
+            "type": "object",
+            "description": "Fields may have any name that q2 score recognises as a column.",
+            "properties": {name: {"description": f"{words} Also: {', '.join(ALIASES[name][1:])}."}
+                           for name, words in _ABOUT.items()},
+            "examples": [{"response": "It opened in 1901.",
+                          "knowledge": ["The tower opened in 1889.", "It is 330 metres tall."]}],
+        },
+        "Rows": {"type": "object", "required": ["rows"], "properties": {
+            "rows": {"type": "array", "minItems": 1, "items": _ref("Row")}}},
+        "Result": result,
+        "Scores": {"type": "object", "required": ["results", "signatures"], "properties": {
+            "results": {"type": "array", "items": _ref("Result"),
+                        "description": "One result for each row, in order."},
+            "signatures": {"type": "object", "additionalProperties": {"type": "string"},
+                           "description": "For each score, its models and settings."}}},
+        "Error": {"type": "object", "required": ["error"],
+                  "properties": {"error": {"type": "string"}}},
+        "Health": {"type": "object", "required": ["status", "version"], "properties": {
+            "status": {"enum": ["ok", "broken"]}, "version": {"type": "string"}}},
+    }
+    paths = {path: {method: _operation(*words)} for path, method, *words in _ROUTES}
+    health = paths["/v1/health"]["get"]["responses"]
+    health["503"] = health["200"]
     return {
         "openapi": "3.1.0",
         "info": {"title": "q2-metric", "version": version,
                  "description": "Scores whether the knowledge supports a response."},
-        "paths": _paths(),
+        "paths": paths,
         "components": {
             "schemas": schemas,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -75,61 +64,44 @@ def document(layout: Layout, version: str) -> Schema:
     }
 
 
-def _paths() -> Schema:
-    asked: Schema = {"anyOf": [_ref("Rows"), _ref("Row")]}
-    return {
-        "/v1/score": {"post": _operation(
-            "score", "Score one row or several rows.", _json("The scores.", "Scores"),
-            _REFUSALS, {"application/json": {"schema": asked}})},
-        "/v1/stream": {"post": _operation(
-            "stream", "Judge claims while the text arrives.",
-            {"description": "Events: claim, with a claim as in Result; then score, with the "
-             "scores and all claims; or error.",
-             "content": {"text/event-stream": {"schema": {"type": "string"}}}},
-            {status: _REFUSALS[status] for status in ("400", "401", "403", "421", "429")}
-            | {"415": "The body is not application/x-ndjson."},
-            {"application/x-ndjson": {"schema": {
-                "type": "string",
-                "description": "A Row without a response on the first line, then lines such "
-                               'as {"text": "It opened "}.'}}})},
-        "/v1/chat/completions": {"post": _others(
-            "detect", "Find unsupported spans for the vLLM semantic router, as its chat model.")},
-        "/beta/litellm_basic_guardrail_api": {"post": _others(
-            "guard", "LiteLLM's Generic Guardrail API: block unsupported responses.")},
-        "/v1/health": {"get": _operation(
-            "health", "Whether the server can score.", _json("It can.", "Health"),
-            others={"503": _json("It cannot.", "Health")})},
-        "/v1/metrics": {"get": _operation(
-            "metrics", "Counters and durations, in the format of Prometheus.",
-            {"description": "The numbers.",
-             "content": {"text/plain": {"schema": {"type": "string"}}}},
-            {status: _REFUSALS[status] for status in ("401", "403", "421")})},
-    }
-
-
-def _others(name: str, summary: str) -> Schema:
-    """A route whose form another project has defined."""
-    form: Schema = {"application/json": {"schema": {"type": "object"}}}
-    return _operation(name, summary, {"description": "The reply.", "content": form},
-                      {**_REFUSALS, "422": "The answer was not judged."}, form)
-
-
-def _operation(name: str, summary: str, answer: Schema, refusals: dict[str, str] | None = None,
-               asked: Schema | None = None, others: Schema | None = None) -> Schema:
-    body = {"requestBody": {"required": True, "content": asked}}
-    return {
-        "operationId": name, "summary": summary, **(body if asked else {}),
-        "responses": {"200": answer, **(others or {}), **{
-            status: _json(words, "Error") for status, words in (refusals or {}).items()}},
-    }
-
-
-def _json(words: str, schema: str) -> Schema:
-    return {"description": words, "content": {"application/json": {"schema": _ref(schema)}}}
-
-
 def _ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _json(schema: Schema) -> Schema:
+    return {"application/json": {"schema": schema}}
+
+
+_TEXT: Schema = {"schema": {"type": "string"}}
+_OTHERS = _json({"type": "object"})
+"""The content of a route whose form another project has defined."""
+
+_ROUTES: Sequence[Any] = (
+    ("/v1/score", "post", "Score one row or several rows.", _json(_ref("Scores")),
+     _json({"anyOf": [_ref("Rows"), _ref("Row")]})),
+    ("/v1/stream", "post", "Judge claims while the text arrives. Events: claim, with a claim as in "
+     "Result; then score, with the scores and all claims; or error. The body has a Row without a "
+     'response on the first line, then lines such as {"text": "It opened "}.',
+     {"text/event-stream": _TEXT}, {"application/x-ndjson": _TEXT}),
+    ("/v1/chat/completions", "post", "Find unsupported spans for the vLLM semantic router, as its "
+     "chat model.", _OTHERS, _OTHERS),
+    ("/beta/litellm_basic_guardrail_api", "post", "LiteLLM's Generic Guardrail API: block "
+     "unsupported responses.", _OTHERS, _OTHERS),
+    ("/v1/health", "get", "Whether the server can score. If not, the status is 503.",
+     _json(_ref("Health"))),
+    ("/v1/metrics", "get", "Counters and durations, in the format of Prometheus.",
+     {"text/plain": _TEXT}),
+)
+"""Path, method, what it does, the content of the reply and of the body."""
+
+
+def _operation(summary: str, reply: Schema, asked: Schema | None = None) -> Schema:
+    body = {"requestBody": {"required": True, "content": asked}} if asked else {}
+    return {"summary": summary, **body, "responses": {
+        "200": {"description": "The reply.", "content": reply},
+        "default": {"description": "The request was refused: docs/serve.md says when.",
+                    "content": _json(_ref("Error"))},
+    }}
 
 
 def _object(fields: list[Field] | tuple[Field, ...]) -> Schema:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
+from importlib.resources import files
 from urllib.parse import parse_qs
 
+from markupsafe import escape
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -16,9 +18,9 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from q2_metric.errors import Q2Error, machine_fault
-from q2_metric.serve import pages
+from q2_metric.report.encode import source_hash
 from q2_metric.serve.explain import Explainer
-from q2_metric.serve.server import Guard, Server, body
+from q2_metric.serve.server import Guard, Server, body, is_of
 
 _LOG = logging.getLogger(__name__)
 _FIELDS = ("answer", "sources", "question")
@@ -26,53 +28,64 @@ _FORM = "application/x-www-form-urlencoded"
 _HINT = "Enter an answer and its sources. The result appears here."
 
 
+def _read(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+_STYLE, _SCRIPT = _read("serve.css"), _read("serve.js")
+_BARE = f"default-src 'none'; img-src data:; style-src {source_hash(_STYLE)}"
+"""The Content-Security-Policy of a page that shows one message."""
+
+
 def page(explainer: Explainer, server: Server) -> Starlette:
     """The pages at ``/`` and ``/explanation``."""
+    html = _read("form.html").replace("{style}", _STYLE).replace("{script}", _SCRIPT)
 
     async def form(_request: Request) -> Response:
-        return _shown(*pages.form())
+        return _shown(html, f"{_BARE}; script-src {source_hash(_SCRIPT)}; frame-src 'self'; "
+                      "form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 
     async def hint(_request: Request) -> Response:
-        return _shown(*pages.message(_HINT))
+        return _message(_HINT)
 
     async def explanation(request: Request) -> Response:
         fields = await _fields(request)
 
-        def explained() -> bytes:
+        def explained() -> str:
             row = explainer.row(fields["answer"], fields["sources"], fields["question"])
-            return explainer.page(row).encode()
+            return explainer.page(row)
 
         try:
-            html = await run_in_threadpool(explained)
+            found = await run_in_threadpool(explained)
         except Q2Error as error:
-            return _shown(*pages.message(str(error)), status=400)
+            return _message(str(error), 400)
         except Exception as error:  # the server continues
             _LOG.error("%s: %s", type(error).__name__, " ".join(str(error).split()))
             why = machine_fault(error) or error
-            return _shown(*pages.message(f"The answer could not be scored: {why}"), status=500)
+            return _message(f"The answer could not be scored: {why}", 500)
         # The page itself contains a stricter policy. This one also protects the page if it is
         # opened outside the frame of the form.
-        return _shown(html, "sandbox allow-scripts; frame-ancestors 'self'")
+        return _shown(found, "sandbox allow-scripts; frame-ancestors 'self'")
 
     routes = [Route("/", form), Route("/explanation", hint),
               Route("/explanation", explanation, methods=["POST"])]
-    return Starlette(
-        routes=[Mount("/", routes=routes, middleware=[Middleware(Guard, server=server)])],
-        exception_handlers={HTTPException: _refused})
+    guard = Middleware(Guard, check=server.check)
+    return Starlette(routes=[Mount("/", routes=routes, middleware=[guard])],
+                     exception_handlers={HTTPException: _refused})
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     missing = error.status_code == HTTPStatus.NOT_FOUND
     words = "There is no such page." if missing else error.detail
-    shown = _shown(*pages.message(words), status=error.status_code)
+    shown = _message(words, error.status_code)
     shown.headers.update(error.headers or {})
     return shown
 
 
 async def _fields(request: Request) -> Mapping[str, str]:
     text = await body(request)
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+    if not is_of(request, _FORM):
         raise HTTPException(415, f"The body must be {_FORM}, with the fields "
                             f"{', '.join(_FIELDS)}.")
     try:
@@ -85,8 +98,13 @@ async def _fields(request: Request) -> Mapping[str, str]:
     return {name: form.get(name, [""])[0].replace("\r\n", "\n") for name in _FIELDS}
 
 
-def _shown(html: bytes, policy: str, status: int = 200) -> Response:
-    return Response(html, status, media_type="text/html", headers={
+def _message(words: str, status: int = 200) -> Response:
+    html = _read("message.html").replace("{style}", _STYLE)
+    return _shown(html.replace("{message}", str(escape(words))), _BARE, status)
+
+
+def _shown(html: str, policy: str, status: int = 200) -> Response:
+    return Response(html.encode(errors="replace"), status, media_type="text/html", headers={
         "Content-Security-Policy": policy,
         "Cache-Control": "no-store",
         "Cross-Origin-Opener-Policy": "same-origin",

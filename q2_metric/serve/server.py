@@ -18,6 +18,7 @@ from typing import Any
 
 import h11
 import uvicorn
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -59,19 +60,22 @@ class Server:
         within :data:`MOST_SECONDS`. ``started`` is called when the server replies and can be
         stopped by a signal."""
         config = uvicorn.Config(
-            self._closing(app), http=_Timely, ws="none", loop="asyncio", log_config=None,
+            self._told(app, started), http=_Timely, ws="none", loop="asyncio", log_config=None,
             log_level=logging.ERROR, access_log=False, server_header=False, proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=int(MOST_SECONDS))
-        self.running = _Announced(config, started)
+        self.running = uvicorn.Server(config)
         with asyncio.Runner() as runner:
             runner.get_loop()  # A Ctrl-C while it is made leaves no coroutine behind.
             runner.run(self.running.serve(sockets=[self.socket]))
 
-    def _closing(self, app: ASGIApp) -> ASGIApp:
-        """When the server stops, replies tell clients to send no more on their connections."""
+    def _told(self, app: ASGIApp, started: Callable[[], None]) -> ASGIApp:
+        """Calls ``started`` when the application has started. When the server stops, replies tell
+        clients to send no more on their connections."""
 
         async def called(scope: Scope, receive: Receive, send: Send) -> None:
             async def told(message: Any) -> None:
+                if message["type"] == "lifespan.startup.complete":
+                    started()
                 if message["type"] == "http.response.start" and self.running.should_exit:
                     message["headers"] = [*message["headers"], (b"connection", b"close")]
                 await send(message)
@@ -93,7 +97,15 @@ class Server:
         """Whether other machines cannot reach the server."""
         return ipaddress.ip_address(self.address[0]).is_loopback
 
-    def knows(self, host: str) -> bool:
+    def check(self, headers: Headers) -> None:
+        """Refuses requests that pages of other websites made the user's browser send."""
+        if not self._knows(headers.get("host", "")):
+            raise HTTPException(421, f"This server is at {self.url}; the request is for another "
+                                "name.")
+        if headers.get("origin", f"http://{headers['host']}") != f"http://{headers['host']}":
+            raise HTTPException(403, "The request comes from a page of another site.")
+
+    def _knows(self, host: str) -> bool:
         """Whether a ``Host`` header names this server; if not, another website may be behind it."""
         parts = _HOST.fullmatch(host)
         if parts is None or int(parts["port"] or 80) != self.address[1]:
@@ -103,19 +115,20 @@ class Server:
 
 
 class Guard:
-    """Refuses requests that pages of other websites made the user's browser send."""
+    """Lets a request in if ``check`` of its headers raises no HTTPException."""
 
-    def __init__(self, app: ASGIApp, server: Server) -> None:
-        self.app, self.server = app, server
+    def __init__(self, app: ASGIApp, check: Callable[[Headers], None]) -> None:
+        self.app, self.check = app, check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Request(scope).headers
-        if not self.server.knows(headers.get("host", "")):
-            raise HTTPException(421, f"This server is at {self.server.url}; the request is for "
-                                "another name.")
-        if headers.get("origin", f"http://{headers['host']}") != f"http://{headers['host']}":
-            raise HTTPException(403, "The request comes from a page of another site.")
+        self.check(Headers(scope=scope))
         await self.app(scope, receive, send)
+
+
+def is_of(request: Request, media_type: str) -> bool:
+    """Whether the body of a request has the media type."""
+    given = request.headers.get("content-type", "")
+    return given.partition(";")[0].strip().lower() == media_type
 
 
 async def body(request: Request) -> bytes:
@@ -138,16 +151,6 @@ async def body(request: Request) -> bytes:
         raise HTTPException(413, f"The texts are too long: a request has at most {MOST_BYTES:,} "
                             "bytes. Use q2 score for longer texts.", _CLOSE)
     return bytes(read)
-
-
-class _Announced(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._announce = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        self._announce()
 
 
 class _Timely(H11Protocol):

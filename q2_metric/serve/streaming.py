@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from q2_metric.errors import InputError, Q2Error, machine_fault
@@ -22,7 +22,7 @@ from q2_metric.scoring.verdict import GATED
 from q2_metric.serve.explain import LONGEST_ANSWER
 from q2_metric.serve.queue import ScoringQueue
 from q2_metric.serve.rows import row_of
-from q2_metric.serve.server import MOST_BYTES
+from q2_metric.serve.server import MOST_BYTES, is_of
 from q2_metric.types import Example, Judgement, Metric, Score
 
 MOST_STREAMS = 16
@@ -42,13 +42,13 @@ class Streams:
                              if isinstance(one, Groundedness) and one.q2 is None), None)
         self._queue, self._open = queue, 0
 
-    async def reply(self, request: Request) -> Response:
+    async def reply(self, request: Request) -> StreamingResponse:
         """Server-sent events: ``claim`` for each claim, then ``score``, or ``error``. HTTPException
         if the first line of the body is no row."""
         if self._metric is None:
             raise HTTPException(400, "Streams need the metric groundedness without q2: start the "
                                 "server with --metrics groundedness.")
-        if request.headers.get("content-type", "").partition(";")[0].strip() != MEDIA_TYPE:
+        if not is_of(request, MEDIA_TYPE):
             raise HTTPException(415, f"The body must be lines of JSON, with Content-Type: "
                                 f"{MEDIA_TYPE}.")
         if self._open >= MOST_STREAMS:
@@ -61,7 +61,9 @@ class Streams:
             raise HTTPException(400, str(error) or "The body is empty.") from error
         if isinstance(example, BadRow):
             raise HTTPException(400, example.error)
-        return _Events(self._events(self._metric.stream(example), lines))
+        return _Events(
+            self._events(self._metric.stream(example), lines), media_type="text/event-stream",
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
     async def _events(self, stream: Stream, lines: AsyncIterator[object]) -> AsyncIterator[str]:
         number, length = 1, 0
@@ -92,21 +94,12 @@ class Streams:
             self._open -= 1
 
 
-class _Events(Response):
-    """Sends events while the request is still being read. Starlette's own streaming response would
-    read the rest of the request to see if the client leaves."""
-
-    def __init__(self, events: AsyncIterator[str]) -> None:
-        super().__init__(media_type="text/event-stream",
-                         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
-        del self.headers["Content-Length"]
-        self.events = events
+class _Events(StreamingResponse):
+    """Sends events while the request is still being read. Starlette would read the rest of the
+    request to see if the client leaves."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        async for event in self.events:
-            await send({"type": "http.response.body", "body": event.encode(), "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        await self.stream_response(send)
 
 
 async def _lines(request: Request) -> AsyncIterator[object]:

@@ -546,11 +546,7 @@ def test_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "true").mkdir()
     (tmp_path / "true" / "q2.csv").write_text("mine")
-    assert run("data", "path", "true/q2").stdout == f"{tmp_path}/true\n"
     assert run("data", "download", "true/q2").stdout == f"{tmp_path}/true/q2.csv\n"
-    missing = run("data", "path", "wow_q2")
-    assert missing.exit_code == 2
-    assert "run: q2 data download wow_q2" in missing.stderr
     listed = run("data", "list")
     assert listed.exit_code == 0
     states = {line.split()[0]: line for line in listed.stdout.splitlines() if line[:1] not in " n"}

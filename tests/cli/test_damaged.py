@@ -19,7 +19,7 @@ from q2_metric.cli.main import main
 from q2_metric.errors import InputError, WriteError
 from q2_metric.files import check_written, write_text
 from q2_metric.metrics.calibration import FORMAT, Calibration
-from q2_metric.report.spool import spool
+from q2_metric.report.spool import Spool
 from q2_metric.rows.read import read_rows
 
 LARGE = "1" + "0" * 400
@@ -179,7 +179,7 @@ def test_no_room_for_temporary_files(folder: Path, monkeypatch: pytest.MonkeyPat
     with small_disk(folder, 65_536) as disk, monkeypatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(disk))
         fill(disk)
-        with pytest.raises(WriteError, match=words), spool() as rows:
+        with pytest.raises(WriteError, match=words), Spool() as rows:
             rows.write([{"id": "x" * 20_000}])
 
     def none(*_arguments: object, **_keywords: object) -> io.StringIO:

@@ -97,7 +97,7 @@ def test_ctrl_c_before_there_is_a_command(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(_name: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("q2_metric.cli.main.named", interrupted)
+    monkeypatch.setattr("q2_metric.cli.main.resolve_name", interrupted)
     done = CliRunner().invoke(main, ["score", "rows.jsonl"])
     assert (done.exit_code, done.stderr) == (130, "q2: error: stopped\n")
 

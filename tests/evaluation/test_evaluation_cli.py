@@ -172,7 +172,7 @@ def test_the_list_of_commands_is_light() -> None:
 
 
 def test_without_the_extra(loader: Loader, rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("q2_metric.cli.experiments.find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "scipy", None)
     found = run("meta-eval", "true", rows, "--no-cache")
     assert found.exit_code == 3
     assert 'pip install "q2-metric[meta]"' in found.stderr

