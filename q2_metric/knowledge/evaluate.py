@@ -1,16 +1,15 @@
-"""Evaluates rankings of snippets, overall and by domain.
+"""Evaluates rankings of snippets with ``ir_measures``, overall and by domain.
 
 R@k is success at k, as in DSTC9's evaluation: a right snippet is among the first k.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, optional
 from q2_metric.knowledge.types import TOP, Key, Ranked
 
 ErrorKind = Literal["domain", "entity", "document"]
@@ -43,20 +42,20 @@ def evaluate(
 
     Raises:
         InputError: there are no turns, the lengths differ, or a turn has no gold snippet.
+        MissingExtra: ``ir_measures`` is not installed.
     """
     if not gold or len(rankings) != len(gold):
         raise InputError(f"there are {len(rankings)} rankings for {len(gold)} labelled turns")
     for i, keys in enumerate(gold):
         if not keys:
             raise InputError(f"labelled turn {i} names no snippet")
-    places = _places([ranking[:TOP] for ranking in rankings], gold)
+    measured = _measure(rankings, gold)
     errors = [error_kind(ranking, keys) for ranking, keys in zip(rankings, gold, strict=True)]
     domains = dict.fromkeys(keys[0][0] for keys in gold)
     groups = {OVERALL: list(range(len(gold)))}
     for domain in domains if any(domains) else ():
         groups[domain] = [i for i, keys in enumerate(gold) if keys[0][0] == domain]
-    return {name: _selection([places[i] for i in group], [errors[i] for i in group])
-            for name, group in groups.items()}
+    return {name: _mean(places, measured, errors) for name, places in groups.items()}
 
 
 def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | None:
@@ -71,27 +70,49 @@ def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | No
     return "entity" if any(key[0] == right[0] for right in gold) else "domain"
 
 
-def _places(
+def _measure(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]]
-) -> list[float]:
-    """The place, from 1, of the first right snippet in each ranking; infinity if there is none."""
-    return [
-        next((place for place, ranked in enumerate(ranking, 1) if ranked.snippet.key in keys),
-             math.inf)
-        for ranking, keys in zip(rankings, gold, strict=True)
+) -> list[tuple[float, float, float]]:
+    ir = optional("ir_measures", "evaluating selections", "ir_measures", "knowledge")
+    measures = (ir.Success @ 1, ir.Success @ TOP, ir.RR @ TOP)
+    qrels = [
+        ir.Qrel(str(i), "/".join(key), 1) for i, keys in enumerate(gold) for key in set(keys)
     ]
+    # The order decides, not the score, because EGR moves a snippet and keeps its score.
+    run = [
+        ir.ScoredDoc(str(i), "/".join(ranked.snippet.key), float(-place))
+        for i, ranking in enumerate(rankings)
+        for place, ranked in enumerate(ranking[:TOP])
+    ]
+    measured = [[0.0, 0.0, 0.0] for _ in gold]
+    for metric in ir.iter_calc(measures, qrels, run):
+        measured[int(metric.query_id)][measures.index(metric.measure)] = float(metric.value)
+    return [(row[0], row[1], row[2]) for row in measured]
 
 
-def _selection(places: Sequence[float], errors: Sequence[ErrorKind | None]) -> Selection:
+def _mean(
+    places: Sequence[int],
+    measured: Sequence[tuple[float, float, float]],
+    errors: Sequence[ErrorKind | None],
+) -> Selection:
     n = len(places)
-    domain, entity, document = (errors.count(kind) / n for kind in get_args(ErrorKind))
-    return Selection(n, places.count(1) / n, sum(place <= TOP for place in places) / n,
-                     sum(1 / place for place in places) / n, domain, entity, document)
+    r1, r5, mrr5 = (sum(measured[i][column] for i in places) / n for column in range(3))
+    shares = {
+        kind: sum(errors[i] == kind for i in places) / n
+        for kind in ("domain", "entity", "document")
+    }
+    return Selection(n, r1, r5, mrr5, shares["domain"], shares["entity"], shares["document"])
 
 
 def first_stage_recall(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]], sizes: Sequence[int]
 ) -> dict[int, float]:
     """For each k in ``sizes``, the share of turns with a right snippet among the first k."""
-    places = _places(rankings, gold)
-    return {size: sum(place <= size for place in places) / len(places) for size in sizes}
+    places = [
+        next((p for p, ranked in enumerate(ranking) if ranked.snippet.key in keys), None)
+        for ranking, keys in zip(rankings, gold, strict=True)
+    ]
+    return {
+        size: sum(place is not None and place < size for place in places) / len(places)
+        for size in sizes
+    }
