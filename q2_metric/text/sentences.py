@@ -15,6 +15,12 @@ MAX_SENTENCE = 2000
 # time.
 _ENDING = re.compile(
     r"(?:(?<![.!?…])[.!?…]+(?:\s[.!?…]+)*(?:\s?[\"'”’)\]»]+(?=\s|$))?(?=\s|$))|\n\s*"
+    r"|(?<=[^\W\d_]{2})\.(?=[^\W\d_]{2})"  # a full stop without a blank
+)
+_GLUED = re.compile(r"([^\W\d_]+)(?=[\s,;:'’!?]|\.?(?:\s|$))")
+_IN_ADDRESSES = words(
+    "com org net edu gov mil int io co uk us eu de fr tv info biz me fm ai ly www js py html htm "
+    "php asp aspx xml json pdf txt doc docx csv jpg jpeg png gif mp3 mp4 exe zip"
 )
 _TITLES = words(
     "mr mrs ms mx messrs mme mlle dr drs st ste prof gen maj col lt sgt cpl capt cmdr adm brig pvt "
@@ -58,6 +64,8 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     """``lower``: the text has no capitals, so that sentences may begin in lower case."""
     if match.group().isspace():
         return True
+    if match.end() < len(text) and text[match.end()].isalnum():
+        return _is_glued(text, match.start(), lower)
     following = text[match.end() : match.end() + 40].split(None, 1)
     if not following or match.group().strip("\"'”’)]» ") != ".":
         # "!", "?" and "..." end a sentence, unless the next word begins with a lower-case letter.
@@ -82,6 +90,21 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     if last.isdigit() and len(last) <= 3 and word[0].isdigit():
         return False  # "1 . 5"
     return lower or not word[0].islower()
+
+
+def _is_glued(text: str, stop: int, lower: bool) -> bool:
+    """Whether a full stop without a blank ends a sentence, unlike the one in "example.com"."""
+    nearby = _LAST_WORD.search(text[max(0, stop - _NEAR) : stop])
+    last = nearby.group().lower() if nearby else ""
+    after = _GLUED.match(text, stop + 1)
+    if not after or not last.isalpha() or {last, after[1].lower()} & (
+        _ABBREVIATIONS | _IN_ADDRESSES
+    ):
+        return False
+    if not lower and not (text[stop - 1].islower() and after[1].istitle()):
+        return False
+    before = text[max(0, stop - _NEAR) : stop].rsplit(None, 1)
+    return not any(mark in before[-1] for mark in "/@\\")
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:

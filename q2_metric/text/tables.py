@@ -1,6 +1,6 @@
 """Rewrites tables as sentences: "The Population of Brena is 18,400." Tables are in Markdown, or are
-lines of cells separated by tabs. JSON becomes sentences with the names of fields and records: "The
-price of chair is 89"."""
+lines of cells separated by tabs or commas. JSON becomes sentences with the names of fields and
+records: "The price of chair is 89"."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+LEAST_LINES = 3
+"""If commas separate the cells, because prose contains commas too. Other tables need two lines."""
 LONGEST_CELL, LONGEST_JSON = 60, 100_000
 """In characters."""
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*(?:\|\s*)?")
@@ -62,7 +64,7 @@ def _sentences(table: list[_Line]) -> Iterator[Piece]:
 def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
     """The start and end of each table, and its lines: the header and the rows."""
     lines = [(match.start(), match.end(), match[0]) for match in re.finditer(r"[^\n]+", text)]
-    ends = [(sign, _ends(lines, sign)) for sign in ("|", "\t")]
+    ends = [(sign, _ends(lines, sign)) for sign in ("|", "\t", ",")]
     at = 0
     while at < len(lines):
         sign, last = next(((sign, some[at]) for sign, some in ends if some[at]), ("", at + 1))
@@ -93,8 +95,10 @@ def _ends(lines: list[tuple[int, int, str]], sign: str) -> list[int]:
             len(cell.text) <= LONGEST_CELL for cell in row)
         header = len(row) > 1 and not any(
             not cell.text or _NUMBER.fullmatch(cell.text) for cell in row)
-        if fit and header and rows:
+        if fit and header and rows + 1 >= (LEAST_LINES if sign == "," else 2):
             ends[at] = last
+        # Lines with commas may be prose or verse. In a table, each row contains digits.
+        fit = fit and (sign != "," or any(_NUMBER.fullmatch(cell.text) for cell in row))
         rows, width = rows + 1, len(row)
     return ends
 

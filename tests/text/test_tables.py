@@ -9,11 +9,13 @@ from q2_metric.text.tables import read_tables
 
 MARKDOWN = "Towns:\n\n| City | People |\n|---|---:|\n| Aldo | 52,000 |\n| Brena | 18,400 |\n\nEnd."
 TABS = "Quarter\tUnits\nQ1\t120\nQ2\t180"
+COMMAS = "year,sales_musd\n2020,41.2\n2021,47.9\n2022,45.0"
 
 
 @pytest.mark.parametrize(("text", "sentences"), [
     (MARKDOWN, ["The People of Aldo is 52,000.", "The People of Brena is 18,400."]),
     (TABS, ["The Units of Q1 is 120.", "The Units of Q2 is 180."]),
+    (COMMAS, ["The sales musd of 2020 is 41.2.", "The sales musd of 2021 is 47.9."]),
 ])
 def test_a_cell_is_read_with_its_row_and_column(text: str, sentences: list[str]) -> None:
     read = "".join(piece.text for piece in read_tables(text))
@@ -31,9 +33,9 @@ def test_prose_is_no_table(text: str) -> None:
     assert "".join(piece.text for piece in read_tables(text)) == text
 
 
-@pytest.mark.parametrize("text", [MARKDOWN, TABS])
+@pytest.mark.parametrize("text", [MARKDOWN, TABS, COMMAS])
 def test_a_cell_keeps_its_place(text: str) -> None:
     found = excerpt(text, "", 4)
-    for cell in ("18,400", "180"):
+    for cell in ("18,400", "180", "47.9"):
         if cell in text:
             assert text[found.place(found.text.index(cell)) :].startswith(cell)

@@ -33,7 +33,15 @@ _FULL = range(1, 9999)
 _CLOCK = re.compile(
     r"(?<![\d:.])([01]?\d|2[0-4])(?:(?::|h)([0-5]\d)(?::[0-5]\d)?)?"
     r"(?:[ \u00a0]{0,7}([ap])\.?m\b(?:\.(?= [a-z]))?)?(?![\d:]|[.,]\d)", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"(?<![\d:.])\b(?:(half|(?:a )?quarter) (past|to)|(five|ten|twenty(?:-five)?) (past)"
+    r"|(five|ten|twenty(?:-five)?|\d{1,2}) minutes (past|to|after|before)) "
+    r"(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
+    r"(?![:\d])(?:[ \u00a0]([ap])\.?m\b(?:\.(?= [a-z]))?)?", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:at |until |till |from |by )?(noon|midday|midnight)\b", re.IGNORECASE)
+_OCLOCK = re.compile(r"\b(?:(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+                     r"(?: o['’]clock| ([ap])\.?m\b(?:\.(?= [a-z]))?)|(1?\d) ?o['’]clock)",
+                     re.IGNORECASE)
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _WEEKDAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
 _WEEK = re.compile(
@@ -42,6 +50,10 @@ _WEEK = re.compile(
     re.IGNORECASE)
 _NAMED_DAYS = re.compile(r"\b(?:(weekdays)|(weekends?)|(?:every day(?: of the week)?"
                          r"|(?:seven|7) days a week))\b", re.IGNORECASE)
+_HOURS = {word: place for place, word in enumerate(
+    "one two three four five six seven eight nine ten eleven twelve".split(), 1)}
+_MINUTES = {"half": 30, "quarter": 15, "a quarter": 15, "five": 5, "ten": 10, "twenty": 20,
+            "twenty-five": 25}
 NOON = 720
 
 
@@ -169,18 +181,33 @@ def _of_week(match: re.Match[str], first: int, last: int) -> Value:
 
 def clocks_in(text: str) -> Iterator[Value]:
     """Yields the times of day, in minutes after midnight."""
+    for match in _SPOKEN.finditer(text):
+        aside, way = (group.lower() for group in match.groups()[:-2] if group)
+        minutes = _MINUTES.get(aside) or int(aside)
+        past = minutes if way in ("past", "after") else -minutes
+        yield _clock(match, (_hour(match[7]) * 60 + past) % 1440, match[8])
+    for match in _OCLOCK.finditer(text):
+        yield _clock(match, _hour(match[1] or match[3]) * 60, match[2])
     for match in _CLOCK.finditer(text):
-        hour, half = int(match[1]), match[3]
-        minutes = float(hour * 60 + int(match[2] or 0))
-        if match[2] is None and half is None:
+        if match[2] is None and match[3] is None:
             continue
-        if half is None and (hour > 12 or hour == 0 or match[1][0] == "0"):
-            minutes %= 2 * NOON
-            yield Value("clock", minutes, minutes, match.start(), match.end())
+        hour, minute = int(match[1]), int(match[2] or 0)
+        if match[3] is None and (hour > 12 or hour == 0 or match[1][0] == "0"):
+            yield Value("clock", hour % 24 * 60 + minute, hour % 24 * 60 + minute, match.start(),
+                        match.end())
         elif hour <= 12:
-            if half:
-                minutes = minutes % NOON + (NOON if half.lower() == "p" else 0)
-            yield Value("clock", minutes, minutes, match.start(), match.end(), folded=half is None)
+            yield _clock(match, hour * 60 + minute, match[3])
     for match in _NAMED.finditer(text):
         place = 0.0 if match[1].lower() == "midnight" else float(NOON)
         yield Value("clock", place, place, match.start(1), match.end(1))
+
+
+def _hour(word: str) -> int:
+    return _HOURS.get(word.lower()) or int(word)
+
+
+def _clock(match: re.Match[str], minutes: int, half: str | None) -> Value:
+    if half:
+        minutes = minutes % NOON + (NOON if half.lower() == "p" else 0)
+    place = float(minutes)
+    return Value("clock", place, place, match.start(), match.end(), folded=half is None)
