@@ -33,7 +33,8 @@ SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-g
            "reading", "export-reading", "reading-wide-again", "export-reading-wide-again",
            "ranges")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "deep",
-         "reading-wide-second", "export-reading-wide-second", "asked", "export-asked")
+         "reading-wide-second", "export-reading-wide-second", "asked", "export-asked",
+         "reading-nine")
 
 
 @click.command(help=__doc__)

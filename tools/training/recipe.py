@@ -40,6 +40,8 @@ from tools.training.stages import (
     READING,
     READING_AGAIN_SEED,
     READING_HUMAN_SHARE,
+    READING_NINE_FROZEN,
+    READING_NINE_SEED,
     READING_SECOND_SEED,
     READING_SEED,
     READING_SHARE,
@@ -211,6 +213,18 @@ class Recipe:
         self._run(network, READING[stage], f"{stage}-reading", split(sources)[0],
                   entailment.loss, seed, reading.evaluator(self._tokenizer(), self.device))
 
+    def train_nine(self) -> None:
+        """Trains a network of nine layers on all written claims and the human sources. It starts
+        from the shipped wide network, with the layers 7 to 9 of MPNet on top."""
+        network = EntailmentNetwork(GENERAL_DROPOUT, shapes.NINE)
+        load_wide_base(network, wide_base(self.runs))
+        network.load_state_dict(shipped_entailment(name="wide").state_dict(), strict=False)
+        freeze_below(network, READING_NINE_FROZEN)
+        sources = [*reading.sources(self.data), *reading.sources(self.data, reading.SECOND, 0.0)]
+        self._run(network, READING["nine"], "nine-reading", split(
+            [source for source in sources if source.rate])[0], entailment.loss, READING_NINE_SEED,
+            reading.evaluator(self._tokenizer(), self.device))
+
     def train_unanswered(self) -> None:
         """Trains the reader in its stage 4, to leave questions unanswered.
 
@@ -361,6 +375,7 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-unanswered": lambda recipe: recipe.write_shipped("reader-4"),
     "asked": Recipe.train_asked,
     "export-asked": lambda recipe: recipe.write_shipped("reader-5"),
+    "reading-nine": Recipe.train_nine,
     "narrow": Recipe.train_narrow,
     "deep": Recipe.train_deep,
     "wide": Recipe.train_wide,

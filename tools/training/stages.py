@@ -87,6 +87,8 @@ READING = {
                                 tokens=4096, average=0.999),
     "wide-second": TrainingStage(22_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=320,
                                  tokens=4096, average=0.999),
+    "nine": TrainingStage(30_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=320, tokens=4096,
+                          average=0.999),
 }
 """By name of the network, its stage on the claims that were written for this project. The wide
 network has three: "wide-again" has other draws, "wide-second" (not shipped) the second part of the
@@ -115,7 +117,9 @@ WIDTH_SEED = 20
 READING_SEED = 24
 READING_AGAIN_SEED = 25
 READING_SECOND_SEED = 26
+READING_NINE_SEED = 27
 READING_WIDE_FROZEN = 2
+READING_NINE_FROZEN = 3
 GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
 CONTRASTED_FROZEN = 1

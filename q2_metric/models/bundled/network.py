@@ -38,8 +38,10 @@ NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
 """MiniLM-L6-H384."""
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
 """The first six layers of MPNet."""
+NINE = replace(WIDE, layers=9)
+"""Nine layers of MPNet."""
 DEEP = replace(WIDE, layers=12)
-"""All layers of MPNet: a teacher in training, too large to ship."""
+"""All layers of MPNet: too large to ship."""
 SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
 
 
