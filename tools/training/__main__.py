@@ -16,9 +16,10 @@ The part "all" runs these stages. The other parts were tried, but their networks
 "reordered" and "unanswered" continue to train shipped networks. "narrow" and "deep" train a smaller
 and a deeper network on the data of the wide network's first stage. "reading-wide-second" continues
 the wide network on the second part of the written claims, and "asked" the reader on questions about
-their sources. Each export also measures the ranges for 8-bit computation on training texts. The
-part "ranges" only does this, for the shipped weights. A run that was killed resumes from its last
-save. Two processes may train different networks at the same time.
+their sources. "reading-nine" trains nine layers: the wide network with three more of MPNet's. Each
+export also measures the ranges for 8-bit computation on training texts. The part "ranges" only does
+this, for the shipped weights. A run that was killed resumes from its last save. Two processes may
+train different networks at the same time.
 """
 
 from __future__ import annotations

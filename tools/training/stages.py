@@ -92,7 +92,7 @@ READING = {
 }
 """By name of the network, its stage on the claims that were written for this project. The wide
 network has three: "wide-again" has other draws, "wide-second" (not shipped) the second part of the
-claims."""
+claims. "nine" is a network of nine layers, on all claims."""
 READING_HUMAN_SHARE = 0.33
 """Factor on the rates of the human sources in the stages on the second part of the claims, which is
 as large as the first. It gives them a quarter of the rows."""
