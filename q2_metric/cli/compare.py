@@ -25,8 +25,7 @@ def compare(
     scores: tuple[str, ...], metrics: list[str], systems_by: str | None,
     reference: str | None, shown_as: str,
 ) -> None:
-    """Compare systems by their scores of the same rows, and test whether the differences are due to
-    chance.
+    """Compare systems by their scores of the same rows.
 
     A, B, … are outputs of q2 score --out. Each is a system, and A is the baseline. The first table
     has each system's mean scores with their 95 % intervals. The second table has the differences

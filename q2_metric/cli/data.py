@@ -1,4 +1,4 @@
-"""``q2 data`` lists, downloads and finds evaluation sets."""
+"""``q2 data`` lists and downloads evaluation sets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from q2_metric.cli.commands import Group
 
 @click.group("data", cls=Group)
 def data() -> None:
-    """List, download and find evaluation sets."""
+    """List and download evaluation sets."""
 
 
 @data.command("list")

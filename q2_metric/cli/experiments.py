@@ -143,11 +143,20 @@ def bar_of(options: Mapping[str, Any]) -> Bar:
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:
-    """Prints the report, and writes the files and figures that the options request."""
-    from q2_metric.evaluation.files import write
-
+    """Prints the report, and writes the files and figures that the options request. If one of the
+    two fails, the other still happens."""
     if not report.facts:
         report = replace(report, facts=facts())
+    try:
+        if not options["quiet"]:
+            print_as(report, options.get("shown_as", "text"))
+    finally:
+        _write(report, options)
+
+
+def _write(report: Report, options: Mapping[str, Any]) -> None:
+    from q2_metric.evaluation.files import write
+
     note = read_text(options["note"]) if options.get("note") else ""
     for path in options["outs"]:
         write(report, path, note=note)
@@ -157,8 +166,6 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
         for path in draw(report, options["figures"]):
             if not options["quiet"]:
                 click.echo(f"q2: {path}", err=True)
-    if not options["quiet"]:
-        print_as(report, options.get("shown_as", "text"))
 
 
 def print_as(report: Report, form: str) -> None:

@@ -23,10 +23,10 @@ from q2_metric.errors import InputError
 @MODEL_OPTIONS
 @SIGNATURE_OPTION
 def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
-    """Score one response, and show the questions, answers and claims behind the score.
+    """Score one response, and show what the score is computed from.
 
-    With -m scale, it shows for each claim the sentence of the knowledge that supports it best, or
-    the nearest sentence.
+    These are questions, answers and claims. With -m scale, it shows for each claim the sentence of
+    the knowledge that supports it best, or the nearest sentence.
     """
     from q2_metric.report.view import view
     from q2_metric.rows.fields import Layout, output_row

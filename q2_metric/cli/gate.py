@@ -34,6 +34,8 @@ from q2_metric.scoring.verdict import GATED, THRESHOLD
 SHOWN = 10
 JUNIT = ours(ci.JUNIT, "a JUnit file of q2 gate")
 COMMENT = ours(ci.COMMENT, "a comment of q2 gate")
+
+
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
     if text == "all":
         return None
@@ -74,7 +76,7 @@ def _finite(_ctx: click.Context, _option: click.Parameter, value: float) -> floa
 @click.option("--json", "shows_json", is_flag=True, help="Print a JSON object instead of text.")
 @CACHE_OPTIONS
 def gate(**options: Any) -> None:
-    """Fail if responses are unsupported, or less supported than in an earlier run.
+    """Fail if responses are unsupported, or worse than before.
 
     FILE and the baseline are outputs of q2 score --out, or files of rows, which are scored first.
     (To choose models, columns or settings, run q2 score.)

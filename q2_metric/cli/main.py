@@ -18,20 +18,21 @@ COMMANDS = {
     "compare": "Compare systems by their scores of the same rows.",
     "gate": "Fail if responses are unsupported, or worse than before.",
     "explain": "Score one response, and show what the score is computed from.",
-    "serve": "Score answers over HTTP: in the browser, or from programs.",
+    "serve": "Score answers over HTTP: in the browser, or with --api from programs.",
     "register": "Let evaluate.load find the metrics of this package.",
     "presets": "List the presets and the models behind them.",
-    "data": "List, download and find evaluation sets.",
-    "lm-eval-path": "Print the folder with the tasks for lm-evaluation-harness.",
+    "data": "List and download evaluation sets.",
+    "lm-eval-path":
+        "Print the folder with the tasks for lm-evaluation-harness, for --include_path.",
     "meta-eval": "Measure how well metrics agree with human labels.",
-    "reproduce": "Measure tables of the papers again.",
+    "reproduce": "Measure tables of the papers on Q², SCALE and knowledge selection again.",
     "calibrate": "Fit a threshold and a calibration to labelled responses.",
-    "report": "Make one web page from scores.",
-    "select": "Choose the knowledge that a turn of a dialogue needs.",
-    "respond": "Respond to dialogues from chosen knowledge.",
-    "doctor": "Show versions, models and folders, and what is missing.",
+    "report": "Make one web page from the scores that q2 score --out wrote.",
+    "select": "Choose the snippets of knowledge that the next turn of a dialogue needs.",
+    "respond": "Respond to dialogues from the knowledge that was chosen for them.",
+    "doctor": "Show versions, models, frameworks and folders, and what is missing.",
 }
-"""What ``q2 --help`` says of each command."""
+"""What ``q2 --help`` says of each command: the first line of its own help."""
 
 _ELSEWHERE = {
     "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",

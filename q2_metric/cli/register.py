@@ -15,9 +15,9 @@ from q2_metric.registration import register as place
 
 @click.command("register")
 def register() -> None:
-    """Let evaluate.load find the metrics groundedness, q2 and scale of this package.
+    """Let evaluate.load find the metrics of this package.
 
-    Prints the paths of the files that this takes.
+    These are groundedness, q2 and scale. Prints the paths of the files that this takes.
     """
     for script in place():
         click.echo(script)

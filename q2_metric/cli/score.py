@@ -189,7 +189,9 @@ GROUPS = {
 @MODEL_OPTIONS
 @SIGNATURE_OPTION
 def score(**options: Any) -> None:
-    """Score the rows of files (.jsonl, .json, .csv, .tsv, .parquet, a folder of datasets; -).
+    """Score the rows of files.
+
+    A FILE is .jsonl, .json, .csv, .tsv or .parquet, a folder of datasets, or - (standard input).
 
     With --out, the same command resumes an interrupted run. The output appears at its path when it
     is complete.

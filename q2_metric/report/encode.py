@@ -29,9 +29,19 @@ def safe(text: str) -> str:
     return _UNSAFE.sub("�", text)
 
 
-Flag = IntFlag("Flag", "ERROR ASKED DIFFERS UNANSWERED SUPPORTED UNSUPPORTED CONTRADICTED MISCITED "
-               "CLAIMED SILENT")
-"""Properties by which a reader can filter rows: 1, 2, 4, … ``browse.js`` has the same numbers."""
+class Flag(IntFlag):
+    """Properties by which a reader can filter rows. ``browse.js`` uses the same numbers."""
+
+    ERROR = 1
+    ASKED = 2
+    DIFFERS = 4
+    UNANSWERED = 8
+    SUPPORTED = 16
+    UNSUPPORTED = 32
+    CONTRADICTED = 64
+    MISCITED = 128
+    CLAIMED = 256
+    SILENT = 512
 
 
 def flags(row: OutputRow) -> Flag:

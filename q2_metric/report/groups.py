@@ -30,7 +30,7 @@ class _Group:
     verdict: VerdictCounts = field(default_factory=VerdictCounts)
 
 
-_Groups = dict[tuple[str, int], _Group]
+_Groups = dict[str, dict[int, _Group]]
 """By value and index of the system."""
 
 
@@ -70,16 +70,17 @@ def groupings(
                 continue
             groups = by_column.setdefault(column, {})
             for value in _values(row, column):
-                if (value, place) not in groups:
-                    groups[value, place] = _Group(Aggregate(no_claim=runs[place].no_claim))
-                group = groups[value, place]
+                if value not in groups and (len(groups) == MOST or len(value) > LONGEST):
+                    dropped.add(column)
+                    del by_column[column]
+                    break
+                by_place = groups.setdefault(value, {})
+                if place not in by_place:
+                    by_place[place] = _Group(Aggregate(no_claim=runs[place].no_claim))
+                group = by_place[place]
                 group.rows += 1
                 group.aggregate.add(outcomes)
                 group.verdict.add(row)
-            values = {value for value, _ in groups}
-            if len(values) > MOST or max(map(len, values), default=0) > LONGEST:
-                dropped.add(column)
-                del by_column[column]
     found = [_grouping(column, groups, names) for column, groups in by_column.items()
              if not _names_systems(groups, runs)]
     wanted = [*asked, *USUAL]
@@ -89,16 +90,18 @@ def groupings(
 
 
 def _names_systems(groups: _Groups, runs: Sequence[SystemRun]) -> bool:
-    return len(runs) > 1 and all(value == runs[place].name for value, place in groups)
+    return len(runs) > 1 and all(
+        value == runs[place].name for value, by_place in groups.items() for place in by_place)
 
 
 def _grouping(column: str, groups: _Groups, names: Sequence[str]) -> Grouping:
-    values = tuple(sorted({value for value, _ in groups}))
+    values = tuple(sorted(groups))
     lines = []
-    for (value, place), group in sorted(groups.items(), key=lambda item: item[0]):
-        means, verdict = group.aggregate.compute(), group.verdict
-        lines.append((place, values.index(value), group.rows, verdict.judged, verdict.unsupported,
-                      verdict.contradicted, [means.get(name) for name in names]))
+    for index, value in enumerate(values):
+        for place, group in groups[value].items():
+            means, verdict = group.aggregate.compute(), group.verdict
+            lines.append((place, index, group.rows, verdict.judged, verdict.unsupported,
+                          verdict.contradicted, [means.get(name) for name in names]))
     return Grouping(column, values, tuple(lines))
 
 

@@ -9,6 +9,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from q2_metric.serve.queue import ScoringQueue
 
+_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
 
 class Numbers:
     """Counts requests (by status), rows (by result), and how long requests took."""
@@ -17,6 +19,7 @@ class Numbers:
         self.requests: Counter[int] = Counter()
         self.rows = Counter({"scored": 0, "error": 0})
         self.replies, self.seconds = 0, 0.0
+        self.within = dict.fromkeys(_SECONDS, 0)
 
     def middleware(self, app: ASGIApp) -> ASGIApp:
         """Counts each POST request."""
@@ -34,7 +37,10 @@ class Numbers:
                 await app(scope, receive, seen)
             finally:
                 self.replies += 1
-                self.seconds += time.perf_counter() - started
+                took = time.perf_counter() - started
+                self.seconds += took
+                for most in _SECONDS:
+                    self.within[most] += took <= most
 
         return counted
 
@@ -48,7 +54,10 @@ class Numbers:
             *(f'q2_rows_total{{result="{result}"}} {count}' for result, count in self.rows.items()),
             *_head("q2_rows_waiting", "gauge", "Rows in the queue."),
             f"q2_rows_waiting {queue.waiting}",
-            *_head("q2_request_seconds", "summary", "Duration of POST requests."),
+            *_head("q2_request_seconds", "histogram", "Duration of POST requests."),
+            *(f'q2_request_seconds_bucket{{le="{most}"}} {count}'
+              for most, count in self.within.items()),
+            f'q2_request_seconds_bucket{{le="+Inf"}} {self.replies}',
             f"q2_request_seconds_sum {self.seconds:g}", f"q2_request_seconds_count {self.replies}",
             *_head("q2_batch_rows", "summary", "Rows that were scored together."),
             f"q2_batch_rows_sum {rows}", f"q2_batch_rows_count {sum(queue.sizes)}",

@@ -77,30 +77,38 @@ _OTHERS = _json({"type": "object"})
 """The content of a route whose form another project has defined."""
 
 _ROUTES: Sequence[Any] = (
-    ("/v1/score", "post", "Score one row or several rows.", _json(_ref("Scores")),
+    ("/v1/score", "post", "score", "Score one row or several rows.", _json(_ref("Scores")),
      _json({"anyOf": [_ref("Rows"), _ref("Row")]})),
-    ("/v1/stream", "post", "Judge claims while the text arrives. Events: claim, with a claim as in "
-     "Result; then score, with the scores and all claims; or error. The body has a Row without a "
+    ("/v1/stream", "post", "stream",
+     "Judge claims while the text arrives. Events: claim, with a claim as in Result; then score, "
+     "with the scores and all claims; or error. The body has a Row without a "
      'response on the first line, then lines such as {"text": "It opened "}.',
      {"text/event-stream": _TEXT}, {"application/x-ndjson": _TEXT}),
-    ("/v1/chat/completions", "post", "Find unsupported spans for the vLLM semantic router, as its "
-     "chat model.", _OTHERS, _OTHERS),
-    ("/beta/litellm_basic_guardrail_api", "post", "LiteLLM's Generic Guardrail API: block "
-     "unsupported responses.", _OTHERS, _OTHERS),
-    ("/v1/health", "get", "Whether the server can score. If not, the status is 503.",
+    ("/v1/chat/completions", "post", "detect",
+     "Find unsupported spans for the vLLM semantic router, as its chat model.", _OTHERS, _OTHERS),
+    ("/beta/litellm_basic_guardrail_api", "post", "guard",
+     "LiteLLM's Generic Guardrail API: block unsupported responses.", _OTHERS, _OTHERS),
+    ("/v1/health", "get", "health", "Whether the server can score. If not, the status is 503.",
      _json(_ref("Health"))),
-    ("/v1/metrics", "get", "Counters and durations, in the format of Prometheus.",
+    ("/v1/metrics", "get", "metrics", "Counters and durations, in the format of Prometheus.",
      {"text/plain": _TEXT}),
 )
-"""Path, method, what it does, the content of the reply and of the body."""
+"""Path, method, name, what it does, the content of the reply and of the body."""
+
+_REFUSALS = {
+    "413": "The body is too long, or has too many rows.",
+    "422": "The answer was not judged (only /v1/chat/completions).",
+    "429": "Too many rows or streams. The header Retry-After says when to try again.",
+    "default": "The request was refused: docs/serve.md says when.",
+}
 
 
-def _operation(summary: str, reply: Schema, asked: Schema | None = None) -> Schema:
+def _operation(name: str, summary: str, reply: Schema, asked: Schema | None = None) -> Schema:
     body = {"requestBody": {"required": True, "content": asked}} if asked else {}
-    return {"summary": summary, **body, "responses": {
+    return {"operationId": name, "summary": summary, **body, "responses": {
         "200": {"description": "The reply.", "content": reply},
-        "default": {"description": "The request was refused: docs/serve.md says when.",
-                    "content": _json(_ref("Error"))},
+        **{status: {"description": words, "content": _json(_ref("Error"))}
+           for status, words in _REFUSALS.items() if asked or status == "default"},
     }}
 
 

@@ -60,22 +60,19 @@ class Server:
         within :data:`MOST_SECONDS`. ``started`` is called when the server replies and can be
         stopped by a signal."""
         config = uvicorn.Config(
-            self._told(app, started), http=_Timely, ws="none", loop="asyncio", log_config=None,
+            self._closing(app), http=_Timely, ws="none", loop="asyncio", log_config=None,
             log_level=logging.ERROR, access_log=False, server_header=False, proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=int(MOST_SECONDS))
-        self.running = uvicorn.Server(config)
+        self.running = _Announced(config, started)
         with asyncio.Runner() as runner:
             runner.get_loop()  # A Ctrl-C while it is made leaves no coroutine behind.
             runner.run(self.running.serve(sockets=[self.socket]))
 
-    def _told(self, app: ASGIApp, started: Callable[[], None]) -> ASGIApp:
-        """Calls ``started`` when the application has started. When the server stops, replies tell
-        clients to send no more on their connections."""
+    def _closing(self, app: ASGIApp) -> ASGIApp:
+        """When the server stops, replies tell clients to send no more on their connections."""
 
         async def called(scope: Scope, receive: Receive, send: Send) -> None:
             async def told(message: Any) -> None:
-                if message["type"] == "lifespan.startup.complete":
-                    started()
                 if message["type"] == "http.response.start" and self.running.should_exit:
                     message["headers"] = [*message["headers"], (b"connection", b"close")]
                 await send(message)
@@ -151,6 +148,23 @@ async def body(request: Request) -> bytes:
         raise HTTPException(413, f"The texts are too long: a request has at most {MOST_BYTES:,} "
                             "bytes. Use q2 score for longer texts.", _CLOSE)
     return bytes(read)
+
+
+class _Announced(uvicorn.Server):
+    """Calls ``started`` outside the application, which would log its error with a traceback. If
+    ``started`` cannot write, the application is stopped first, for the same reason."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        try:
+            self._announce()
+        except OSError:
+            await self.shutdown(sockets)
+            raise
 
 
 class _Timely(H11Protocol):

@@ -13,6 +13,7 @@ from q2_metric.checks import settings_of
 from q2_metric.cli import assign
 from q2_metric.cli.assign import assignables
 from q2_metric.cli.commands import Command
+from q2_metric.cli.main import COMMANDS, main
 from q2_metric.cli.options import MODEL_OPTIONS
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, Entry
@@ -125,3 +126,11 @@ def test_a_setting_of_several_metrics_is_one_thing() -> None:
             same = found.setdefault(field.name, field)
             assert (same.kind, same.choices) == (field.kind, field.choices), field.name
     assert assignables()["recipe"].titles[:2] == ["Q²", "SCALE"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_their_own_help_says(name: str) -> None:
+    found = main.get_command(click.Context(main), name)
+    assert found is not None
+    assert found.help is not None
+    assert found.help.splitlines()[0] == COMMANDS[name]

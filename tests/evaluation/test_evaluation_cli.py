@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -113,6 +114,22 @@ def test_render_again(loader: Loader, rows: Path, tmp_path: Path) -> None:
     assert again.stdout == first.stdout
     assert page.read_text().startswith("# Agreement with people on TRUE")
     assert len(loader.asked) == asked
+
+
+@pytest.mark.parametrize("full", ["q2_metric.evaluation.files.write_text",
+                                  "q2_metric.cli.experiments.print_as"])
+def test_a_full_disk_or_a_closed_output_loses_half_of_the_result_only(
+    loader: Loader, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "r.json")
+
+    monkeypatch.setattr(full, fail)
+    out = tmp_path / "r.json"
+    done = run("meta-eval", "true", rows, "--metrics", "knowledge_f1", "--no-cache", "--out", out)
+    assert (done.exit_code, "No space left on device" in done.stderr) == (3, True)
+    assert ("token F1" in done.stdout, out.exists()) == (full.endswith("write_text"),
+                                                         full.endswith("print_as"))
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,12 @@ def test_a_single_row_needs_no_list(port: int) -> None:
 def test_the_description_describes_the_replies(port: int) -> None:
     status, document, _ = ask(port, "GET", "/openapi.json")
     assert (status, document["openapi"]) == (200, "3.1.0")
+    routes = [route for methods in document["paths"].values() for route in methods.values()]
+    assert [route["operationId"] for route in routes] == [
+        "score", "stream", "detect", "guard", "health", "metrics"]
+    for route in routes[:4]:
+        assert {"413", "422", "429"} < set(route["responses"])
+        assert "Retry-After" in route["responses"]["429"]["description"]
     jsonschema.Draft202012Validator.check_schema({"$defs": document["components"]["schemas"]})
     rows = [ROW, {"response": "It opened in 1901.", "knowledge": ["It opened in 1889."]},
             {"response": "lol", "knowledge": "x"}, {"response": 3, "knowledge": "x"}]
@@ -281,6 +287,9 @@ def test_requests_that_arrive_together_are_scored_together(held: tuple[Held, int
     assert number(metrics, 'q2_rows_total{result="scored"}') == 20
     assert (number(metrics, "q2_batch_rows_sum"), number(metrics, "q2_batch_rows_count")) == (20, 2)
     assert number(metrics, "q2_request_seconds_count") == 20
+    assert number(metrics, 'q2_request_seconds_bucket{le="0.05"}') <= number(
+        metrics, 'q2_request_seconds_bucket{le="120"}') == 20
+    assert number(metrics, 'q2_request_seconds_bucket{le="+Inf"}') == 20
 
 
 def test_a_full_queue_says_so(held: tuple[Held, int], monkeypatch: pytest.MonkeyPatch) -> None:
