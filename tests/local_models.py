@@ -315,7 +315,8 @@ def bart(folder: Path) -> Path:
 
 
 def gpt2(folder: Path, window: int = 512) -> Path:
-    """A saved GPT-2 of words and whole sentences, so that what it writes claims something."""
+    """A saved GPT-2 of words and whole sentences, so that what it writes claims something. As the
+    published ones, it has no pad token."""
     import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers
 
@@ -325,7 +326,7 @@ def gpt2(folder: Path, window: int = 512) -> Path:
         {word: i for i, word in enumerate(dict.fromkeys(words))}, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
     _save_tokenizer(
-        folder, backend, {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "</s>"},
+        folder, backend, {"unk_token": "<unk>", "eos_token": "</s>"},
         window=window, inputs=("input_ids", "attention_mask"))
     config = transformers.GPT2Config(
         vocab_size=backend.get_vocab_size(), n_positions=window, n_embd=16, n_layer=2, n_head=2,

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,19 @@ def identity(metric: str, request: Mapping[str, Any], known: Cache | None = None
     an unchanged file is not read again."""
     listed = entry(metric)
     models = [request[name] for name in listed.models if name in request]
-    return {**request, **contents(models, known), **_commits(listed.models, request), CODE: code()}
+    return {**request, **contents(models, known),
+            **_resolver(request.get("coreference_model", ""), known),
+            **_commits(listed.models, request), CODE: code()}
+
+
+def _resolver(model: str, known: Cache | None) -> Identity:
+    """The digest of the file of a coreference resolver's module, which is not imported."""
+    spec = None
+    with suppress(Exception):  # a package around it is imported, which may raise anything
+        spec = find_spec(model.partition(":")[0])
+    if spec is None or not os.path.isfile(spec.origin or ""):
+        return {}
+    return {CONTENTS + model: digest(_hashed(Path(spec.origin or ""), known))}
 
 
 def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
@@ -58,7 +71,7 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
         # With escalate, the endpoint replaces no model of the preset.
         replacing = None if request.get("escalate") else request.get(name)
         model = replacing or (chosen.model(name) if chosen else "")
-        # A coreference model is a spaCy pipeline, which is installed as a package.
+        # A coreference model is the class of a resolver: see ``_resolver``.
         if model and name != "coreference_model" and not (is_folder(model) or is_endpoint(model)):
             replaced = replacing is not None or chosen is None
             check_packages(

@@ -76,8 +76,6 @@ class Responder:
         self.longest = min(LONGEST_RESPONSE, window // 2)
         # The response of a decoder-only model stands in the same window as its input.
         self.length = min(LENGTH, window - self.longest if self.continues else window)
-        if self.loaded.tokenizer.pad_token is None:  # GPT-2
-            self.loaded.tokenizer.pad_token = self.loaded.tokenizer.eos_token
         self.name = model
 
     def respond(self, items: Sequence[GroundedTurn]) -> list[str]:

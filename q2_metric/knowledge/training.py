@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
@@ -119,6 +120,8 @@ def train(
             _save(state, task, optimizer, settings, progress)
             if report is not None:
                 report(progress, value)
+    if progress.done:
+        _remove(state)
     task.model.eval()
     return progress
 
@@ -168,8 +171,8 @@ def _checkpoint(state: Path, progress: Progress) -> Path:
 def _save(
     state: Path, task: Task, optimizer: Optimizer, settings: TrainSettings, progress: Progress
 ) -> None:
-    """Writes the progress after its checkpoint, and removes the checkpoint before; none is left if
-    the run has ended. So a killed process leaves a progress whose checkpoint is complete."""
+    """Writes the progress after its checkpoint, and removes the checkpoint before. So a killed
+    process leaves a progress whose checkpoint is complete."""
     import torch
 
     state.mkdir(parents=True, exist_ok=True)
@@ -178,8 +181,12 @@ def _save(
                    unfinished)
     about = {"progress": asdict(progress), "settings": _identity(settings, task.count)}
     write_text(state / ABOUT, json.dumps(about))
+    _remove(state, but=_checkpoint(state, progress))
+
+
+def _remove(state: Path, but: Path | None = None) -> None:
     for saved in state.glob("step-*.pt"):
-        if progress.done or saved != _checkpoint(state, progress):
+        if saved != but:
             saved.unlink()
 
 
@@ -205,8 +212,9 @@ def _restore(path: Path, model: nn.Module, optimizer: Optimizer) -> None:
         kept = torch.load(path, map_location="cpu", weights_only=True)
         model.load_state_dict(kept["model"])
         optimizer.load_state_dict(kept["optimizer"])
-    except (OSError, ValueError, LookupError, RuntimeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}; remove {path.parent} to start "
+    except (OSError, ValueError, LookupError, RuntimeError, EOFError, UnpicklingError) as error:
+        reason = str(error).partition(". ")[0]  # torch goes on with advice to read it unsafely
+        raise InputError(f"{path}: cannot be read: {reason}; remove {path.parent} to start "
                          "again") from error
 
 

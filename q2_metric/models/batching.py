@@ -12,8 +12,10 @@ from q2_metric.memory import free_gpu_memory
 
 T = TypeVar("T")
 
-DEVICE_TOKENS = 65_536
-"""Padded tokens of a batch on a GPU (not measured). A batch that does not fit is halved."""
+
+def device_tokens(device: object) -> int:
+    """Padded tokens of a batch on CUDA or MPS (not measured); too large a batch is halved."""
+    return 65_536 if str(device).startswith("cuda") else 16_384
 
 
 @dataclass(slots=True)

@@ -75,11 +75,12 @@ def load_coreference(model: str | None = None) -> types.CoreferenceResolver:
     """Creates the coreference resolver ``model``: a class, as "package.module:Class".
 
     Raises:
-        ModelError: no class is named, or it cannot be created.
+        InputError: no class is named.
+        ModelError: it cannot be created.
     """
     module, _, name = (model or "").partition(":")
     if not module or not name:
-        raise ModelError("coreference=True needs a resolver of your own: set coreference_model to "
+        raise InputError("coreference=True needs a resolver of your own: set coreference_model to "
                          f"its class, as package.module:Class (not {model!r})")
     try:
         resolver: types.CoreferenceResolver = getattr(import_module(module), name)()

@@ -72,19 +72,27 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
     about = opened.metadata
     columns = [opened.schema.column(place) for place in range(about.num_columns)]
     texts = [
-        column.path for column in columns
+        place for place, column in enumerate(columns)
         if column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")]
+    paths = [column.path for column in columns]
+    last = {path: place for place, path in enumerate(paths)}
+    # Of columns with the same name, pyarrow reads only the last as a dictionary.
+    plain = [place for place in texts if place != last[paths[place]]]
     for group in range(about.num_row_groups):
         held = about.row_group(group)
-        sizes = {column.path: _unpacked(held.column(place), column, name)
-                 for place, column in enumerate(columns)}
-        shared = [path for path in texts if sizes[path] <= LONGEST_LINE]
-        largest = max((sizes[path] for path in shared), default=0)
+        sizes = [_unpacked(held.column(place), column, name)
+                 for place, column in enumerate(columns)]
+        shared = [
+            place for place in texts if place not in plain and sizes[place] <= LONGEST_LINE]
+        largest = max((sizes[place] for place in shared), default=0)
         rows = min(max(held.num_rows * largest // _COPIED, _BATCHES[0]), _BATCHES[1])
         if len(shared) < len(texts):
-            rows = min(rows, max(1, _BATCH // max(_longest(parquet, file, texts, group), 1)))
+            longest = max(_longest(parquet, file, [paths[place] for place in texts], group),
+                          *(sizes[place] for place in plain), 1)
+            rows = min(rows, max(1, _BATCH // longest))
         yield from parquet.ParquetFile(
-            file, metadata=about, page_checksum_verification=True, read_dictionary=shared,
+            file, metadata=about, page_checksum_verification=True,
+            read_dictionary=[paths[place] for place in shared],
         ).iter_batches(batch_size=rows, row_groups=[group])
 
 

@@ -447,6 +447,22 @@ def test_only_models_may_be_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert identity.identity("scale", request) != before
 
 
+def test_a_resolvers_file_is_part_of_the_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "my_resolver.py").write_text("raise SystemExit('imported')")
+    request = {"preset": "bundled", "coreference_model": "my_resolver:Resolver"}
+    before = identity.identity("q2", request)
+    assert [name for name in before if name.startswith("contents")] == [
+        "contents of my_resolver:Resolver"]
+    assert identity.identity("q2", request) == before
+    (tmp_path / "my_resolver.py").write_text("class Resolver: ...")
+    assert identity.identity("q2", request) != before
+    other = identity.identity("q2", {**request, "coreference_model": "no.such:Thing"})
+    assert not any(name.startswith("contents") for name in other)
+
+
 def test_other_files_are_refused() -> None:
     def of(*files: tuple[str, str]) -> manifest.Manifest:
         found = manifest.manifest([], {}, {}, {})

@@ -142,6 +142,26 @@ def test_a_stopped_run_ends_as_one_that_was_not(base: str, tmp_path: Path) -> No
         train_rss(base, POOL, TURNS, TURNS, tmp_path / "whole", other, device="cpu")
 
 
+def test_a_run_that_has_ended_keeps_no_checkpoint(base: str, tmp_path: Path) -> None:
+    """Also if it was killed before it removed the last one."""
+    settings = TrainSettings(rate=1e-3, batch_size=8, epochs=1)
+    for _ in range(2):
+        train_rss(base, POOL, TURNS, TURNS, tmp_path, settings, device="cpu")
+        assert [path.name for path in (tmp_path / STATE).iterdir()] == [ABOUT]
+        (tmp_path / STATE / "step-1.pt").write_bytes(b"left over")
+
+
+@pytest.mark.parametrize("damaged", [b"", b"no pickle", b"PK\x03\x04"])
+def test_a_damaged_checkpoint_is_one_line(base: str, tmp_path: Path, damaged: bytes) -> None:
+    settings = TrainSettings(rate=1e-3, batch_size=3, epochs=3, evaluate_every=4)
+    with pytest.raises(KeyboardInterrupt):
+        train_rss(base, POOL, TURNS, TURNS, tmp_path, settings, device="cpu",
+                  report=stopped_at(4))
+    (tmp_path / STATE / "step-4.pt").write_bytes(damaged)
+    with pytest.raises(InputError, match=r"step-4\.pt: cannot be read: .*; remove .* to start"):
+        train_rss(base, POOL, TURNS, TURNS, tmp_path, settings, device="cpu")
+
+
 def test_patience_ends_training(base: str, tmp_path: Path) -> None:
     settings = TrainSettings(rate=1e-9, batch_size=8, epochs=50, patience=2)
     done = train_rss(base, POOL, TURNS, TURNS, tmp_path, settings, device="cpu")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from q2_metric.errors import ModelError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.q2 import resolve_turns
 from q2_metric.models import stages
 from q2_metric.types import CoreferenceResolver as Resolver
@@ -51,5 +51,5 @@ def test_a_resolver_is_named_by_its_class() -> None:
 
 @pytest.mark.parametrize("model", [None, "", "en_core_web_lg"])
 def test_without_a_class_the_error_says_how_to_name_one(model: str | None) -> None:
-    with pytest.raises(ModelError, match=r"as package\.module:Class"):
+    with pytest.raises(InputError, match=r"as package\.module:Class"):
         stages.load_coreference(model)

@@ -138,6 +138,25 @@ def test_a_column_that_is_there_twice_is_said(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.jsonl").read_text())["response"] == "b"
 
 
+@pytest.mark.parametrize("names", [("response", "response"), ("response", "context")])
+@pytest.mark.parametrize("large", [
+    [f"{i} {'a' * 98}" for i in range(200)],
+    ["a" * 3000] * 200,  # short as a dictionary, which only the last column of a name can be
+])
+def test_a_large_column_is_read_in_parts_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, str], large: list[str]
+) -> None:
+    monkeypatch.setattr(reader, "LONGEST_LINE", 4000)
+    monkeypatch.setattr(reader, "_BATCH", 300)
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.Table.from_arrays([pa.array(large), pa.array(["b"] * 200)], names),
+                        path)
+    with path.open("rb") as file:
+        batches = list(reader._batches(parquet, parquet.ParquetFile(file), file, "rows"))
+    assert all(batch.num_rows <= 3 for batch in batches) or hasattr(batches[0][0], "dictionary")
+    assert sum(batch.num_rows for batch in batches) == 200
+
+
 def test_labels_of_a_table_with_gaps(tmp_path: Path) -> None:
     """pandas writes a column of 0 and 1 with a gap as numbers and NaN."""
     path = write(tmp_path / "rows.parquet", {

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.errors import ModelError
-from q2_metric.models.batching import DEVICE_TOKENS, Budget, in_batches
+from q2_metric.models.batching import Budget, device_tokens, in_batches
 from q2_metric.models.bundled.encoding import (
     MULTIPLE,
     Forward,
@@ -94,7 +94,7 @@ class _Bundled:
         self._asked = (device, dtype, batch_size, self.network)
         self._forward, self._at_once = forward_of(self.network, device, dtype)
         self._exact: Forward | None = None
-        self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
+        self.budget = Budget(BATCH_TOKENS if on_cpu else device_tokens(device), batch_size)
         if dtype == "int8":
             # Rounding to 8 bits amplifies a change in a value's last bit, and padding changes the
             # last bit.

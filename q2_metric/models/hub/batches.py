@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.models.batching import DEVICE_TOKENS, Budget, in_batches
+from q2_metric.models.batching import Budget, device_tokens, in_batches
 from q2_metric.models.hub.loading import limit_threads
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Batches:
     """Runs rows through a model in batches of similar length (see ``batching``).
 
     Without ``batch_size`` (rows), a budget of padded tokens limits each batch: ``cpu_tokens``, or
-    on other devices ``DEVICE_TOKENS``. For ``copies`` and ``extra``, see ``Budget``.
+    on other devices ``device_tokens``. For ``copies`` and ``extra``, see ``Budget``.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Batches:
         cpu_tokens: int = CPU_TOKENS,
     ) -> None:
         self._loaded = loaded
-        tokens = cpu_tokens if str(loaded.device) == "cpu" else DEVICE_TOKENS
+        tokens = cpu_tokens if str(loaded.device) == "cpu" else device_tokens(loaded.device)
         self.budget = Budget(tokens, batch_size, copies, extra)
 
     def run(

@@ -219,6 +219,8 @@ def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
         restore(tokenizer, saved)
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer gives no character offsets (no tokenizer.json)")
+    if tokenizer.pad_token is None:  # GPT-2; the attention mask hides the padding
+        tokenizer.pad_token_id = tokenizer.eos_token_id or 0
     return tokenizer
 
 

@@ -76,8 +76,8 @@ def test_a_device_is_given_many_tokens_at_a_time(monkeypatch: pytest.MonkeyPatch
     pairs = PAIRS * 40
     model, sizes = _on_a_device(monkeypatch, capacity=10**9)
     found = model.judge(pairs)
-    assert max(sizes) > 0.7 * bundled.DEVICE_TOKENS
-    assert max(sizes) <= bundled.DEVICE_TOKENS
+    assert max(sizes) > 0.7 * bundled.device_tokens("cuda")
+    assert max(sizes) <= bundled.device_tokens("cuda")
     small, halved = _on_a_device(monkeypatch, capacity=9000)
     assert small.judge(pairs) == found
     assert max(halved) <= 9000

@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 
 import numpy as np
 import torch
-from local_models import ENCODERS, encoder, t5
+from local_models import ENCODERS, encoder, gpt2, t5
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast
@@ -128,13 +128,29 @@ def test_other_errors_are_not_hidden() -> None:
 
 def test_a_device_is_given_many_tokens_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     device = Device(capacity=5000)
-    monkeypatch.setattr(torch_batches, "DEVICE_TOKENS", 8000)
+    monkeypatch.setattr(torch_batches, "device_tokens", lambda _: 8000)
     monkeypatch.setattr(torch.Tensor, "to", lambda tensor, _: tensor)
     loaded = LoadedModel("fake", TOKENIZER, None, "meta")  # no CPU, and yet no CUDA is called
     found = Batches(loaded, None).run(rows_of(*[10] * 5000), device)
     assert [place for place, _ in found] == list(range(5000))
     assert device.failed == 1
     assert {rows * width for rows, width in device.shapes} == {4000, 2000}
+
+
+@pytest.mark.parametrize(("device", "tokens"), [
+    ("cpu", 1024), ("cuda:1", 65_536), ("mps", 16_384)])
+def test_the_first_batch_of_a_device(device: str, tokens: int) -> None:
+    loaded = LoadedModel("fake", TOKENIZER, None, torch.device(device))
+    assert Batches(loaded, None).budget.tokens == tokens
+
+
+def test_a_model_without_a_pad_token_reads_rows_of_any_length(tmp_path: Path) -> None:
+    loaded = load_pretrained("AutoModel", str(gpt2(tmp_path)), "cpu")
+    rows = [{"input_ids": [3, 4, 5], "attention_mask": [1, 1, 1]},
+            {"input_ids": [6], "attention_mask": [1]}]
+    padded = pad(loaded.tokenizer, rows)
+    assert padded["input_ids"].tolist() == [[3, 4, 5], [6, 1, 1]]
+    assert padded["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
 
 
 def test_a_batch_size_below_one_is_refused() -> None:
