@@ -101,7 +101,7 @@ from local_models import gpt2
 
 if __name__ == "__main__":
     folder = gpt2(__import__("pathlib").Path(sys.argv[1]))
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, pad_token="</s>")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     rows = [{"prompt": "where is the museum ?", "knowledge": known} for known in KNOWN]
     ids = tokenizer(["the museum was built by the king"] * 4)["input_ids"]
