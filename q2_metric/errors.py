@@ -65,6 +65,12 @@ class MachineFault(ModelError):
     fails_every_row = True
 
 
+class ClusterDied(ModelError):
+    """A Ray cluster no longer answers, so this process cannot end its connection to it either."""
+
+    fails_every_row = True
+
+
 class PicklesRefused(ModelError):
     """The weights of some models exist only as pickle files, and the user did not allow pickles.
     ``allow`` is the setting that allows them, such as "Q2_ALLOW_PICKLES=owner/model"."""

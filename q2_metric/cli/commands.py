@@ -22,6 +22,7 @@ import click
 
 from q2_metric.errors import (
     BadRowError,
+    ClusterDied,
     DataError,
     DownloadError,
     InputError,
@@ -76,6 +77,9 @@ class OneLineError(click.ClickException):
         if self.exit_code == STOPPED and sys.stderr is not None and sys.stderr.isatty():
             click.echo(err=True)  # ends the line on which the terminal shows ^C
         click.echo(f"q2: error: {' '.join(plain(self.message).split())}", file, err=file is None)
+        if isinstance(self.__cause__, ClusterDied):
+            # At exit, Ray would wait for the cluster and then end the process with code 1.
+            os._exit(self.exit_code)
 
 
 class _Named(click.Path):

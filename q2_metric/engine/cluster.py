@@ -36,8 +36,6 @@ def prepared(
     failed, or a cluster that was started here has too few GPUs.
     """
     ray = connect(cluster)
-    check_gpus(ray.nodes(), cluster, warn)
-
     folder = os.getcwd()
 
     def find() -> tuple[dict[str, str], dict[str, Identity], list[str]] | Q2Error:
@@ -50,9 +48,12 @@ def prepared(
         except Q2Error as error:
             return error
 
+    def ask() -> Iterator[Any]:
+        check_gpus(ray.nodes(), cluster, warn)
+        yield ray.get(ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus).remote())
+
     try:
-        remote = ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus)
-        (answer,) = watched(ray, lambda: [ray.get(remote.remote())])
+        (answer,) = watched(ray, ask)
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray could not load the models: {cause(error)}") from error
     if isinstance(answer, Q2Error):
@@ -95,28 +96,29 @@ def scored(
     context.print_on_execution_start = False
     context.target_max_block_size = 1  # Ray then sends each of our blocks separately
     context.execution_options.preserve_order = True
-    here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
-    # All actors together use each processor once.
-    threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
-    attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
-    data = ray.data.read_datasource(
-        _source(ray, job, done), num_cpus=0, label_selector=here, override_num_blocks=1
-    ).map_batches(
-        _Actor,
-        fn_constructor_args=(job, attempts, os.getcwd(), threads),
-        batch_size=1,
-        batch_format="numpy",
-        compute=ray.data.ActorPoolStrategy(size=cluster.actors),
-        num_cpus=1,
-        num_gpus=cluster.gpus,
-    )
+
+    def batches() -> Iterator[Any]:
+        here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
+        # All actors together use each processor once.
+        threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
+        attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
+        yield from ray.data.read_datasource(
+            _source(ray, job, done), num_cpus=0, label_selector=here, override_num_blocks=1
+        ).map_batches(
+            _Actor,
+            fn_constructor_args=(job, attempts, os.getcwd(), threads),
+            batch_size=1,
+            batch_format="numpy",
+            compute=ray.data.ActorPoolStrategy(size=cluster.actors),
+            num_cpus=1,
+            num_gpus=cluster.gpus,
+        ).iter_batches(batch_size=None, prefetch_batches=0, batch_format="numpy")
 
     try:
         with warnings.catch_warnings():
             # Ray warns if there are fewer blocks than actors.
             warnings.filterwarnings("ignore", module="ray")
-            for batch in watched(ray, lambda: data.iter_batches(
-                    batch_size=None, prefetch_batches=0, batch_format="numpy")):
+            for batch in watched(ray, batches):
                 for found in batch["scored"]:
                     rows, looked_up, problem = pickle.loads(found)
                     if problem:

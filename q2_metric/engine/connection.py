@@ -16,13 +16,13 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-from q2_metric.errors import ModelError, optional
+from q2_metric.errors import ClusterDied, ModelError, optional
 
 T = TypeVar("T")
 
@@ -33,9 +33,12 @@ JOINS = 60
 """Seconds to wait until a running cluster accepts the connection."""
 
 GONE = 30
-"""Seconds without an answer until a cluster counts as dead. Ray waits 60 s and ends the process."""
+"""Seconds without an answer until a cluster counts as dead.
 
-LOOKS = 2
+After 60 s, or a few seconds after this machine's node has died, Ray ends the process without a
+word."""
+
+LOOKS = 0.5
 """Seconds between two checks whether a cluster still answers."""
 
 _SILENT = {
@@ -203,13 +206,13 @@ def watched(ray: Any, source: Callable[[], Iterable[T]]) -> Iterator[T]:
     It runs in a thread of its own, because it would wait for ever if the whole cluster died.
 
     Raises:
-        ModelError: the cluster has not answered for :data:`GONE` seconds.
+        ClusterDied: the cluster has not answered for :data:`GONE` seconds, or this machine's node
+            has died.
         BaseException: any error that the iterator raised.
     """
     address = ray.get_runtime_context().gcs_address
     results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(maxsize=1)
     over = threading.Event()
-    heard = [time.monotonic()]
 
     def hand_over(item: T | None, error: BaseException | None = None) -> None:
         while not over.is_set():
@@ -225,11 +228,12 @@ def watched(ray: Any, source: Callable[[], Iterable[T]]) -> Iterator[T]:
         except BaseException as error:  # StopIteration at the end
             hand_over(None, error)
 
-    threading.Thread(target=pull, daemon=True).start()
-    threading.Thread(target=_look, args=(ray, heard, over), daemon=True).start()
+    health = _Health(ray)
+    for work in (pull, lambda: health.watch(over)):
+        threading.Thread(target=work, daemon=True).start()
     try:
         while True:
-            item, error = _next(results, heard, address)
+            item, error = _next(results, health, address)
             if isinstance(error, StopIteration):
                 return
             if error is not None:
@@ -239,20 +243,52 @@ def watched(ray: Any, source: Callable[[], Iterable[T]]) -> Iterator[T]:
         over.set()
 
 
-def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
-    """Keeps in ``heard[-1]`` the time at which the cluster's head node last answered."""
-    while not over.wait(LOOKS):
-        with suppress(Exception):
-            ray.nodes()
-            heard[-1] = time.monotonic()
-
-
-def _next(results: queue.Queue[T], heard: Sequence[float], address: str) -> T:
+def _next(
+    results: queue.Queue[tuple[T | None, BaseException | None]], health: _Health, address: str
+) -> tuple[T | None, BaseException | None]:
     while True:
         try:
-            return results.get(timeout=LOOKS)
+            item, error = results.get(timeout=LOOKS)
         except queue.Empty:
-            if time.monotonic() - heard[-1] > GONE:
-                raise ModelError(
-                    f"Ray's cluster at {address} has died: no answer for {GONE} s"
-                ) from None
+            item, error = None, None
+        if item is not None or isinstance(error, StopIteration):
+            return item, error
+        if problem := health.problem():
+            raise ClusterDied(f"Ray's cluster at {address} has died: {problem}") from error
+        if error is not None:
+            return None, error
+
+
+class _Health:
+    """Whether the cluster's head node answers and this machine's node accepts connections."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self._heard = time.monotonic()
+        self._here: tuple[str, int] | None = None
+
+    def watch(self, over: threading.Event) -> None:
+        """Asks the head node again and again. It runs in a thread, because it can block."""
+        while not over.wait(LOOKS):
+            with suppress(Exception):
+                nodes = self._ray.nodes()
+                self._heard = time.monotonic()
+                if self._here is None:
+                    own = self._ray.get_runtime_context().get_node_id()
+                    (node,) = (node for node in nodes if node["NodeID"] == own)
+                    here = node["NodeManagerAddress"], node["NodeManagerPort"]
+                    socket.create_connection(here, timeout=LOOKS).close()
+                    self._here = here  # from here it accepts connections
+
+    def problem(self) -> str:
+        """Why the cluster counts as dead; "" if it does not."""
+        if time.monotonic() - self._heard > GONE:
+            return f"no answer for {GONE} s"
+        if self._here is not None:
+            try:
+                socket.create_connection(self._here, timeout=LOOKS).close()
+            except ConnectionRefusedError:
+                return "its node on this machine has ended"
+            except OSError:
+                pass  # it is only slow
+        return ""

@@ -101,7 +101,7 @@ def test_chatter_is_not_heard(capfd: pytest.CaptureFixture[str]) -> None:
 
 def ray_that(nodes: Callable[[], object] = list) -> Any:
     """Ray, connected to a cluster that answers so when its nodes are asked for."""
-    context = SimpleNamespace(gcs_address="10.0.0.1:6379")
+    context = SimpleNamespace(gcs_address="10.0.0.1:6379", get_node_id=lambda: "a")
     return SimpleNamespace(get_runtime_context=lambda: context, nodes=nodes)
 
 
@@ -136,6 +136,19 @@ def test_a_dead_cluster_is_noticed(nodes: Callable[[], object]) -> None:
     results = watched(ray_that(nodes), slowly(60))
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(ModelError, match=r"cluster at 10\.0\.0\.1:6379 has died: no answer for"):
+        next(results)
+
+
+def test_a_dead_node_is_noticed_at_once() -> None:
+    """The head node still answers, but Ray would soon end this process without a word."""
+    with socket.create_server(("127.0.0.1", 0)) as node:
+        host, port = node.getsockname()
+        here = {"NodeID": "a", "NodeManagerAddress": host, "NodeManagerPort": port}
+        results = watched(ray_that(lambda: [here]), slowly(60))
+        assert [next(results), next(results)] == [0, 1]
+        node.settimeout(10)
+        node.accept()
+    with pytest.raises(ModelError, match="has died: its node on this machine has ended"):
         next(results)
 
 
