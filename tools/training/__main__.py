@@ -16,10 +16,10 @@ The part "all" runs these stages. The other parts were tried, but their networks
 "reordered" and "unanswered" continue to train shipped networks. "narrow" and "deep" train a smaller
 and a deeper network on the data of the wide network's first stage. "reading-wide-second" continues
 the wide network on the second part of the written claims, and "asked" the reader on questions about
-their sources. "reading-nine" trains nine layers: the wide network with three more of MPNet's. Each
-export also measures the ranges for 8-bit computation on training texts. The part "ranges" only does
-this, for the shipped weights. A run that was killed resumes from its last save. Two processes may
-train different networks at the same time.
+their sources. "reading-nine" trains nine layers: the wide network with three more of MPNet's, and
+"reading-nine-again" goes on with it. Each export also measures the ranges for 8-bit computation on
+training texts. The part "ranges" only does this, for the shipped weights. A run that was killed
+resumes from its last save. Two processes may train different networks at the same time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-g
            "ranges")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "deep",
          "reading-wide-second", "export-reading-wide-second", "asked", "export-asked",
-         "reading-nine")
+         "reading-nine", "reading-nine-again")
 
 
 @click.command(help=__doc__)

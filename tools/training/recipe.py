@@ -40,6 +40,7 @@ from tools.training.stages import (
     READING,
     READING_AGAIN_SEED,
     READING_HUMAN_SHARE,
+    READING_NINE_AGAIN_SEED,
     READING_NINE_FROZEN,
     READING_NINE_SEED,
     READING_SECOND_SEED,
@@ -213,16 +214,21 @@ class Recipe:
         self._run(network, READING[stage], f"{stage}-reading", split(sources)[0],
                   entailment.loss, seed, reading.evaluator(self._tokenizer(), self.device))
 
-    def train_nine(self) -> None:
+    def train_nine(self, again: bool = False) -> None:
         """Trains a network of nine layers on all written claims and the human sources. It starts
-        from the shipped wide network, with the layers 7 to 9 of MPNet on top."""
+        from the shipped wide network, with the layers 7 to 9 of MPNet on top; ``again`` from where
+        that ended, with other draws."""
         network = EntailmentNetwork(GENERAL_DROPOUT, shapes.NINE)
         load_wide_base(network, wide_base(self.runs))
         network.load_state_dict(shipped_entailment(name="wide").state_dict(), strict=False)
+        if again:
+            averaged(network, self.runs / "nine-reading" / STATE)
         freeze_below(network, READING_NINE_FROZEN)
+        stage, seed = (("nine-again", READING_NINE_AGAIN_SEED) if again
+                       else ("nine", READING_NINE_SEED))
         sources = [*reading.sources(self.data), *reading.sources(self.data, reading.SECOND, 0.0)]
-        self._run(network, READING["nine"], "nine-reading", split(
-            [source for source in sources if source.rate])[0], entailment.loss, READING_NINE_SEED,
+        self._run(network, READING[stage], f"{stage}-reading", split(
+            [source for source in sources if source.rate])[0], entailment.loss, seed,
             reading.evaluator(self._tokenizer(), self.device))
 
     def train_unanswered(self) -> None:
@@ -376,6 +382,7 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "asked": Recipe.train_asked,
     "export-asked": lambda recipe: recipe.write_shipped("reader-5"),
     "reading-nine": Recipe.train_nine,
+    "reading-nine-again": lambda recipe: recipe.train_nine(again=True),
     "narrow": Recipe.train_narrow,
     "deep": Recipe.train_deep,
     "wide": Recipe.train_wide,

@@ -89,10 +89,12 @@ READING = {
                                  tokens=4096, average=0.999),
     "nine": TrainingStage(30_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=320, tokens=4096,
                           average=0.999),
+    "nine-again": TrainingStage(70_000, rate=5e-5, head_rate=1e-4, warmup=0.02, length=320,
+                                tokens=4096, average=0.999),
 }
 """By name of the network, its stage on the claims that were written for this project. The wide
 network has three: "wide-again" has other draws, "wide-second" (not shipped) the second part of the
-claims. "nine" is a network of nine layers, on all claims."""
+claims. "nine" is a network of nine layers, on all claims; "nine-again" has other draws."""
 READING_HUMAN_SHARE = 0.33
 """Factor on the rates of the human sources in the stages on the second part of the claims, which is
 as large as the first. It gives them a quarter of the rows."""
@@ -118,6 +120,7 @@ READING_SEED = 24
 READING_AGAIN_SEED = 25
 READING_SECOND_SEED = 26
 READING_NINE_SEED = 27
+READING_NINE_AGAIN_SEED = 28
 READING_WIDE_FROZEN = 2
 READING_NINE_FROZEN = 3
 GENERAL_DROPOUT = 0.1
