@@ -114,10 +114,9 @@ class Aggregate:
 
     def _system(self, name: str, signed: str) -> SystemScore:
         values, (metric, _) = self._values[name], of_column(name)
-        asks = metric.details == "questions"
-        mean, nothing = Mean.of(values), Mean()
-        fallback = self._shares.get("fallback", nothing) if asks else nothing
-        coverage = self._shares.get("coverage", nothing) if asks else nothing
+        asks, mean, nothing = metric.details == "questions", Mean.of(values), Mean()
+        fallback, coverage = (self._shares.get(share, nothing) if asks else nothing
+                              for share in ("fallback", "coverage"))
         claimless = nothing if metric.any_text else self._shares.get("no_claim", nothing)
         return SystemScore(
             name=name, value=mean.value, n=mean.n, n_fallback=round(fallback.total),
@@ -130,11 +129,7 @@ class Aggregate:
 
 
 def system_score(
-    column: str,
-    scores: Sequence[Score],
-    signature: str,
-    *,
-    no_claim: NoClaim = NO_CLAIM,
+    column: str, scores: Sequence[Score], signature: str, *, no_claim: NoClaim = NO_CLAIM
 ) -> SystemScore:
     """The mean of the responses' scores, with shares of responses and confidence interval.
 

@@ -77,12 +77,8 @@ def _calibrations(given: Any) -> list[Calibration]:
 
 
 def score(
-    loaded: Sequence[Metric],
-    rows: Sequence[Example],
-    *,
-    evidence: bool = False,
-    on_fault: OnFault | None = None,
-    on_break: OnBreak | None = None,
+    loaded: Sequence[Metric], rows: Sequence[Example], *, evidence: bool = False,
+    on_fault: OnFault | None = None, on_break: OnBreak | None = None,
 ) -> list[dict[str, Score]]:
     """Scores each row by each metric (:func:`score_rows`), with a score for every metric.
     A score without a value has a ``reason``, such as "fault" if the metric failed."""
@@ -93,11 +89,9 @@ def score(
     if foreign and not _SAID:
         _SAID.append(not_scored(foreign, "the setting any_language=True scores"))
         _LOG.warning("%s (said once)", _SAID[0])
-    return [
-        {metric.name: by_name.get(metric.name) or Score(row, None, reason="fault")
-         for metric in loaded}
-        for row, by_name in zip(rows, by_row, strict=True)
-    ]
+    return [{metric.name: by_name.get(metric.name) or Score(row, None, reason="fault")
+             for metric in loaded}
+            for row, by_name in zip(rows, by_row, strict=True)]
 
 
 _SAID: list[str] = []
@@ -151,12 +145,8 @@ def _as_score(name: str, result: object) -> Score:
 
 
 def score_rows(
-    loaded: Sequence[Metric],
-    rows: Sequence[Example | None],
-    *,
-    evidence: bool = False,
-    on_fault: OnFault | None = None,
-    on_break: OnBreak | None = None,
+    loaded: Sequence[Metric], rows: Sequence[Example | None], *, evidence: bool = False,
+    on_fault: OnFault | None = None, on_break: OnBreak | None = None,
     slices: Slices = lambda rows: [rows],
 ) -> list[dict[str, Score]]:
     """Scores each row by each metric. For each row, returns its scores by the metric's name.
