@@ -43,11 +43,9 @@ async def detection(
     spans = [_span(answer, one, _wanted(given)) for one in unsupported(result["claims"] or ())]
     message = {"role": "assistant", "content": json.dumps(
         {"hallucinated_spans": spans}, ensure_ascii=False)}
-    return {
-        "id": "chatcmpl-q2", "object": "chat.completion", "created": int(time.time()),
-        "model": "q2-metric",
-        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-    }
+    return {"id": "chatcmpl-q2", "object": "chat.completion", "created": int(time.time()),
+            "model": "q2-metric",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
 
 
 def _parts(given: Mapping[str, Any]) -> tuple[str, str, str]:

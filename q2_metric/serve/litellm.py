@@ -43,8 +43,7 @@ async def decision(
         {"knowledge": params["knowledge"]} if "knowledge" in params else {
             "messages": [*chat, {"role": "assistant", "content": text}]})}, place=place)
         for place, text in enumerate(texts)]
-    results = await score(rows)
-    for result in results:
+    for result in await score(rows):
         if result["error"] is not None:
             raise HTTPException(400, result["error"])
         if GATED not in result:
