@@ -88,8 +88,7 @@ def resolve(
         if resolved[field] is None:
             raise InputError(
                 f"{name}: no column looks like the {field}; the columns are {_listed(present)}; "
-                f"{_perhaps(present, aliases[field])}name it with {columns.option(field)}"
-            )
+                f"{_perhaps(present, aliases[field])}name it with {columns.option(field)}")
     return resolved
 
 
