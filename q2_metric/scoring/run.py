@@ -9,7 +9,7 @@ from typing import Any
 from q2_metric.metrics.overlap import corpus_bleu
 from q2_metric.metrics.registry import columns, of_column
 from q2_metric.rows.fields import Layout, output_row
-from q2_metric.scoring.aggregate import Aggregate, Mean, signatures
+from q2_metric.scoring.aggregate import Aggregate, Mean
 from q2_metric.scoring.outcome import NO_CLAIM, NoClaim
 from q2_metric.scoring.scores import OnBreak, OnFault, score
 from q2_metric.text.normalise import token_f1
@@ -57,9 +57,6 @@ class ScoredRows:
     def system(self) -> dict[str, float | None]:
         """The means and shares, in [0, 1], by name (:meth:`Aggregate.compute`)."""
         return self.aggregate.compute()
-
-    def signatures(self) -> dict[str, str]:
-        return signatures(self.metrics, self.no_claim)
 
     def claims(self) -> list[list[dict[str, Any]]]:
         """The judged claims of each row (:func:`claims`)."""

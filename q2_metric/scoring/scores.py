@@ -68,12 +68,11 @@ def load(
     if not names:
         raise InputError(f"no metric is named; the metrics are {', '.join(METRICS)}")
     loaded = metrics.load_metrics(names, preset, **keywords)
-    return loaded if calibration is None else calibrate(loaded, _calibrations(calibration))
-
-
-def _calibrations(given: Any) -> list[Calibration]:
-    several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    return [item if isinstance(item, Calibration) else Calibration.load(item) for item in several]
+    if calibration is None:
+        return loaded
+    one = isinstance(calibration, str) or not isinstance(calibration, Sequence)
+    return calibrate(loaded, [item if isinstance(item, Calibration) else Calibration.load(item)
+                              for item in ([calibration] if one else calibration)])
 
 
 def score(
