@@ -19,6 +19,7 @@ from starlette.routing import Mount, Route
 
 from q2_metric.errors import Q2Error, machine_fault
 from q2_metric.report.encode import source_hash
+from q2_metric.report.page import explanation
 from q2_metric.serve.explain import Explainer
 from q2_metric.serve.server import Guard, Server, body, is_of
 
@@ -48,10 +49,11 @@ def page(explainer: Explainer, server: Server) -> Starlette:
     async def hint(_request: Request) -> Response:
         return _message(_HINT)
 
-    async def explanation(request: Request) -> Response:
+    async def explained(request: Request) -> Response:
         fields = await _fields(request)
         try:
-            found = await run_in_threadpool(lambda: explainer.page(explainer.row(**fields)))
+            found = await run_in_threadpool(
+                lambda: explanation(explainer.row(**fields), explainer.signatures))
         except Q2Error as error:
             return _message(str(error), 400)
         except Exception as error:  # the server continues
@@ -63,7 +65,7 @@ def page(explainer: Explainer, server: Server) -> Starlette:
         return _shown(found, "sandbox allow-scripts; frame-ancestors 'self'")
 
     routes = [Route("/", form), Route("/explanation", hint),
-              Route("/explanation", explanation, methods=["POST"])]
+              Route("/explanation", explained, methods=["POST"])]
     guard = Middleware(Guard, check=server.check)
     return Starlette(routes=[Mount("/", routes=routes, middleware=[guard])],
                      exception_handlers={HTTPException: _refused})
