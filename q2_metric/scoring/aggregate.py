@@ -81,9 +81,7 @@ class Aggregate:
         """Adds one row, given as its outcomes by all metrics."""
         for name, value in merged(outcomes, self.no_claim).items():
             if name in SHARES:
-                share = self._shares.setdefault(name, Mean())
-                if value is not None:
-                    self._shares[name] = share + Mean(value, 1)
+                self._shares[name] = self._shares.get(name, Mean()) + Mean.of([value])
             else:
                 values = self._values.setdefault(name, array("d"))
                 if value is not None:
