@@ -1,4 +1,4 @@
-"""Scores one answer at a time, with the evidence of its scores."""
+"""Scores one answer at a time, and makes the page that shows the scores and their evidence."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
+from q2_metric.report.page import explanation
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.text.citations import has_labels
 from q2_metric.text.given import is_blank
@@ -36,6 +37,10 @@ class Explainer:
         with self._lock:
             [scores] = scoring.score(self.metrics, [example], evidence=True)
         return output_row(0, example, scores, Layout(list(scores), texts=True))
+
+    def page(self, row: dict[str, Any]) -> str:
+        """The HTML page of an output row, as ``q2 report`` shows it."""
+        return explanation(row, self.signatures)
 
 
 def passages(sources: str) -> str | list[str]:

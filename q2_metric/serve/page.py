@@ -19,7 +19,6 @@ from starlette.routing import Mount, Route
 
 from q2_metric.errors import Q2Error, machine_fault
 from q2_metric.report.encode import source_hash
-from q2_metric.report.page import explanation
 from q2_metric.serve.explain import Explainer
 from q2_metric.serve.server import Guard, Server, body, is_of
 
@@ -49,11 +48,10 @@ def page(explainer: Explainer, server: Server) -> Starlette:
     async def hint(_request: Request) -> Response:
         return _message(_HINT)
 
-    async def explained(request: Request) -> Response:
+    async def explanation(request: Request) -> Response:
         fields = await _fields(request)
         try:
-            found = await run_in_threadpool(
-                lambda: explanation(explainer.row(**fields), explainer.signatures))
+            found = await run_in_threadpool(lambda: explainer.page(explainer.row(**fields)))
         except Q2Error as error:
             return _message(str(error), 400)
         except Exception as error:  # the server continues
@@ -65,7 +63,7 @@ def page(explainer: Explainer, server: Server) -> Starlette:
         return _shown(found, "sandbox allow-scripts; frame-ancestors 'self'")
 
     routes = [Route("/", form), Route("/explanation", hint),
-              Route("/explanation", explained, methods=["POST"])]
+              Route("/explanation", explanation, methods=["POST"])]
     guard = Middleware(Guard, check=server.check)
     return Starlette(routes=[Mount("/", routes=routes, middleware=[guard])],
                      exception_handlers={HTTPException: _refused})
