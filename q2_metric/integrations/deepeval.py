@@ -31,9 +31,8 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
         self, metric: str = "groundedness", *, threshold: float = 0.5,
         judge: Judge | None = None, **settings: Any,
     ) -> None:
-        self.threshold = check_threshold(threshold)
+        self.metric, self.threshold = metric, check_threshold(threshold)
         self.judge = judge or Judge([metric], settings=settings, evidence=True)
-        self.metric = metric
         self.include_reason = True
         self.signature = self.judge.signature
         self.evaluation_model = None

@@ -38,9 +38,8 @@ class GroundedComponent:
                 answer, known, question) in enumerate(
                     zip(predicted_answers, contexts, asked, strict=True))])
         values = [one.numbers[self.metric] for one in judged]
-        mean = Mean.of(values).value
         return {
-            "score": float("nan") if mean is None else mean,
+            "score": Mean.of(values).number,
             "individual_scores": [float("nan") if one is None else one for one in values],
             "results": [{"score": value, "reason": one.why, "unsupported": list(one.unsupported)}
                         for value, one in zip(values, judged, strict=True)],

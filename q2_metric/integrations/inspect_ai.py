@@ -32,8 +32,7 @@ def grounded(
     async def score(state: TaskState, target: Target) -> Score:
         if knowledge not in state.metadata:
             raise InputError(f"sample {state.sample_id} has no field {knowledge!r} in its "
-                             "metadata; "
-                             f"its fields are {', '.join(state.metadata) or 'none'}")
+                             f"metadata; its fields are {', '.join(state.metadata) or 'none'}")
         answer = state.output.completion
         row = given(answer, state.metadata[knowledge], state.metadata.get(history),
                     f"sample {state.sample_id}")
@@ -43,9 +42,7 @@ def grounded(
             # Inspect leaves NaN out of means and counts it as unscored.
             value={name: float("nan") if value is None else value
                    for name, value in judged.numbers.items()},
-            answer=answer,
-            explanation=judged.why,
-            metadata={"signature": judge.signature, "unsupported": judged.unsupported},
-        )
+            answer=answer, explanation=judged.why,
+            metadata={"signature": judge.signature, "unsupported": judged.unsupported})
 
     return score

@@ -60,18 +60,13 @@ class Judge:
     """
 
     def __init__(
-        self,
-        metrics: Iterable[str] | str | None = None,
-        no_claim: str | None = None,
-        settings: Mapping[str, Any] | None = None,
-        strict: bool = True,
-        evidence: bool = False,
+        self, metrics: Iterable[str] | str | None = None, no_claim: str | None = None,
+        settings: Mapping[str, Any] | None = None, strict: bool = True, evidence: bool = False,
     ) -> None:
         if metrics is not None and not isinstance(metrics, str):
             metrics = list(metrics)
         self._made_with = (metrics, no_claim, dict(settings or {}), strict, evidence)
-        self.evidence = evidence
-        self.strict = strict
+        self.strict, self.evidence = strict, evidence
         self.no_claim = scoring.check_no_claim(no_claim)
         self.metrics = scoring.load(metrics, settings or {})
         chosen = [metric.name for metric in self.metrics]

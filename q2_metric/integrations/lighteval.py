@@ -58,12 +58,7 @@ def grounded(
     judge = Judge(metrics, no_claim, settings)
     return [
         SampleLevelMetric(
-            metric_name=name,
-            higher_is_better=name not in LOWER_IS_BETTER,
-            category=SamplingMethod.GENERATIVE,
-            sample_level_fn=_Number(judge, name),
-            corpus_level_fn=_mean,
-            batched_compute=True,
-        )
-        for name in judge.names
-    ]
+            metric_name=name, higher_is_better=name not in LOWER_IS_BETTER,
+            category=SamplingMethod.GENERATIVE, sample_level_fn=_Number(judge, name),
+            corpus_level_fn=_mean, batched_compute=True)
+        for name in judge.names]

@@ -26,9 +26,8 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
     def __init__(
         self, metric: str = "groundedness", *, threshold: float = 0.5, **settings: Any
     ) -> None:
-        self.threshold = check_threshold(threshold)
+        self.metric, self.threshold = metric, check_threshold(threshold)
         self.judge = Judge([metric], settings=settings, evidence=True)
-        self.metric = metric
         self.signature = self.judge.signature
 
     def _get_prompts(self) -> dict[str, Any]:
@@ -51,5 +50,4 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
         return EvaluationResult(
             query=query, contexts=list(contexts), response=response, score=value,
             passing=None if value is None else value >= self.threshold, feedback=judged.why,
-            invalid_result=value is None, invalid_reason=judged.why if value is None else None,
-        )
+            invalid_result=value is None, invalid_reason=judged.why if value is None else None)

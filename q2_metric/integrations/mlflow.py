@@ -47,16 +47,13 @@ def grounded_scorer(
                     for name in judge.names if name not in SHARES]
         row = given(outputs, fields["knowledge"], fields.get("history"), "a row")
         (judged,) = judge([row])
-        metadata = {
-            "signature": judge.signature,
-            "unsupported": json.dumps(list(judged.unsupported), ensure_ascii=False),
-        }
+        unsupported = json.dumps(list(judged.unsupported), ensure_ascii=False)
+        metadata = {"signature": judge.signature, "unsupported": unsupported}
         return [
             Feedback(name=name, value=value, error=judged.failed.get(name), rationale=judged.why,
                      source=source, metadata=metadata)
             for name, value in judged.numbers.items()
-            if value is not None or name in judged.failed
-        ]
+            if value is not None or name in judged.failed]
 
     return scorer(grounded, name="grounded")
 
@@ -72,11 +69,8 @@ def grounded_metrics(
     ``knowledge``; ``col_mapping`` can name another. All rows are scored in one batch. The arguments
     are those of :func:`grounded_scorer`."""
     judge = Judge(metrics, no_claim, settings)
-    return [
-        make_metric(eval_fn=_column(judge, name), name=name,
-                    greater_is_better=name not in LOWER_IS_BETTER)
-        for name in judge.names
-    ]
+    return [make_metric(eval_fn=_column(judge, name), name=name,
+                        greater_is_better=name not in LOWER_IS_BETTER) for name in judge.names]
 
 
 def _column(judge: Judge, name: str) -> Callable[..., MetricValue]:
@@ -86,7 +80,6 @@ def _column(judge: Judge, name: str) -> Callable[..., MetricValue]:
         mean = Mean.of(values).value
         return MetricValue(
             scores=values, justifications=[judged.why for judged in verdicts],
-            aggregate_results={} if mean is None else {"mean": mean},
-        )
+            aggregate_results={} if mean is None else {"mean": mean})
 
     return eval_fn

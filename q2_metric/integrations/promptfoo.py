@@ -37,12 +37,9 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     value = judged.numbers[own["metric"]]
     if value is None:
         raise InputError(f"the test has no score: {judged.why}")
-    return {
-        "pass": value >= threshold,
-        "score": value,
-        "reason": judged.why,
-        "named_scores": {name: one for name, one in judged.numbers.items() if one is not None},
-    }
+    named = {name: one for name, one in judged.numbers.items() if one is not None}
+    return {"pass": value >= threshold, "score": value, "reason": judged.why,
+            "named_scores": named}
 
 
 @lru_cache(maxsize=4)

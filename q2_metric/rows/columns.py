@@ -62,11 +62,8 @@ def as_label(value: object) -> bool | None:
 
 
 def resolve(
-    columns: Columns,
-    records: Sequence[Record],
-    name: str,
-    aliases: Mapping[str, Sequence[str]],
-    needed: Sequence[str],
+    columns: Columns, records: Sequence[Record], name: str,
+    aliases: Mapping[str, Sequence[str]], needed: Sequence[str],
 ) -> dict[str, str | None]:
     """Finds the column of each field (``None``: there is none) among those of the first rows.
 
@@ -91,8 +88,7 @@ def resolve(
         if resolved[field] is None:
             raise InputError(
                 f"{name}: no column looks like the {field}; the columns are {_listed(present)}; "
-                f"{_perhaps(present, aliases[field])}name it with {columns.option(field)}"
-            )
+                f"{_perhaps(present, aliases[field])}name it with {columns.option(field)}")
     return resolved
 
 
@@ -145,7 +141,7 @@ def _from_chat(resolved: dict[str, str | None], columns: Columns,
         resolved["knowledge"] = chat
 
 
-def unsure(resolved: Mapping[str, str | None], columns: Columns, present: Sequence[str],
+def unsure(resolved: Mapping[str, str | None], columns: Columns, records: Sequence[Record],
            aliases: Mapping[str, Sequence[str]]) -> str:
     """A warning if several columns could hold the knowledge and the user named none, else "".
     ``resolved`` and ``aliases`` are those of :func:`resolve`. The first of the aliases is beyond
@@ -154,7 +150,7 @@ def unsure(resolved: Mapping[str, str | None], columns: Columns, present: Sequen
     if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
         # Beside retrieved texts, "reference" is a gold response, and "source" is a name.
         passed = _NO_RIVALS if read.strip().lower() in _RETRIEVED else ()
-        others = [name for name in present if name not in resolved.values()
+        others = [name for name in names_in(records) if name not in resolved.values()
                   and name.strip().lower() in aliases["knowledge"]
                   and name.strip().lower() not in passed]
     return "" if not others else (
@@ -168,18 +164,16 @@ _RETRIEVED = ("documents", "passages", "retrieved_contexts", "retrieved_context"
 _NO_RIVALS = ("reference", "references", "source", "sources")
 
 
-def described(
-    resolved: Mapping[str, str | None], records: Sequence[Record], turns: str
-) -> str:
+def described(resolved: Mapping[str, str | None], records: Sequence[Record], turns: str) -> str:
     """A line such as "read response from 'answer'; kept: 'model'". It is empty if each column has
     the name of its field and the file has no other columns."""
     words = [f"{field} from {column!r}{_form(field, column, records, turns)}"
              for field, column in resolved.items() if column]
-    others = [repr(key) for key in names_in(records) if key not in resolved.values()]
+    others = [key for key in names_in(records) if key not in resolved.values()]
     plain = all(column in (None, field) for field, column in resolved.items())
-    if plain and not others and all(" (" not in one for one in words):
+    if plain and not others and not any(" (" in one for one in words):
         return ""
-    rest = f"; kept: {_listed(others, quoted=True)}" if others else ""
+    rest = f"; kept: {_listed(others)}" if others else ""
     return f"read {', '.join(words)}{rest}"
 
 
@@ -195,6 +189,5 @@ def _form(field: str, column: str, records: Sequence[Record], turns: str) -> str
     return ""
 
 
-def _listed(names: Sequence[str], *, quoted: bool = False) -> str:
-    shown = ", ".join(name if quoted else repr(name) for name in names[:20])
-    return shown + (", …" if len(names) > 20 else "")
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")

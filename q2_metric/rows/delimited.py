@@ -11,8 +11,6 @@ from typing import IO
 from q2_metric.errors import InputError
 from q2_metric.rows.record import Record, lone_returns, repeated, text_lines
 
-_LONGEST_FIELD = 2**31 - 1
-
 
 def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     """Yields the rows of a UTF-8 table with a header. Blank lines are skipped.
@@ -24,7 +22,7 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
         InputError: the header cannot be read or has one cell although the first row has more, the
             file is UTF-16, or a line is too long.
     """
-    csv.field_size_limit(_LONGEST_FIELD)
+    csv.field_size_limit(2**31 - 1)
     # Bytes that are not UTF-8 become lone surrogates.
     texts = (line.decode("utf-8", errors="surrogateescape") for line in text_lines(file, name))
     first = next(texts, "")
@@ -64,8 +62,7 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
             if rows == 1 == len(header):
                 raise InputError(f"{where}: has {len(cells)} cells, but the header has one, "
                                  f"{header[0]!r}; {_ONE_CELL}")
-            problem = f"has {len(cells)} fields where the header has {len(header)}"
-            yield Record(where, {}, problem)
+            yield Record(where, {}, f"has {len(cells)} fields where the header has {len(header)}")
         else:
             yield Record(where, dict(zip(header, cells, strict=False)), note=note)
             note = None

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from q2_metric.errors import InputError
 from q2_metric.files import json_problem, parse_json
-from q2_metric.rows.record import Record, lone_returns, text_lines
+from q2_metric.rows.record import Record, lone_returns, record_of, text_lines
 from q2_metric.text.given import kind
 
 LARGEST = 2**30
@@ -46,11 +46,7 @@ def read_document(
         raise InputError(
             f"{name}: is not JSON ({json_problem(error)}){lone_returns(whole)}") from error
     for number, row in enumerate(_rows(value, name), start=1):
-        where = f"{name}, row {number}"
-        if isinstance(row, dict):
-            yield Record(where, row)
-        else:
-            yield Record(where, {}, f"is not a JSON object but {kind(row)}")
+        yield record_of(f"{name}, row {number}", row)
 
 
 def _one(line: bytes) -> object:

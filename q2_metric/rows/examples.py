@@ -66,47 +66,43 @@ class ExampleReader:
         )
 
     def _response(self, fields: Mapping[str, object]) -> str:
-        column = self.columns["response"]
-        if not self.needs["response"] and _lacks(fields, column):
+        value, where = self._value(fields, "response"), _named("response", self.columns["response"])
+        if value is None:
             return ""
-        value = _there(fields, "response", column)
         if is_chat(value):
-            turns = turns_of(value, _named("response", column))
+            turns = turns_of(value, where)
             place = response_at(turns)
             if place is None:
-                raise InputError(
-                    f"{_named('response', column)} is a chat without a turn of the assistant")
+                raise InputError(f"{where} is a chat without a turn of the assistant")
             value = turns[place].text
         elif not isinstance(value, str):
-            raise InputError(
-                f"{_named('response', column)} is {kind(value)}, not a string")
-        return self._checked(value, "response", column)
+            raise InputError(f"{where} is {kind(value)}, not a string")
+        return self._checked(value, where)
 
     def _knowledge(self, fields: Mapping[str, object]) -> tuple[str, tuple[Passage, ...]]:
-        column = self.columns["knowledge"]
-        if not self.needs["knowledge"] and _lacks(fields, column):
+        value = self._value(fields, "knowledge")
+        where = _named("knowledge", self.columns["knowledge"])
+        if value is None:
             return "", ()
-        value = _there(fields, "knowledge", column)
-        where = _named("knowledge", column)
         if is_chat(value):  # the knowledge is the tool results before the response
             turns = turns_of(value, where)
-            before = turns[:response_at(turns)]
-            given = [passage for turn in before
+            given = [passage for turn in turns[:response_at(turns)]
                      if turn.role == "tool" and turn.text.strip()
                      for passage in _by_tool(turn.text)]
         else:
             given = passages_of(value, where)
             if isinstance(value, str) and given == [(value, None)]:  # one text is not a list
-                return self._checked(value, "knowledge", column), ()
+                return self._checked(value, where), ()
         text, passages = joined(given)
-        return self._checked(text, "knowledge", column), passages
+        return self._checked(text, where), passages
 
     def _history(self, fields: Mapping[str, object]) -> tuple[str, ...]:
         column = self.columns["history"]
         value = value_of(fields, column) if column else None
         if column is None or missing(value):
             return ()
-        turns = turns_of(value, _named("history", column))
+        where = _named("history", column)
+        turns = turns_of(value, where)
         if is_chat(value):
             place = response_at(turns)
             if self.columns["response"] == column:
@@ -116,7 +112,7 @@ class ExampleReader:
                     or turns[place].text == value_of(fields, self.columns["response"] or "")):
                 turns = turns[:-1]  # removes the response, or the turn that the response replaces
         said = [turn.text for turn in turns if turn.role not in ("system", "tool")]
-        return tuple(encodable(text, _named("history", column)) for text in said if text.strip())
+        return tuple(encodable(text, where) for text in said if text.strip())
 
     def _other(self, fields: Mapping[str, object]) -> dict[str, Any]:
         read = {name for name in self.columns.values() if name}
@@ -124,11 +120,22 @@ class ExampleReader:
         values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
         return {name: value for name, value in values.items() if value is not None}
 
-    def _checked(self, text: str, field: str, column: str | None) -> str:
-        text = encodable(text, _named(field, column))
+    def _value(self, fields: Mapping[str, object], field: str) -> object | None:
+        """The value of the response or knowledge. ``None`` if the row lacks it and may do so."""
+        column = self.columns[field]
+        value = value_of(fields, column) if column else None
+        blank = value is None or (isinstance(value, str) and is_blank(value))
+        if blank and not self.needs[field]:
+            return None
+        if value is None and column not in fields:
+            raise InputError(f"the {field} is missing: the row has no field {column!r}")
+        return "" if missing(value) else value
+
+    def _checked(self, text: str, where: str) -> str:
+        encodable(text, where)
         if not self.blank and is_blank(text):
             problem = "has no visible character" if text.strip() else "is empty"
-            raise InputError(f"{_named(field, column)} {problem}")
+            raise InputError(f"{where} {problem}")
         return text
 
 
@@ -181,18 +188,6 @@ def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | N
     if missing(value) or value == "":
         return f"(row {index + 1})" if column else None
     return str(value).encode("utf-8", errors="replace").decode("utf-8")
-
-
-def _there(fields: Mapping[str, object], field: str, column: str | None) -> object:
-    if column is None or (column not in fields and value_of(fields, column) is None):
-        raise InputError(f"the {field} is missing: the row has no field {column!r}")
-    value = value_of(fields, column)
-    return "" if missing(value) else value
-
-
-def _lacks(fields: Mapping[str, object], column: str | None) -> bool:
-    value = value_of(fields, column) if column else None
-    return value is None or (isinstance(value, str) and is_blank(value))
 
 
 def _named(field: str, column: str | None) -> str:

@@ -69,10 +69,8 @@ def _form(kind: Any, path: str) -> Form:
         kind = get_args(kind)[0]
     if get_origin(kind) is tuple:
         return "texts"
-    return _FORMS.get(kind, "text")  # a Literal is a text
-
-
-_FORMS: Mapping[Any, Form] = {float: "number", int: "whole", bool: "yes-no"}
+    forms: Mapping[Any, Form] = {float: "number", int: "whole", bool: "yes-no"}
+    return forms.get(kind, "text")  # a Literal is a text
 
 
 _ASKED = (
@@ -90,15 +88,13 @@ QUESTIONS = Field("questions", "objects", lambda score: score.evidence, kind=Com
           lambda item: getattr(item.verdict, item.verdict.label) if item.verdict else None),
     *fields_of(Comparison, "f1", "score"),
     Field("plain", "text", lambda item: plain(
-        item.response_answer, item.knowledge_answer, item.how, item.verdict and item.verdict.label,
-    )),
+        item.response_answer, item.knowledge_answer, item.how,
+        item.verdict and item.verdict.label)),
 ))
 """Q²'s questions. ``verdict_p``: the probability of ``verdict``, NLI's label."""
 
-DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped, fields=(
-    *_ASKED,
-    *fields_of(Dropped, "reason", "answer"),
-))
+DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped,
+                fields=(*_ASKED, *fields_of(Dropped, "reason", "answer")))
 """Rejected questions: "personal" or "round_trip" (the response gives ``answer`` instead)."""
 
 CLAIMS = Field("claims", "objects", lambda score: score.evidence, kind=Judgement, fields=(
@@ -137,8 +133,7 @@ LANGUAGE = Field("language", "text")
 """The code of the response's language, or else the knowledge's, if one is not English."""
 
 SELECTED = Field("selected", "object", fields=(
-    *(Field(name, "text") for name in
-      ("domain", "entity_id", "entity_name", "doc_id", "text")),
+    *(Field(name, "text") for name in ("domain", "entity_id", "entity_name", "doc_id", "text")),
     Field("score", "number"),
 ))
 """The snippet that ``--knowledge-pool`` chose, with the ranker's score."""
@@ -148,12 +143,8 @@ PASSAGES = Field("passages", "objects", lambda row: row.passages, fields=fields_
 """Start, end (characters) and id of each passage; empty if the knowledge is a single text."""
 OTHER = Field("other", "json", lambda row: dict(row.other))
 """The row's values in the columns from which no field was read, by column."""
-TEXT_FIELDS = (
-    *fields_of(Example, "question", "response", "knowledge", "history"),
-    PASSAGES,
-    OTHER,
-    *fields_of(Example, "label"),
-)
+TEXT_FIELDS = (*fields_of(Example, "question", "response", "knowledge", "history"),
+               PASSAGES, OTHER, *fields_of(Example, "label"))
 """Fields that repeat the row that was scored. ``label`` is the human label."""
 TEXTS = tuple(field.name for field in TEXT_FIELDS)
 
@@ -180,11 +171,8 @@ class Layout:
     @property
     def fields(self) -> list[Field]:
         fields = [
-            *([FILE] if self.with_file else []),
-            ID,
-            *(field for _, field in self._numbers() + self._marks()),
-            LANGUAGE,
-            ERROR,
+            *([FILE] if self.with_file else []), ID,
+            *(field for _, field in self._numbers() + self._marks()), LANGUAGE, ERROR,
             *(TEXT_FIELDS if self.texts else [OTHER] if self.group_by else ()),
             *(field for _, field in self._details()),
             *([SELECTED] if self.selected else []),
@@ -201,8 +189,8 @@ class Layout:
             numbers += [(name, Field(column.name, "number", column.of))
                         for column in entry(name).columns]
             if name in self.decided:
-                decision = Field(f"{name}_consistent", "yes-no", attrgetter("consistent"))
-                numbers.append((name, decision))
+                numbers.append(
+                    (name, Field(f"{name}_consistent", "yes-no", attrgetter("consistent"))))
         return numbers
 
     def _marks(self) -> list[tuple[str, Field]]:
@@ -216,12 +204,8 @@ class Layout:
 
 
 def output_row(
-    index: int,
-    row: Example | BadRow,
-    scores: Mapping[str, Score],
-    layout: Layout | Sequence[str],
-    *,
-    file: str | None = None,
+    index: int, row: Example | BadRow, scores: Mapping[str, Score],
+    layout: Layout | Sequence[str], *, file: str | None = None,
 ) -> OutputRow:
     """Makes an output row, with every field of the layout.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
@@ -18,9 +17,8 @@ from q2_metric.rows.arrow import arrow_files, read_arrow
 from q2_metric.rows.delimited import read_table
 from q2_metric.rows.documents import LARGEST, read_document
 from q2_metric.rows.parquet import read_parquet
-from q2_metric.rows.record import Record, lone_returns, text_lines
+from q2_metric.rows.record import Record, lone_returns, record_of, repeated, text_lines
 from q2_metric.rows.traces import chats, holds_traces
-from q2_metric.text.given import kind
 
 
 def read_fields(
@@ -92,8 +90,7 @@ def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
         raise InputError(
             f"{name}: cannot tell the format from the suffix {suffix!r}; "
             f"use one of {', '.join(_READERS)} (for the command q2, name it with --format, or use "
-            "- for jsonl on standard input)"
-        )
+            "- for jsonl on standard input)")
     try:
         with open(path, "rb") as file:
             yield from _READERS[suffix](file, name)
@@ -112,25 +109,22 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
         if not line.strip():
             continue
         try:
-            repeated: list[str] = []
-            value = parse_json(line.decode("utf-8"), partial(_object, repeated))
+            twice: list[str | None] = []
+            value = parse_json(line.decode("utf-8"), partial(_object, twice))
         except UnicodeDecodeError:
             yield Record(where, {}, "is not UTF-8")
         except (ValueError, RecursionError) as error:
             yield Record(where, {}, f"is not JSON ({json_problem(error)}){lone_returns(line)}")
         else:
-            if isinstance(value, dict):
-                note = f"has the key {repeated[0]!r} twice; the last is read" if repeated else None
-                yield Record(where, value, note=note)
-            else:
-                yield Record(where, {}, f"is not a JSON object but {kind(value)}")
+            note = f"has the key {twice[0]!r} twice; the last is read" if twice else None
+            yield record_of(where, value, note)
 
 
-def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(twice: list[str | None], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Builds a JSON object. Of a repeated key, the last value counts."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        twice += [name for name, n in Counter(name for name, _ in pairs).items() if n > 1]
+        twice.append(repeated([name for name, _ in pairs]))
     return fields
 
 

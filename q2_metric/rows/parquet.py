@@ -49,9 +49,7 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
         raise InputError(f"{name}: is not a readable parquet file: {error}") from error
 
 
-def rows_of(
-    pa: Any, batches: Iterable[Any], names: Sequence[str], name: str
-) -> Iterator[Record]:
+def rows_of(pa: Any, batches: Iterable[Any], names: Sequence[str], name: str) -> Iterator[Record]:
     """Yields the rows of pyarrow batches (``pyarrow.RecordBatch``) as records."""
     twice = repeated(names)
     note = twice and f"the file has the column {twice!r} twice; the last is read"
@@ -60,10 +58,9 @@ def rows_of(
         columns = [_values(pa, column) for column in batch.columns]
         for row in zip(*columns, strict=True):
             number += 1
-            where = f"{name}, row {number}"
             problem = _problem(row)
-            yield Record(where, {} if problem else dict(zip(names, row, strict=True)),
-                         problem, note)
+            fields = {} if problem else dict(zip(names, row, strict=True))
+            yield Record(f"{name}, row {number}", fields, problem, note)
             note = None
 
 
@@ -105,8 +102,7 @@ def _unpacked(chunk: Any, column: Any, name: str) -> int:
     if size > max(LONGEST_LINE, _RATIO * chunk.total_compressed_size):
         raise InputError(
             f"{name}: the column {column.path!r} has {chunk.total_compressed_size:,} bytes that "
-            f"unpack to {size:,}; write the file again with smaller row groups"
-        )
+            f"unpack to {size:,}; write the file again with smaller row groups")
     return size
 
 
@@ -180,6 +176,5 @@ def _problem(row: tuple[Any, ...]) -> str | None:
 def pyarrow(feature: str = "parquet") -> tuple[Any, Any]:
     """The modules ``pyarrow`` and ``pyarrow.parquet``. ``feature`` needs them, for the error.
     Raises MissingExtra if pyarrow is not installed."""
-    modules = ("pyarrow", "pyarrow.parquet")
-    pa, parquet = (optional(module, feature, "pyarrow", "parquet") for module in modules)
-    return pa, parquet
+    return (optional("pyarrow", feature, "pyarrow", "parquet"),
+            optional("pyarrow.parquet", feature, "pyarrow", "parquet"))

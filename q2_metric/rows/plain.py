@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from q2_metric.text.normalise import normalise
 from q2_metric.types import Reason
 
-_AFTER = {
-    "entailment": ", which agrees",
-    "neutral": ", which leaves it open",
-}
+_AFTER = {"entailment": ", which agrees", "neutral": ", which leaves it open"}
 """Follows "Says 1991; the knowledge says the 1990s"."""
 _WHOLE = {"entailment": "supports it", "neutral": "leaves it open",
           "contradiction": "contradicts it"}

@@ -15,7 +15,6 @@ from q2_metric.rows.columns import (
     as_label,
     check_column,
     described,
-    names_in,
     resolve,
     unsure,
 )
@@ -98,9 +97,7 @@ def read_rows(
         yield reader.row(index, record)
 
 
-def _each_turn(
-    records: Iterable[Record], resolved: Mapping[str, str | None]
-) -> Iterator[Record]:
+def _each_turn(records: Iterable[Record], resolved: Mapping[str, str | None]) -> Iterator[Record]:
     """A record for each turn of the assistant."""
     column, id_ = resolved["response"] or "", resolved["id"]
     for record in records:
@@ -132,7 +129,7 @@ def _settled(
     aliases: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
     """Yields warnings. Removes the label's column from ``resolved`` if it holds no labels."""
-    if doubt := unsure(resolved, columns, names_in(first), aliases):
+    if doubt := unsure(resolved, columns, first, aliases):
         yield doubt
     knowledge = resolved.get("knowledge")
     if knowledge and any(looks_folded(value_of(one.fields, knowledge)) for one in first):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from q2_metric.errors import InputError
+from q2_metric.text.given import kind
 
 LONGEST_LINE = 64 * 2**20
 """In bytes. Without it, a stream without line ends would fill the memory."""
@@ -23,6 +24,13 @@ class Record:
     fields: Mapping[str, object]
     problem: str | None = None
     note: str | None = None
+
+
+def record_of(where: str, value: object, note: str | None = None) -> Record:
+    """The record of a value in JSON: unreadable if it is no object."""
+    if isinstance(value, dict):
+        return Record(where, value, note=note)
+    return Record(where, {}, f"is not a JSON object but {kind(value)}")
 
 
 def value_of(fields: Mapping[str, object], column: str) -> object:
@@ -57,12 +65,9 @@ def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
 
 def lone_returns(text: bytes | bytearray) -> str:
     """Words to add to an error message if carriage returns end the lines of the text; else ""."""
-    if _RETURN.search(text.strip()) is None:
+    if re.search(rb"\r(?!\n)", text.strip()) is None:
         return ""
     return "; lines end with CR alone: save the file with the line end LF or CR LF"
-
-
-_RETURN = re.compile(rb"\r(?!\n)")
 
 
 def repeated(names: Sequence[str]) -> str | None:

@@ -64,15 +64,12 @@ def _parsed(text: str) -> object:
         parsed = ast.literal_eval(text)
         # numpy prints arrays without commas, and Python joins adjacent string literals.
         if isinstance(parsed, list) and all(isinstance(item, str) for item in parsed):
-            return _strings(text) or parsed
+            tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+            return [ast.literal_eval(token.string) for token in tokens
+                    if token.type == tokenize.STRING] or parsed
     except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
         return None
     return parsed
-
-
-def _strings(text: str) -> list[str]:
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
 
 
 _TEXTS = ("page_content", "text", "content", "passage", "chunk", "document", "snippet", "body")
@@ -101,13 +98,12 @@ def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]
 
 
 def _passage(item: object, where: str, whole: object) -> tuple[str | None, str | None]:
-    if absent(item) or isinstance(item, str):
+    if isinstance(item, str) or absent(item):
         return (item if isinstance(item, str) else None), None
     if not isinstance(item, Mapping):
         raise InputError(f"{where.rpartition(', item')[0] or where} is {kind(whole)}, "
                          "not a string or a list of strings")
-    text = text_of(item)
-    if text is None:
+    if (text := text_of(item)) is None:
         keys = ", ".join(repr(key) for key in list(item)[:8]) or "no key"
         raise InputError(f"{where} is an object without a text: its fields are {keys}, "
                          f"and none of them is {', '.join(_TEXTS)}")
@@ -197,9 +193,8 @@ def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
     opened = _opened(item)
     content = next((opened[key] for key in ("content", "value", "text", "parts")
                     if opened.get(key) is not None), None)
-    parts = content if isinstance(content, list) else [content]
     texts, tools = [], []
-    for part in parts:
+    for part in content if isinstance(content, list) else [content]:
         if isinstance(part, Mapping) and part.get("type") == "tool_result":
             tools += [DialogueTurn("tool", turn.text) for turn in _message(
                 {"content": part.get("content")}, where)]
@@ -219,9 +214,8 @@ def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
 
 def response_at(turns: Sequence[DialogueTurn]) -> int | None:
     """The index of the assistant's last turn that is not blank."""
-    places = (place for place, turn in enumerate(turns)
-              if turn.role == "assistant" and turn.text.strip())
-    return max(places, default=None)
+    return max((place for place, turn in enumerate(turns)
+                if turn.role == "assistant" and turn.text.strip()), default=None)
 
 
 _LONGEST = 10_000

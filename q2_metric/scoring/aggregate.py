@@ -81,9 +81,7 @@ class Aggregate:
         """Adds one row, given as its outcomes by all metrics."""
         for name, value in merged(outcomes, self.no_claim).items():
             if name in SHARES:
-                share = self._shares.setdefault(name, Mean())
-                if value is not None:
-                    self._shares[name] = share + Mean(value, 1)
+                self._shares[name] = self._shares.get(name, Mean()) + Mean.of([value])
             else:
                 values = self._values.setdefault(name, array("d"))
                 if value is not None:
@@ -114,10 +112,9 @@ class Aggregate:
 
     def _system(self, name: str, signed: str) -> SystemScore:
         values, (metric, _) = self._values[name], of_column(name)
-        asks = metric.details == "questions"
-        mean, nothing = Mean.of(values), Mean()
-        fallback = self._shares.get("fallback", nothing) if asks else nothing
-        coverage = self._shares.get("coverage", nothing) if asks else nothing
+        asks, mean, nothing = metric.details == "questions", Mean.of(values), Mean()
+        fallback, coverage = (self._shares.get(share, nothing) if asks else nothing
+                              for share in ("fallback", "coverage"))
         claimless = nothing if metric.any_text else self._shares.get("no_claim", nothing)
         return SystemScore(
             name=name, value=mean.value, n=mean.n, n_fallback=round(fallback.total),
@@ -130,11 +127,7 @@ class Aggregate:
 
 
 def system_score(
-    column: str,
-    scores: Sequence[Score],
-    signature: str,
-    *,
-    no_claim: NoClaim = NO_CLAIM,
+    column: str, scores: Sequence[Score], signature: str, *, no_claim: NoClaim = NO_CLAIM
 ) -> SystemScore:
     """The mean of the responses' scores, with shares of responses and confidence interval.
 

@@ -54,10 +54,7 @@ def _made(kind: Any, given: dict[str, Any], example: Example) -> Any:
     for name, shape in _nested(kind):
         if name in given:
             given[name] = _read(shape, given[name], example)
-    return kind(example, **given) if kind in _OF_EXAMPLE else kind(**given)
-
-
-_OF_EXAMPLE = (Score, Span)
+    return kind(example, **given) if kind in (Score, Span) else kind(**given)
 
 
 def _read(shape: Any, value: Any, example: Example) -> Any:

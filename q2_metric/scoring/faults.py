@@ -52,9 +52,7 @@ def score_each(
                 waiting += [part[half:], part[:half]]
     problems = [result for result in results if isinstance(result, str)]
     if problems and len(problems) == len(results) and len(set(examples)) >= SYSTEMIC:
-        raise ModelError(
-            f"{name} failed on all {len(examples)} responses: {problems[0]}"
-        )
+        raise ModelError(f"{name} failed on all {len(examples)} responses: {problems[0]}")
     return [result if isinstance(result, str) else _number(result) for result in results]
 
 
@@ -96,8 +94,7 @@ def _words(error: Exception) -> str:
 
 def _device_lost(error: Exception) -> bool:
     """Whether the GPU will fail in all further calls after this error."""
-    memory = "out of memory" in str(error).lower()
-    return not memory and (
-        type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)
-        or (isinstance(error, NotImplementedError) and "MPS device" in str(error))
-    )
+    words = str(error)
+    return "out of memory" not in words.lower() and (
+        type(error).__name__ == "AcceleratorError" or "CUDA error" in words
+        or (isinstance(error, NotImplementedError) and "MPS device" in words))

@@ -9,7 +9,7 @@ from typing import Any
 from q2_metric.metrics.overlap import corpus_bleu
 from q2_metric.metrics.registry import columns, of_column
 from q2_metric.rows.fields import Layout, output_row
-from q2_metric.scoring.aggregate import Aggregate, Mean, signatures
+from q2_metric.scoring.aggregate import Aggregate, Mean
 from q2_metric.scoring.outcome import NO_CLAIM, NoClaim
 from q2_metric.scoring.scores import OnBreak, OnFault, score
 from q2_metric.text.normalise import token_f1
@@ -35,14 +35,8 @@ class ScoredRows:
 
     @classmethod
     def over(
-        cls,
-        metrics: Sequence[Metric],
-        rows: Sequence[Example],
-        *,
-        no_claim: NoClaim = NO_CLAIM,
-        evidence: bool = False,
-        on_fault: OnFault | None = None,
-        on_break: OnBreak | None = None,
+        cls, metrics: Sequence[Metric], rows: Sequence[Example], *, no_claim: NoClaim = NO_CLAIM,
+        evidence: bool = False, on_fault: OnFault | None = None, on_break: OnBreak | None = None,
     ) -> ScoredRows:
         """Scores all rows. The arguments are those of :func:`q2_metric.scoring.score`."""
         scores = score(metrics, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
@@ -64,9 +58,6 @@ class ScoredRows:
         """The means and shares, in [0, 1], by name (:meth:`Aggregate.compute`)."""
         return self.aggregate.compute()
 
-    def signatures(self) -> dict[str, str]:
-        return signatures(self.metrics, self.no_claim)
-
     def claims(self) -> list[list[dict[str, Any]]]:
         """The judged claims of each row (:func:`claims`)."""
         return [claims(row, scores) for row, scores in zip(self.rows, self.scores, strict=True)]
@@ -74,10 +65,8 @@ class ScoredRows:
     def explanations(self, *, texts: bool = False) -> list[dict[str, Any]]:
         """The evidence of each row's scores, in the form of a row of ``q2 score --out``."""
         layout = Layout([metric.name for metric in self.metrics], texts=texts)
-        return [
-            output_row(i, row, scores, layout)
-            for i, (row, scores) in enumerate(zip(self.rows, self.scores, strict=True))
-        ]
+        return [output_row(i, row, scores, layout)
+                for i, (row, scores) in enumerate(zip(self.rows, self.scores, strict=True))]
 
 
 def claims(scored: Example, scores: Mapping[str, Score]) -> list[dict[str, Any]]:
@@ -106,9 +95,7 @@ def hollow(numbers: Mapping[str, float | None]) -> str:
             f"or had no question to ask ({fallback:.0%})")
 
 
-def against_gold(
-    responses: Sequence[str], golds: Sequence[Sequence[str]]
-) -> dict[str, float]:
+def against_gold(responses: Sequence[str], golds: Sequence[Sequence[str]]) -> dict[str, float]:
     """Mean token F1 ("f1") and corpus BLEU ("bleu") of responses against references, in [0, 1].
 
     All responses count, also those that claim nothing. Token F1 uses the most similar reference of

@@ -68,21 +68,16 @@ def load(
     if not names:
         raise InputError(f"no metric is named; the metrics are {', '.join(METRICS)}")
     loaded = metrics.load_metrics(names, preset, **keywords)
-    return loaded if calibration is None else calibrate(loaded, _calibrations(calibration))
-
-
-def _calibrations(given: Any) -> list[Calibration]:
-    several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    return [item if isinstance(item, Calibration) else Calibration.load(item) for item in several]
+    if calibration is None:
+        return loaded
+    one = isinstance(calibration, str) or not isinstance(calibration, Sequence)
+    return calibrate(loaded, [item if isinstance(item, Calibration) else Calibration.load(item)
+                              for item in ([calibration] if one else calibration)])
 
 
 def score(
-    loaded: Sequence[Metric],
-    rows: Sequence[Example],
-    *,
-    evidence: bool = False,
-    on_fault: OnFault | None = None,
-    on_break: OnBreak | None = None,
+    loaded: Sequence[Metric], rows: Sequence[Example], *, evidence: bool = False,
+    on_fault: OnFault | None = None, on_break: OnBreak | None = None,
 ) -> list[dict[str, Score]]:
     """Scores each row by each metric (:func:`score_rows`), with a score for every metric.
     A score without a value has a ``reason``, such as "fault" if the metric failed."""
@@ -93,11 +88,9 @@ def score(
     if foreign and not _SAID:
         _SAID.append(not_scored(foreign, "the setting any_language=True scores"))
         _LOG.warning("%s (said once)", _SAID[0])
-    return [
-        {metric.name: by_name.get(metric.name) or Score(row, None, reason="fault")
-         for metric in loaded}
-        for row, by_name in zip(rows, by_row, strict=True)
-    ]
+    return [{metric.name: by_name.get(metric.name) or Score(row, None, reason="fault")
+             for metric in loaded}
+            for row, by_name in zip(rows, by_row, strict=True)]
 
 
 _SAID: list[str] = []
@@ -151,12 +144,8 @@ def _as_score(name: str, result: object) -> Score:
 
 
 def score_rows(
-    loaded: Sequence[Metric],
-    rows: Sequence[Example | None],
-    *,
-    evidence: bool = False,
-    on_fault: OnFault | None = None,
-    on_break: OnBreak | None = None,
+    loaded: Sequence[Metric], rows: Sequence[Example | None], *, evidence: bool = False,
+    on_fault: OnFault | None = None, on_break: OnBreak | None = None,
     slices: Slices = lambda rows: [rows],
 ) -> list[dict[str, Score]]:
     """Scores each row by each metric. For each row, returns its scores by the metric's name.

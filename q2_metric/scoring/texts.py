@@ -89,13 +89,11 @@ def given_columns(
     """
     responses = check_column(responses, "responses")
     knowledge = check_column(knowledge, "knowledge")
-    turns = ([None] * len(responses) if histories is None
-             else check_column(histories, "histories"))
+    absent = histories is None
+    turns = [None] * len(responses) if absent else check_column(histories, "histories")
     if not len(responses) == len(knowledge) == len(turns):
-        given_histories = "" if histories is None else f", {len(turns)} histories"
+        given_histories = "" if absent else f", {len(turns)} histories"
         raise InputError(f"each response needs its own knowledge, but there are {len(responses)} "
                          f"responses, {len(knowledge)} knowledge{given_histories}")
-    return [
-        given(said, known, before, f"{each} {place}")
-        for place, (said, known, before) in enumerate(zip(responses, knowledge, turns, strict=True))
-    ]
+    rows = zip(responses, knowledge, turns, strict=True)
+    return [given(*texts, f"{each} {place}") for place, texts in enumerate(rows)]

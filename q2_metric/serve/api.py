@@ -29,7 +29,7 @@ from q2_metric.serve.litellm import decision
 from q2_metric.serve.numbers import Numbers
 from q2_metric.serve.openapi import document
 from q2_metric.serve.queue import QueueFull, ScoringQueue
-from q2_metric.serve.rows import MOST_ROWS, row_of
+from q2_metric.serve.rows import MOST_ROWS, ScoreRows, row_of
 from q2_metric.serve.server import Guard, Server, body, is_of
 from q2_metric.serve.streaming import Streams
 from q2_metric.types import Example, Metric
@@ -99,7 +99,7 @@ class Api:
         scored = await self._unless_gone(request, self._scored(rows))
         return JSONResponse({"results": scored, "signatures": self.signatures})
 
-    def _reply(self, made: Callable[[Any, Any], Coroutine[Any, Any, Any]]) -> Any:
+    def _reply(self, made: Callable[[Any, ScoreRows], Coroutine[Any, Any, Any]]) -> Any:
         """A route of another project: ``made`` makes its reply from the body and a scorer."""
         async def route(request: Request) -> Response:
             work = made(await _given(request), self._scored)

@@ -6,17 +6,15 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
-from q2_metric.rows.read import Row
 from q2_metric.rows.record import value_of
 from q2_metric.scoring import unsupported
-from q2_metric.serve.rows import row_of
+from q2_metric.serve.rows import ScoreRows, row_of
 
 _CONTEXT, _ANSWER = "\n\nExcerpt 1:\n", "\n\nAnswer to verify:\n"
 _PROMPT = re.compile(f"User request: (.*){_CONTEXT}(.*){_ANSWER}(.*)", re.S)
@@ -24,9 +22,7 @@ _JUDGED = (None, "no_claim", "empty")
 """Reasons with which a response has no unsupported span."""
 
 
-async def detection(
-    given: Any, score: Callable[[Sequence[Row]], Awaitable[list[OutputRow]]]
-) -> dict[str, Any]:
+async def detection(given: Any, score: ScoreRows) -> dict[str, Any]:
     """A chat completion with the unsupported claims as JSON. HTTPException if the prompt is not the
     router's, is ambiguous, or the answer is not judged; the router then says that the answer is
     not verified."""
@@ -43,11 +39,9 @@ async def detection(
     spans = [_span(answer, one, _wanted(given)) for one in unsupported(result["claims"] or ())]
     message = {"role": "assistant", "content": json.dumps(
         {"hallucinated_spans": spans}, ensure_ascii=False)}
-    return {
-        "id": "chatcmpl-q2", "object": "chat.completion", "created": int(time.time()),
-        "model": "q2-metric",
-        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-    }
+    return {"id": "chatcmpl-q2", "object": "chat.completion", "created": int(time.time()),
+            "model": "q2-metric",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
 
 
 def _parts(given: Mapping[str, Any]) -> tuple[str, str, str]:

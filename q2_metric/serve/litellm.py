@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
 from q2_metric.errors import InputError
-from q2_metric.rows.fields import OutputRow
-from q2_metric.rows.read import Row
 from q2_metric.scoring import check_threshold, unsupported
 from q2_metric.scoring.verdict import GATED, THRESHOLD, falls_short
-from q2_metric.serve.rows import MOST_ROWS, row_of
+from q2_metric.serve.rows import MOST_ROWS, ScoreRows, row_of
 from q2_metric.text.given import all_text
 
 PASS = {"action": "NONE"}
 
 
-async def decision(
-    given: Any, score: Callable[[Sequence[Row]], Awaitable[list[OutputRow]]]
-) -> dict[str, str]:
+async def decision(given: Any, score: ScoreRows) -> dict[str, str]:
     """What LiteLLM does with the texts of a request. The knowledge is the parameter ``knowledge``,
     or what tools returned in the chat. Requests to a model pass, as do responses without knowledge.
     HTTPException if the request is malformed or a text cannot be scored; LiteLLM then blocks it."""
@@ -43,8 +39,7 @@ async def decision(
         {"knowledge": params["knowledge"]} if "knowledge" in params else {
             "messages": [*chat, {"role": "assistant", "content": text}]})}, place=place)
         for place, text in enumerate(texts)]
-    results = await score(rows)
-    for result in results:
+    for result in await score(rows):
         if result["error"] is not None:
             raise HTTPException(400, result["error"])
         if GATED not in result:

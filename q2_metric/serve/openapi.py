@@ -56,10 +56,8 @@ def document(layout: Layout, version: str) -> Schema:
         "info": {"title": "q2-metric", "version": version,
                  "description": "Scores whether the knowledge supports a response."},
         "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": schemas,
+                       "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
         "security": [{"key": []}, {}],
     }
 
@@ -112,7 +110,7 @@ def _operation(name: str, summary: str, reply: Schema, asked: Schema | None = No
     }}
 
 
-def _object(fields: list[Field] | tuple[Field, ...]) -> Schema:
+def _object(fields: Sequence[Field]) -> Schema:
     return {"type": "object", "required": [field.name for field in fields],
             "properties": {field.name: _schema(field) for field in fields}}
 

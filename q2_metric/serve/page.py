@@ -50,13 +50,8 @@ def page(explainer: Explainer, server: Server) -> Starlette:
 
     async def explanation(request: Request) -> Response:
         fields = await _fields(request)
-
-        def explained() -> str:
-            row = explainer.row(fields["answer"], fields["sources"], fields["question"])
-            return explainer.page(row)
-
         try:
-            found = await run_in_threadpool(explained)
+            found = await run_in_threadpool(lambda: explainer.page(explainer.row(**fields)))
         except Q2Error as error:
             return _message(str(error), 400)
         except Exception as error:  # the server continues
@@ -77,8 +72,7 @@ def page(explainer: Explainer, server: Server) -> Starlette:
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     missing = error.status_code == HTTPStatus.NOT_FOUND
-    words = "There is no such page." if missing else error.detail
-    shown = _message(words, error.status_code)
+    shown = _message("There is no such page." if missing else error.detail, error.status_code)
     shown.headers.update(error.headers or {})
     return shown
 
@@ -104,11 +98,7 @@ def _message(words: str, status: int = 200) -> Response:
 
 
 def _shown(html: str, policy: str, status: int = 200) -> Response:
+    same = ("Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy", "Referrer-Policy")
     return Response(html.encode(errors="replace"), status, media_type="text/html", headers={
-        "Content-Security-Policy": policy,
-        "Cache-Control": "no-store",
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Referrer-Policy": "same-origin",
-        "X-Content-Type-Options": "nosniff",
-    })
+        "Content-Security-Policy": policy, "Cache-Control": "no-store",
+        **dict.fromkeys(same, "same-origin"), "X-Content-Type-Options": "nosniff"})

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from q2_metric.errors import InputError
 from q2_metric.rows.columns import Columns
+from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.read import BadRow, Row, read_rows
 from q2_metric.rows.record import Record
 from q2_metric.serve.explain import LONGEST_ANSWER, LONGEST_SOURCES
+
+ScoreRows = Callable[[Sequence[Row]], Awaitable[list[OutputRow]]]
 
 MOST_ROWS = 64
 """Of a request."""

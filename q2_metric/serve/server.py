@@ -63,7 +63,8 @@ class Server:
             self._closing(app), http=_Timely, ws="none", loop="asyncio", log_config=None,
             log_level=logging.ERROR, access_log=False, server_header=False, proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=int(MOST_SECONDS))
-        self.running = _Announced(config, started)
+        self.running = _Announced(config)
+        self.running.announce = started
         with asyncio.Runner() as runner:
             runner.get_loop()  # A Ctrl-C while it is made leaves no coroutine behind.
             runner.run(self.running.serve(sockets=[self.socket]))
@@ -151,17 +152,15 @@ async def body(request: Request) -> bytes:
 
 
 class _Announced(uvicorn.Server):
-    """Calls ``started`` outside the application, which would log its error with a traceback. If
-    ``started`` cannot write, the application is stopped first, for the same reason."""
+    """Calls ``announce`` outside the application, which would log its error with a traceback. If
+    ``announce`` cannot write, the application is stopped first, for the same reason."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._announce = started
+    announce: Callable[[], None]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         try:
-            self._announce()
+            self.announce()
         except OSError:
             await self.shutdown(sockets)
             raise

@@ -39,9 +39,7 @@ LOCK_SECONDS = 3600.0
 """For the rows of other processes. The 100 s of ``evaluate`` are too short while models score."""
 
 CONFIGS: dict[str, tuple[str, ...]] = {
-    "default": (),
-    "dialog": ("histories",),
-    "knowledge": ("knowledge",),
+    "default": (), "dialog": ("histories",), "knowledge": ("knowledge",),
     "dialog_knowledge": ("histories", "knowledge"),
 }
 """The inputs of each config besides predictions and references."""
@@ -134,10 +132,8 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
             inputs_description=f"\n{cleandoc(_Grounded.__doc__ or '')}\n",
             features=datasets.Features(columns),
             license="Apache-2.0",
-            reference_urls=[
-                "https://aclanthology.org/2021.emnlp-main.619/",
-                "https://aclanthology.org/2023.emnlp-main.105/",
-            ],
+            reference_urls=["https://aclanthology.org/2021.emnlp-main.619/",
+                            "https://aclanthology.org/2023.emnlp-main.105/"],
         )
 
     def compute(
@@ -150,8 +146,8 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         # Keywords are checked first. So a mistyped keyword does not lose the rows added before.
         gold = "knowledge" in CONFIGS[self.config_name]
         plan = _Plan(self.own, kwargs, gold=gold) if self.process_id == 0 else None
-        if any(values is not None for values in given.values()):
-            self.add_batch(**{n: values for n, values in given.items() if values is not None})
+        if there := {name: values for name, values in given.items() if values is not None}:
+            self.add_batch(**there)
         if not len(self):
             raise InputError("there is nothing to score: no row was added or given")
         self._plan = plan
@@ -168,10 +164,8 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
             raise InputError(f"each response needs its own inputs, but there are {listed}")
         if sizes["predictions"]:
             before = len(self)
-            checked = [
-                _row({name: values[i] for name, values in rows.items()}, i, before)
-                for i in range(sizes["predictions"])
-            ]
+            checked = [_row(dict(zip(rows, values, strict=True)), i, before)
+                       for i, values in enumerate(zip(*rows.values(), strict=True))]
             super().add_batch(**{name: [row[name] for row in checked] for name in rows})
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
@@ -198,19 +192,13 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         return {name: given[name] for name in wanted}
 
     def _compute(
-        self,
-        predictions: Sequence[str],
-        references: Sequence[Sequence[str]],
+        self, predictions: Sequence[str], references: Sequence[Sequence[str]],
         histories: Sequence[Sequence[str]] | None = None,
         knowledge: Sequence[Sequence[str]] | None = None,
     ) -> dict[str, Any]:
         assert self._plan is not None  # only the first process calls this
-        rows = [
-            scoring.example(response, passages, history)
-            for response, passages, history in zip(
-                predictions, knowledge or references, histories or [()] * len(predictions),
-                strict=True)
-        ]
+        rows = list(map(scoring.example, predictions, knowledge or references,
+                        histories or [()] * len(predictions)))
         return self._plan.results(rows, None if knowledge is None else references)
 
 
@@ -247,12 +235,10 @@ class _Plan:
         settings = dict(keywords)
         refuse_unknown(
             settings, ["predictions", "references", *_OWN, *known_keywords()], "keyword")
-        self.return_scores = _flag("return_scores", settings)
-        self.return_explanations = _flag("return_explanations", settings)
-        self.return_claims = _flag("return_claims", settings)
+        lists = [_flag(f"return_{what}", settings) for what in ("scores", "explanations", "claims")]
+        self.return_scores, self.return_explanations, self.return_claims = lists
         self.numeric_only = _flag("numeric_only", settings)
-        if self.numeric_only and (
-                self.return_scores or self.return_explanations or self.return_claims):
+        if self.numeric_only and any(lists):
             raise InputError("numeric_only returns no lists: leave out return_scores, "
                              "return_explanations and return_claims")
         self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None))
@@ -285,10 +271,8 @@ class _Plan:
         if self.return_explanations:
             values["explanations"] = run.explanations()
         if self.return_claims:
-            judged = run
-            if self.judges:
-                judged = scoring.ScoredRows.over(self.judges, rows, evidence=True)
-            values["claims"] = judged.claims()
+            values["claims"] = (scoring.ScoredRows.over(self.judges, rows, evidence=True)
+                                if self.judges else run).claims()
         return values
 
 
@@ -308,16 +292,11 @@ def _column(name: str, values: Any) -> list[Any]:
 def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
     """Checks the texts of a row. ``before`` rows were added by earlier calls, for the error."""
     total = f" (row {before + index} of all that were added)" if before else ""
-
-    def where(name: str) -> str:
-        return f"{name}[{index}]{total}"
-
     checked: dict[str, Any] = {}
     for name, value in row.items():
-        if name == "predictions":
-            checked[name] = check_response(value, where(name))
-        else:
-            checked[name] = check_texts(value, where(name))
-            if name == "references" and "knowledge" in row and not checked[name]:
-                raise InputError(f"{where(name)} is missing: f1 and bleu need a reference response")
+        where = f"{name}[{index}]{total}"
+        check = check_response if name == "predictions" else check_texts
+        checked[name] = check(value, where)
+        if name == "references" and "knowledge" in row and not checked[name]:
+            raise InputError(f"{where} is missing: f1 and bleu need a reference response")
     return checked

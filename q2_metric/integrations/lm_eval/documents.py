@@ -70,11 +70,8 @@ def long_document(**_: Any) -> dict[str, Dataset]:
 
 
 def custom(
-    data_files: str | list[str] | None = None,
-    knowledge_column: str | None = None,
-    history_column: str | None = None,
-    response_column: str | None = None,
-    **_: Any,
+    data_files: str | list[str] | None = None, knowledge_column: str | None = None,
+    history_column: str | None = None, response_column: str | None = None, **_: Any,
 ) -> dict[str, Dataset]:
     """The rows of the user's files (.jsonl, .csv, .tsv, .parquet), with all other columns.
 
@@ -86,9 +83,7 @@ def custom(
     """
     if not data_files:
         raise InputError(
-            "q2_custom needs a file: "
-            """--metadata '{"data_files": "/folder/rows.jsonl"}'"""
-        )
+            """q2_custom needs a file: --metadata '{"data_files": "/folder/rows.jsonl"}'""")
     columns = _MetadataColumns(response_column, knowledge_column, history_column)
     files = [data_files] if isinstance(data_files, str) else data_files
     rows: list[dict[str, Any]] = []
@@ -116,9 +111,8 @@ class _MetadataColumns(Columns):
 def detect(**_: Any) -> dict[str, Dataset]:
     """Annotated responses of Wizard of Wikipedia to judge; ``consistent`` is the human label."""
     items = read_annotated(_file("wow_q2", "cross_annotation.csv"))
-    rows = [_row(str(i), item.example) for i, item in enumerate(items)]
-    labels = [item.consistent for item in items]
-    return _split([{**row, "consistent": label} for row, label in zip(rows, labels, strict=True)])
+    return _split([{**_row(str(i), item.example), "consistent": item.consistent}
+                   for i, item in enumerate(items)])
 
 
 def _file(data_set: str, name: str) -> Path:
@@ -130,12 +124,8 @@ def _test_split(examples: Iterable[Example]) -> dict[str, Dataset]:
 
 
 def _row(number: str, example: Example) -> dict[str, Any]:
-    return {
-        "id": example.id or number,
-        "knowledge": example.knowledge,
-        "history": list(example.history),
-        "response": example.response,
-    }
+    return {"id": example.id or number, "knowledge": example.knowledge,
+            "history": list(example.history), "response": example.response}
 
 
 def _split(rows: Sequence[Mapping[str, Any]]) -> dict[str, Dataset]:

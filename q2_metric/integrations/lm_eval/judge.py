@@ -54,11 +54,8 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
     yes, no = results
     label = bool(document["consistent"])
     margin = yes[0] - no[0]
-    numbers: Results = {
-        "acc": float((margin > 0) == label),
-        "auc": (label, margin),
-        "balanced_acc": (label, margin > 0),
-    }
+    numbers: Results = {"acc": float((margin > 0) == label), "auc": (label, margin),
+                        "balanced_acc": (label, margin > 0)}
     for name, value in yes.scores.items():
         # None if the row was not scored, or if only other ranks have a score by this metric.
         numbers[f"{name}_auc"] = None if value is None else (label, value)
@@ -89,9 +86,7 @@ def _measured(measure: Callable[..., Any], items: Sequence[tuple[bool, float] | 
     return float(measure(labels, [value for _, value in there]))
 
 
-AGGREGATIONS: Mapping[str, Callable[..., float]] = {
-    "auc": auc, "balanced_acc": balanced_accuracy
-}
+AGGREGATIONS: Mapping[str, Callable[..., float]] = {"auc": auc, "balanced_acc": balanced_accuracy}
 
 
 def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -28,9 +28,8 @@ def on_every_rank(
 
 def _on_any_rank(own: set[str]) -> set[str]:
     torch = sys.modules.get("torch")
-    if torch is None or not torch.distributed.is_available():
-        return own
-    if not torch.distributed.is_initialized() or torch.distributed.get_world_size() == 1:
+    if (torch is None or not torch.distributed.is_available()
+            or not torch.distributed.is_initialized() or torch.distributed.get_world_size() == 1):
         return own
     by_rank: list[set[str]] = [set()] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(by_rank, own)

@@ -72,19 +72,16 @@ def score(
         _release()
         return scores, signatures
     except Exception as error:
-        words = " ".join(str(error).split())
-        _LOG.error(
-            "the answers were not scored: %s: %s; they are saved in %s; score them with: q2 score "
-            "%s",
-            type(error).__name__, words, *[_kept(examples)] * 2)
+        _LOG.error("the answers were not scored: %s: %s; they are saved in %s; score them with: "
+                   "q2 score %s",
+                   type(error).__name__, " ".join(str(error).split()), *[_kept(examples)] * 2)
         return [{} for _ in examples], {}
 
 
 def _kept(examples: Sequence[Example]) -> str:
     with NamedTemporaryFile("w", prefix="q2-answers-", suffix=".jsonl", delete=False,
                             encoding="utf-8", newline="\n") as file:
-        file.writelines(
-            json.dumps(asdict(example), ensure_ascii=False) + "\n" for example in examples)
+        file.writelines(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in examples)
     return file.name
 
 
@@ -108,9 +105,7 @@ class ScoredAnswer(str):
 
 
 def score_responses(
-    answers: Sequence[str],
-    documents: Sequence[Document],
-    options: Options,
+    answers: Sequence[str], documents: Sequence[Document], options: Options,
     reported: Container[str],
 ) -> tuple[list[ScoredAnswer], Signatures]:
     """Scores the answers of a model; also returns the signatures. Only ``reported`` values are
@@ -128,8 +123,7 @@ def score_responses(
     for text, document, words, scores in zip(texts, documents, f1, by_row, strict=True):
         answer = ScoredAnswer(text)
         answer.document = document
-        numbers = _numbers({**words, **scores}, options.no_claim)
-        results = {**_against_gold(text, document), **numbers}
+        results = _against_gold(text, document) | _numbers({**words, **scores}, options.no_claim)
         answer.results = {name: value for name, value in results.items() if name in reported}
         made.append(answer)
     # The harness's BLEU cannot skip an entry. A pair of empty texts does not change BLEU.
@@ -164,9 +158,7 @@ def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
 
 
 def example_of(document: Document, response: str) -> Example:
-    return Example(
-        response, document["knowledge"], tuple(document["history"]), id=document["id"]
-    )
+    return Example(response, document["knowledge"], tuple(document["history"]), document["id"])
 
 
 def response_results(document: Document, results: Sequence[ScoredAnswer]) -> Results:
@@ -177,6 +169,5 @@ def response_results(document: Document, results: Sequence[ScoredAnswer]) -> Res
     if answer.document["knowledge"] != document["knowledge"]:
         raise InputError(
             f"the cached request of row {document['id']!r} was made from other data: "
-            "run again with --cache_requests refresh"
-        )
+            "run again with --cache_requests refresh")
     return answer.results

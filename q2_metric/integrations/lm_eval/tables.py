@@ -25,7 +25,9 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
     shares = [_mean(name) for name in share_names(names)]
     ours = columns(names)
     others = [line for line in own if line["metric"] not in ours]
-    return [*map(_mean, ours), *others, *shares, *map(_length, details(names))]
+    lengths = [{"metric": name, "aggregation": mean_length, "higher_is_better": None}
+               for name in details(names)]
+    return [*map(_mean, ours), *others, *shares, *lengths]
 
 
 def details(names: Iterable[str]) -> list[str]:
@@ -36,10 +38,6 @@ def details(names: Iterable[str]) -> list[str]:
 def _mean(name: str) -> dict[str, Any]:
     return {"metric": name, "aggregation": "mean",
             "higher_is_better": name not in LOWER_IS_BETTER}
-
-
-def _length(name: str) -> dict[str, Any]:
-    return {"metric": name, "aggregation": mean_length, "higher_is_better": None}
 
 
 def __getattr__(name: str) -> Any:

@@ -99,23 +99,18 @@ class OtherRows(ContextSampler):  # type: ignore[misc]
         """Draws ``n`` rows for the prompt of the row ``eval_doc``. Raises InputError if the data
         set has fewer than ``n`` suitable rows."""
         own = eval_doc or {"id": "", "knowledge": None}
-        pool = [
-            row for row in self.df if row["response"] and row["knowledge"] != own["knowledge"]
-        ]
+        pool = [row for row in self.df
+                if row["response"] and row["knowledge"] != own["knowledge"]]
         if n > len(pool):
-            raise InputError(
-                f"{n} few-shot examples are asked for, but only {len(pool)} other rows "
-                "have a response"
-            )
+            raise InputError(f"{n} few-shot examples are asked for, but only {len(pool)} other "
+                             "rows have a response")
         return Random(f"{self.seed} {own['id']}").sample(pool, n)
 
 
 def _explain_errors_in_one_line() -> None:
     usual = sys.excepthook
 
-    def show(
-        kind: type[BaseException], error: BaseException, trace: TracebackType | None
-    ) -> None:
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if isinstance(error, Q2Error):
             print(f"q2: error: {' '.join(str(error).split())}", file=sys.stderr)
         else:

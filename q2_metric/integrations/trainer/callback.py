@@ -81,20 +81,11 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        trainer: Any,
-        rows: Any,
-        *,
-        metrics: Sequence[str] | str = PAPERS,
-        columns: Mapping[str, str] | None = None,
-        batch_size: int | None = None,
-        max_prompt_length: int | None = None,
-        generation: Mapping[str, Any] | None = None,
-        prefix: str = "eval_",
-        no_claim: NoClaim = NO_CLAIM,
-        strict: bool = False,
-        out: str | Path | None = None,
-        **settings: Any,
+        self, trainer: Any, rows: Any, *, metrics: Sequence[str] | str = PAPERS,
+        columns: Mapping[str, str] | None = None, batch_size: int | None = None,
+        max_prompt_length: int | None = None, generation: Mapping[str, Any] | None = None,
+        prefix: str = "eval_", no_claim: NoClaim = NO_CLAIM, strict: bool = False,
+        out: str | Path | None = None, **settings: Any,
     ) -> None:
         self.trainer, self.strict = trainer, strict
         self.out = None if out is None else folder_of(out)
@@ -108,8 +99,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
                              "give one for each or for none")
         self.respond = TrainerResponder(trainer, generation or {}, max_prompt_length, batch_size)
         self.respond.check([row.prompt for row in self.rows])
-        self.prefix = prefix
-        self.no_claim = scoring.check_no_claim(no_claim)
+        self.prefix, self.no_claim = prefix, scoring.check_no_claim(no_claim)
         # The metrics are loaded now, so that a mistake is noticed before hours of training.
         names = _grounded(metrics, gold=bool(with_gold))
         self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
@@ -197,26 +187,18 @@ class Q2ComputeMetrics:
     """
 
     def __init__(
-        self,
-        tokenizer: Any,
-        knowledge: Sequence[str] | Sequence[Sequence[str]],
-        *,
-        histories: Sequence[Sequence[str]] | None = None,
-        metrics: Sequence[str] | str = PAPERS,
-        no_claim: NoClaim = NO_CLAIM,
-        strict: bool = False,
-        **settings: Any,
+        self, tokenizer: Any, knowledge: Sequence[str] | Sequence[Sequence[str]], *,
+        histories: Sequence[Sequence[str]] | None = None, metrics: Sequence[str] | str = PAPERS,
+        no_claim: NoClaim = NO_CLAIM, strict: bool = False, **settings: Any,
     ) -> None:
-        self.strict = strict
-        self.tokenizer, self.no_claim = tokenizer, scoring.check_no_claim(no_claim)
+        self.tokenizer, self.strict = tokenizer, strict
+        self.no_claim = scoring.check_no_claim(no_claim)
         turns = histories if histories is not None else [()] * len(knowledge)
         if len(turns) != len(knowledge):
-            raise InputError(f"there are {len(knowledge)} knowledge texts, "
-                             f"but {len(turns)} histories")
-        self.rows = [
-            _row({"prompt": "", "knowledge": text, "history": history}, i, {})
-            for i, (text, history) in enumerate(zip(knowledge, turns, strict=True))
-        ]
+            raise InputError(
+                f"there are {len(knowledge)} knowledge texts, but {len(turns)} histories")
+        self.rows = [_row({"prompt": "", "knowledge": text, "history": history}, i, {})
+                     for i, (text, history) in enumerate(zip(knowledge, turns, strict=True))]
         self.metrics = scoring.load(_grounded(metrics, gold=True), settings)
         self.signature = scoring.signature_lines(self.metrics, self.no_claim)
 
@@ -227,8 +209,7 @@ class Q2ComputeMetrics:
                 f"{len(responses)} predictions for {len(self.rows)} knowledge texts: give the "
                 "knowledge of the evaluation set, in its order")
         golds = self._decode(prediction.label_ids)
-        rows = [Row(row.prompt, row.knowledge, row.history, gold)
-                for row, gold in zip(self.rows, golds, strict=True)]
+        rows = [replace(row, reference=gold) for row, gold in zip(self.rows, golds, strict=True)]
         run = _scored(self.metrics, rows, responses, self.no_claim, strict=self.strict)
         numbers, _ = _numbers(run, rows, responses)
         return numbers
@@ -267,18 +248,15 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
             raise InputError(
                 f"row {index} has no {columns.get(name, name)!r}; its fields are "
                 f"{', '.join(map(str, row))} (columns={{{name!r}: ...}} names another)")
-    prompt, reference = field("prompt"), field("reference")
+    prompt, reference, history = map(field, ("prompt", "reference", "history"))
     if not isinstance(prompt, list):
         prompt = scoring.check_text(prompt, f"the prompt of row {index}")
     if reference is not None:
         reference = scoring.check_text(reference, f"the reference of row {index}")
-    history = field("history")
     return Row(
-        prompt,
-        tuple(scoring.check_texts(field("knowledge"), f"the knowledge of row {index}")),
+        prompt, tuple(scoring.check_texts(field("knowledge"), f"the knowledge of row {index}")),
         tuple(scoring.check_texts(history, f"the history of row {index}")) if history else (),
-        reference,
-    )
+        reference)
 
 
 def _other(row: Row) -> dict[str, str]:
@@ -291,10 +269,8 @@ def _scored(
     metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *,
     strict: bool, evidence: bool = False,
 ) -> scoring.ScoredRows:
-    examples = [
-        replace(scoring.example(response, row.knowledge, row.history), other=_other(row))
-        for row, response in zip(rows, responses, strict=True)
-    ]
+    examples = [replace(scoring.example(response, row.knowledge, row.history), other=_other(row))
+                for row, response in zip(rows, responses, strict=True)]
     return scoring.ScoredRows.over(
         metrics, examples, no_claim=no_claim, evidence=evidence,
         on_fault=None if strict else warn_of_row, on_break=None if strict else report_broken)

@@ -19,8 +19,6 @@ _LOG = logging.getLogger(__name__)
 SHOWN = 10
 """Most responses in a table."""
 
-_Table = tuple[list[str], list[list[Any]]]
-
 
 def show(
     callbacks: Iterable[Any], tag: str, rows: Sequence[OutputRow], metrics: Sequence[str], step: int
@@ -41,7 +39,7 @@ def show(
                          type(logger).__name__, type(error).__name__, error)
 
 
-def _worst(rows: Sequence[OutputRow], names: list[str]) -> _Table:
+def _worst(rows: Sequence[OutputRow], names: list[str]) -> tuple[list[str], list[list[Any]]]:
     """The header, and the rows with the lowest values of the first score."""
     scored = sorted((row for row in rows if row[names[0]] is not None),
                     key=lambda row: float(row[names[0]]))

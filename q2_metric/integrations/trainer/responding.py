@@ -97,9 +97,7 @@ class TrainerResponder:
         return ids
 
 
-def _generation(
-    trainer: Any, ours: Mapping[str, Any]
-) -> tuple[GenerationConfig, dict[str, Any]]:
+def _generation(trainer: Any, ours: Mapping[str, Any]) -> tuple[GenerationConfig, dict[str, Any]]:
     """The generation config, in which ``ours`` override the trainer's settings and these the
     model's; and those of ``ours`` that it has no field for, such as a logits processor."""
     args, model = trainer.args, trainer.model
