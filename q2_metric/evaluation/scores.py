@@ -141,9 +141,16 @@ class ScoreColumns:
             f'"{reading}" for {", ".join(sets)}' for reading, sets in by_reading.items()) + "."
 
 
+def known(column: Sequence[ScoreSummary | None]) -> dict[int, float]:
+    """The values of scores by the index of the response, without missing ones."""
+    return {i: item.value for i, item in enumerate(column)
+            if item is not None and item.value is not None}
+
+
 def values(column: Sequence[ScoreSummary | None]) -> list[float]:
     """The values of scores; :data:`NEUTRAL` for a missing one."""
-    return [NEUTRAL if item is None or item.value is None else item.value for item in column]
+    found = known(column)
+    return [found.get(i, NEUTRAL) for i in range(len(column))]
 
 
 class MetricSource(CachedMetric):
