@@ -19,9 +19,7 @@ MOST_POINTS = 201
 """Points that are stored of a curve. Its area is computed from all points."""
 
 
-def detection_table(
-    name: str, heading: str, truth: Sequence[bool], scores: Scores
-) -> Table:
+def detection_table(name: str, heading: str, truth: Sequence[bool], scores: Scores) -> Table:
     """A table of ROC-AUC, decisions at 0.5, and calibration error, with a row per metric."""
     return Table.of(
         name, heading, "metric",

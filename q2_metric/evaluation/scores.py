@@ -78,9 +78,7 @@ class ScoreColumns:
     """
 
     def __init__(
-        self,
-        sources: Sequence[ScoreSource | ByGuideline],
-        bar: Bar | None = None,
+        self, sources: Sequence[ScoreSource | ByGuideline], bar: Bar | None = None,
         reading: Reading | None = None,
     ) -> None:
         names = [source.name for source in sources]
@@ -111,10 +109,8 @@ class ScoreColumns:
                 column = source.scores(examples, progress)
             lacking = sum(item is None for item in column)
             if complete and lacking:
-                raise InputError(
-                    f"{source.name}: has no score for {lacking} of {len(examples)} responses"
-                    f"{' of ' + title if title else ''}"
-                )
+                raise InputError(f"{source.name}: has no score for {lacking} of {len(examples)} "
+                                 f"responses{title and f' of {title}'}")
             metric = entry(source.name)
             by_name[source.name] = column
             for more in metric.more:
@@ -181,10 +177,7 @@ class FileSource:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        lines: Sequence[tuple[str, Mapping[str, object]]],
-        column: str,
+        self, path: str | Path, lines: Sequence[tuple[str, Mapping[str, object]]], column: str,
         rows: Sequence[Example],
     ) -> None:
         self.name = column
@@ -210,14 +203,13 @@ class FileSource:
         elif len(numbers) != len(rows):
             raise InputError(
                 f"{path}: its {len(numbers)} rows cannot be matched to the {len(rows)} responses; "
-                "add the columns response and knowledge, or ids, or use the same rows in order"
-            )
+                "add the columns response and knowledge, or ids, or use the same rows in order")
         found = dict(zip(given, numbers, strict=True))
         self._summaries: dict[tuple[str, str], ScoreSummary] = {}
         for example, key in zip(rows, wanted, strict=True):
             if key in found:
-                texts_of_row = (example.response, example.knowledge)
-                self._summaries.setdefault(texts_of_row, ScoreSummary(found[key]))
+                self._summaries.setdefault((example.response, example.knowledge),
+                                           ScoreSummary(found[key]))
         if not self._summaries:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 

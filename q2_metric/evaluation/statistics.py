@@ -101,9 +101,7 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
     return around(roc_auc(labels, values), drawn)
 
 
-def auc_difference(
-    truth: ArrayLike, first: ArrayLike, second: ArrayLike
-) -> tuple[Interval, float]:
+def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> tuple[Interval, float]:
     """The AUC of the ``first`` scores minus that of the ``second``, on the same responses, and the
     p-value of a test whether it differs from 0.
 
@@ -121,13 +119,8 @@ def auc_difference(
 
 def _of_both_classes(labels: Bools, measure: Callable[[Places], Floats]) -> Floats:
     """The statistics of resamples that contain responses of both classes."""
-
-    def both(rows: Places) -> Bools:
-        positive = labels[rows].sum(axis=1)
-        kept: Bools = (positive > 0) & (positive < rows.shape[1])
-        return kept
-
-    return resampled(len(labels), measure, usable=both)
+    return resampled(len(labels), measure, usable=lambda rows: np.not_equal(
+        labels[rows].any(axis=1), labels[rows].all(axis=1)))
 
 
 def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
@@ -138,14 +131,9 @@ def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
         return first - second
 
     tested = scipy_stats().permutation_test(
-        [scipy_stats().rankdata(values) for values in (one, other)],
-        difference,
-        permutation_type="samples",
-        n_resamples=N_BOOTSTRAP,
-        batch=max(1, _RANKED_AT_ONCE // len(labels)),
-        vectorized=True,
-        rng=np.random.default_rng(SEED),
-    )
+        [scipy_stats().rankdata(values) for values in (one, other)], difference,
+        permutation_type="samples", n_resamples=N_BOOTSTRAP, vectorized=True,
+        batch=max(1, _RANKED_AT_ONCE // len(labels)), rng=np.random.default_rng(SEED))
     return float(tested.pvalue)
 
 
@@ -174,14 +162,10 @@ def correlation(
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         raise InputError("a correlation is undefined if all values are equal")
 
-    def varied(rows: Places) -> Bools:
-        both: Bools = (np.ptp(x[rows], axis=1) > 0) & (np.ptp(y[rows], axis=1) > 0)
-        return both
-
-    def each(rows: Places) -> Floats:
-        return np.array([measure(x[drawn], y[drawn]).statistic for drawn in rows], np.float64)
-
-    return around(float(measure(x, y).statistic), resampled(len(x), each, usable=varied))
+    drawn = resampled(
+        len(x), lambda draws: np.array([measure(x[i], y[i]).statistic for i in draws], np.float64),
+        usable=lambda draws: (np.ptp(x[draws], axis=1) > 0) & (np.ptp(y[draws], axis=1) > 0))
+    return around(float(measure(x, y).statistic), drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +230,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = 
 
 
 def best_threshold(
-    truth: ArrayLike,
-    scores: ArrayLike,
-    *,
-    rule: Rule = "balanced_accuracy",
+    truth: ArrayLike, scores: ArrayLike, *, rule: Rule = "balanced_accuracy",
     precision: float | None = None,
 ) -> float:
     """The best threshold half-way between two neighbouring scores, the lowest of equally good ones.
@@ -314,12 +295,9 @@ def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> l
     if len(values) and (values.min() < 0 or values.max() > 1):
         raise InputError("a reliability curve needs scores in [0, 1]")
     places = np.minimum((values * bins).astype(int), bins - 1)
-    filled = []
-    for i in np.unique(places).tolist():
-        inside = places == i
-        filled.append(Bin(i / bins, (i + 1) / bins, int(inside.sum()),
-                          float(values[inside].mean()), float(labels[inside].mean())))
-    return filled
+    inside = {i: places == i for i in np.unique(places).tolist()}
+    return [Bin(i / bins, (i + 1) / bins, int(rows.sum()), float(values[rows].mean()),
+                float(labels[rows].mean())) for i, rows in inside.items()]
 
 
 def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
