@@ -186,8 +186,7 @@ def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD)
     labels, values = checked(truth, scores)
     predicted = values > threshold
     precision, recall, f1, _ = sklearn_metrics().precision_recall_fscore_support(
-        labels, predicted, labels=[True, False], zero_division=0.0
-    )
+        labels, predicted, labels=[True, False], zero_division=0.0)
     return Decisions(
         accuracy=float((predicted == labels).mean()),
         balanced_accuracy=float(recall.mean()),
@@ -223,8 +222,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = 
     labels, values = checked(truth, scores)
     sign = 1 if consistent else -1
     precision, recall, thresholds = sklearn_metrics().precision_recall_curve(
-        labels if consistent else ~labels, sign * values
-    )
+        labels if consistent else ~labels, sign * values)
     axes = (recall[:-1], precision[:-1], sign * thresholds)
     return Curve(*(tuple(axis.tolist()) for axis in axes))
 
@@ -250,25 +248,22 @@ def best_threshold(
     # At point i, responses that score at least order[i] count as consistent. The first point, at
     # which no response does, is left out.
     false, recall, order = (
-        axis[1:] for axis in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False)
-    )
+        axis[1:] for axis in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False))
     specificity, hits = 1 - false, recall * positive
     found = hits + false * negative
     if precision is not None:
         good = hits / found >= precision - 1e-12
         if not good.any():
-            raise InputError(
-                f"no threshold reaches a precision of {precision:g}; the highest is "
-                f"{(hits / found).max():.3f}"
-            )
-        place = int(np.flatnonzero(good)[-1])
+            raise InputError(f"no threshold reaches a precision of {precision:g}; the highest is "
+                             f"{(hits / found).max():.3f}")
     else:
         measure = (recall + specificity) / 2
         if rule == "macro_f1":
             right = specificity * negative
             wrong = len(labels) - hits - right
             measure = hits / (2 * hits + wrong) + right / (2 * right + wrong)
-        place = int(np.flatnonzero(measure >= measure.max() - 1e-12)[-1])
+        good = measure >= measure.max() - 1e-12
+    place = int(np.flatnonzero(good)[-1])
     if place + 1 < len(order):
         return float((order[place] + order[place + 1]) / 2)
     return float(order[place] - 1e-6 * max(1.0, abs(order[place])))
