@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -163,10 +162,10 @@ def _responses(run: Run) -> Figures:
     return figures
 
 
-def _systems(run: Run, table: int, metrics: Sequence[str]) -> Figures:
+def _systems(run: Run) -> Figures:
     annotated = _contexts(run)
-    return _correlations(table, annotated, run.scores(
-        [row.example for row in annotated], metrics))
+    return _correlations(4, annotated, run.scores(
+        [row.example for row in annotated], ["q2", *BASELINES]))
 
 
 def _contexts(run: Run) -> list[Labelled]:
@@ -234,21 +233,17 @@ def other_knowledge(
 
     An example is left out if there is no such turn.
     """
-    by_dialogue: dict[str, list[str]] = {}
+    by_dialogue: dict[str, dict[str, None]] = {}
     for row in annotated:
-        texts = by_dialogue.setdefault(_dialogue(row.example), [])
-        if row.example.knowledge not in texts:
-            texts.append(row.example.knowledge)
+        by_dialogue.setdefault(_dialogue(row.example), {})[row.example.knowledge] = None
     rng = Random(st.SEED)
     others = []
     for example in examples:
-        own = _dialogue(example)
-        if same_dialogue:
-            pool = by_dialogue.get(own, [])
-        else:
-            pool = by_dialogue[rng.choice([name for name in by_dialogue if name != own])]
-        pool = [knowledge for knowledge in pool if knowledge != example.knowledge]
-        if pool:
+        dialogue = _dialogue(example)
+        if not same_dialogue:
+            dialogue = rng.choice([name for name in by_dialogue if name != dialogue])
+        known_there = by_dialogue.get(dialogue, {})
+        if pool := [knowledge for knowledge in known_there if knowledge != example.knowledge]:
             others.append(replace(example, knowledge=rng.choice(pool)))
     return others
 
@@ -277,8 +272,8 @@ def _robustness(run: Run) -> Figures:
     distributions of scores."""
     selected = run.some(read_selected())
     truth = [row.consistent for row in selected]
-    scores = run.scores([row.example for row in selected], ["q2", "overlap", "knowledge_bleu"],
-                        **V1)
+    metrics = ("q2", "overlap", "knowledge_bleu")
+    scores = run.scores([row.example for row in selected], metrics, **V1)
     panel = f"{len(selected)} selected responses (v1)"
     curves = detection_curves({panel: (truth, scores)})
     figures: Figures = {}
@@ -312,7 +307,7 @@ TABLES = (
                "Decisions at 0.5 on the selected responses.", "600 responses", _responses),
     PaperTable("q2-emnlp", 4, "simulated systems", _WOW,
                "Rank correlation of the mean scores of simulated systems with their quality.",
-               "1,088 responses", partial(_systems, table=4, metrics=["q2", *BASELINES])),
+               "1,088 responses", _systems),
     PaperTable("q2-emnlp", 7, "simulated systems, smaller models", _WOW,
                "As table 4, after a model of Q² was replaced.", "3 x 1,088 responses",
                _smaller_systems),
