@@ -67,10 +67,8 @@ def average(cells: Sequence[float | None]) -> float | None:
 
 def detection_curves(sets: Mapping[str, tuple[Sequence[bool], Scores]]) -> dict[str, Any]:
     """The data of the figures; ``sets`` holds (labels, scores) by the title of a panel."""
-    curves: dict[str, Any] = {
-        kind: {panel: {} for panel in sets}
-        for kind in ("precision_recall", "roc", "reliability", "histogram")
-    }
+    kinds = ("precision_recall", "roc", "reliability", "histogram")
+    curves: dict[str, Any] = {kind: {panel: {} for panel in sets} for kind in kinds}
     for panel, (truth, columns) in sets.items():
         for metric, column in columns.items():
             for kind, series in _series(truth, values(column)).items():

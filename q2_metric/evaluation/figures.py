@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -239,11 +240,6 @@ def _save(figure: Any, stem: Path) -> list[Path]:
 
 def _styles(panels: Panels) -> Styles:
     metrics = dict.fromkeys(metric for panel in panels.values() for metric in panel)
-    return {
-        metric: {
-            "color": _COLOURS[place % len(_COLOURS)],
-            "linestyle": _DASHES[place % len(_DASHES)],
-            "label": title(metric),
-        }
-        for place, metric in enumerate(metrics)
-    }
+    styles = zip(metrics, cycle(_COLOURS), cycle(_DASHES), strict=False)
+    return {metric: {"color": colour, "linestyle": dashes, "label": title(metric)}
+            for metric, colour, dashes in styles}

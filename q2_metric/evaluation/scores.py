@@ -188,18 +188,18 @@ class FileSource:
         numbers = [number_of(fields.get(column), column, where) for where, fields in lines]
         named = {key.strip().lower(): key for key in lines[0][1]}
 
-        def texts(field: str) -> list[object] | None:
-            key = next((named[a] for a in ALIASES[field] if a in named), None)
-            return None if key is None else [fields.get(key) for _, fields in lines]
+        def texts(field: str) -> list[str]:
+            key = next((named[name] for name in ALIASES[field] if name in named), None)
+            return [] if key is None else [str(fields.get(key)) for _, fields in lines]
 
         responses, knowledge, ids = texts("response"), texts("knowledge"), texts("id")
         given: Iterable[object] = range(len(numbers))
         wanted: Iterable[object] = range(len(rows))
-        if responses is not None and knowledge is not None:
-            given = zip(map(str, responses), map(str, knowledge), strict=True)
+        if responses and knowledge:
+            given = zip(responses, knowledge, strict=True)
             wanted = [(example.response, example.knowledge) for example in rows]
-        elif ids is not None and _named(rows) <= {str(i) for i in ids}:
-            given, wanted = map(str, ids), [example.id for example in rows]
+        elif ids and _named(rows) <= {*ids}:
+            given, wanted = ids, [example.id for example in rows]
         elif len(numbers) != len(rows):
             raise InputError(
                 f"{path}: its {len(numbers)} rows cannot be matched to the {len(rows)} responses; "
