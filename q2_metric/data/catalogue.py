@@ -99,6 +99,7 @@ class DataSet:
     def published(self) -> bool:
         return all(file.url for file in self.files)
 
+
 def _files(base: str, digests: Mapping[str, str]) -> tuple[DataFile, ...]:
     """The files below an address, by their paths. On this machine, val/logs.json is val_logs.json.
     """
@@ -115,60 +116,33 @@ def _true(name: str, description: str, digest: str) -> DataSet:
 
 
 _SETS = (
-    DataSet(
-        "wow_q2",
-        "Wizard of Wikipedia responses of dodecaDialogue and MemNet: 544 contexts x 2 annotated, "
-        "and 4 x 150 selected",
-        "MIT",
-        _files(_Q2, _WOW_FILES),
-    ),
+    DataSet("wow_q2",
+            "Wizard of Wikipedia responses of dodecaDialogue and MemNet: 544 contexts x 2 "
+            "annotated, and 4 x 150 selected", "MIT", _files(_Q2, _WOW_FILES)),
     *(_true(name, *about) for name, about in _TRUE_SETS.items()),
-    DataSet(
-        "dstc10",
-        "DSTC10 track 2, task 2, validation: 263 spoken dialogues, of which 104 need one of 12,039 "
-        "snippets",
-        "Apache-2.0",
-        _files(_DSTC10, _DSTC10_FILES),
-    ),
-    DataSet(
-        "wow",
-        "Wizard of Wikipedia: the 981 dialogues from which wow_q2 is",
-        "CC BY 4.0",
-        (DataFile("valid_random_split.json", ""),),
-        by_hand="unpack it from the archive wizard_of_wikipedia.tgz of ParlAI",
-    ),
-    DataSet(
-        "screeneval",
-        "ScreenEval: 624 sentences about 52 TV scripts",
-        "repository: MIT; texts under the terms of SummScreen",
-        _files(_SCREENEVAL, {"screen_eval.json": "7eb7b02529a7a15166be1a47b154fe91b8eb9c37"}),
-    ),
-    DataSet(
-        "usr",
-        "Topical-Chat responses rated by people (USR): 60 contexts x 6",
-        "not stated",
-        (DataFile("tc_usr_data.json", ""),),
-        by_hand="download it from https://shikib.com/tc_usr_data.json",
-    ),
-    DataSet(
-        "dnli",
-        "Dialogue NLI: pairs of sentences; the test set whose labels people verified",
-        "as stated on https://wellecks.com/dialogue_nli",
-        (DataFile("dialogue_nli_verified_test.jsonl", ""),),
-        by_hand="unpack it from the archive dnli.zip that https://wellecks.com/dialogue_nli "
-        "links to",
-    ),
-    DataSet(
-        "dstc9",
-        "DSTC9 track 1: 86,362 turns of dialogues, and 2,900 (test: 12,039) snippets",
-        "Apache-2.0",
-        (
-            *_files(f"{_DSTC9}/data", _DSTC9_FILES),
-            DataFile("test_knowledge.json", _DSTC10_FILES["knowledge.json"],
-                     f"{_DSTC9}/data_eval/knowledge.json"),
-            *_files(f"{_DSTC9}/data_eval", _DSTC9_TEST_FILES),
-        ),
-    ),
+    DataSet("dstc10",
+            "DSTC10 track 2, task 2, validation: 263 spoken dialogues, of which 104 need one of "
+            "12,039 snippets", "Apache-2.0", _files(_DSTC10, _DSTC10_FILES)),
+    DataSet("wow", "Wizard of Wikipedia: the 981 dialogues from which wow_q2 is", "CC BY 4.0",
+            (DataFile("valid_random_split.json", ""),),
+            by_hand="unpack it from the archive wizard_of_wikipedia.tgz of ParlAI"),
+    DataSet("screeneval", "ScreenEval: 624 sentences about 52 TV scripts",
+            "repository: MIT; texts under the terms of SummScreen",
+            _files(_SCREENEVAL, {"screen_eval.json": "7eb7b02529a7a15166be1a47b154fe91b8eb9c37"})),
+    DataSet("usr", "Topical-Chat responses rated by people (USR): 60 contexts x 6", "not stated",
+            (DataFile("tc_usr_data.json", ""),),
+            by_hand="download it from https://shikib.com/tc_usr_data.json"),
+    DataSet("dnli", "Dialogue NLI: pairs of sentences; the test set whose labels people verified",
+            "as stated on https://wellecks.com/dialogue_nli",
+            (DataFile("dialogue_nli_verified_test.jsonl", ""),),
+            by_hand="unpack it from the archive dnli.zip that https://wellecks.com/dialogue_nli "
+            "links to"),
+    DataSet("dstc9", "DSTC9 track 1: 86,362 turns of dialogues, and 2,900 (test: 12,039) snippets",
+            "Apache-2.0",
+            (*_files(f"{_DSTC9}/data", _DSTC9_FILES),
+             DataFile("test_knowledge.json", _DSTC10_FILES["knowledge.json"],
+                      f"{_DSTC9}/data_eval/knowledge.json"),
+             *_files(f"{_DSTC9}/data_eval", _DSTC9_TEST_FILES))),
 )
 
 CATALOGUE: Mapping[str, DataSet] = {item.name: item for item in _SETS}

@@ -26,10 +26,8 @@ def dev_files() -> dict[str, Path]:
     folder = Path(os.environ.get(ENVIRONMENT, "")) / "dev"
     paths = {path.name.removesuffix(SUFFIX): path for path in sorted(folder.glob(f"*{SUFFIX}"))}
     if not os.environ.get(ENVIRONMENT) or not paths:
-        raise DataError(
-            "there is no development set on this machine; put files dev/NAME"
-            f"{SUFFIX} into the folder that {ENVIRONMENT} names"
-        )
+        raise DataError(f"there is no development set on this machine; put files dev/NAME{SUFFIX} "
+                        f"into the folder that {ENVIRONMENT} names")
     return paths
 
 

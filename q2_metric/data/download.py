@@ -113,11 +113,8 @@ def _fetch(dataset: DataSet, file: DataFile) -> Path:
     pooch.get_logger().setLevel("WARNING")  # otherwise it announces each file
     try:
         fetched = pooch.retrieve(
-            file.url,
-            known_hash=None if len(file.digest) == _GIT else f"sha256:{file.digest}",
-            fname=file.name,
-            path=cache_folder() / dataset.folder,
-        )
+            file.url, None if len(file.digest) == _GIT else f"sha256:{file.digest}",
+            file.name, cache_folder() / dataset.folder)
     # requests raises OSErrors. pooch raises a ValueError if the checksum differs.
     except (OSError, ValueError) as error:
         raise DownloadError(

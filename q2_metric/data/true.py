@@ -21,13 +21,9 @@ def read_true(source: str | Path) -> list[Labelled]:
     if not path.suffix and len(path.parts) == 1:
         path = folder(f"true/{name}") / f"{name}.csv"
     labelled = [
-        Labelled(
-            Example(row["generated_text"], row["grounding"], id=str(row.number - 1)),
-            consistent=row.label("label"),
-            system=row.get("model"),
-        )
-        for row in read_rows(path, "csv", ("grounding", "generated_text", "label"))
-    ]
+        Labelled(Example(row["generated_text"], row["grounding"], id=str(row.number - 1)),
+                 row.label("label"), row.get("model"))
+        for row in read_rows(path, "csv", ("grounding", "generated_text", "label"))]
     if not labelled:
         raise DataError(f"{path}: has no rows")
     return labelled

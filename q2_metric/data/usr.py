@@ -31,9 +31,7 @@ class Rated:
     rating: float
 
 
-def read_usr(
-    path: str | Path, *, leave_out: Sequence[str] = (REFERENCE,)
-) -> list[Rated]:
+def read_usr(path: str | Path, *, leave_out: Sequence[str] = (REFERENCE,)) -> list[Rated]:
     """Reads the rated responses to those contexts that have a fact, which is the knowledge.
 
     The id "3-1" means the second response to the fourth context.
@@ -48,10 +46,8 @@ def read_usr(
         for place, response in enumerate(row["responses"]):
             text, model, rating = _rated(row, response)
             if model not in leave_out:
-                example = Example(
-                    text, fact, tuple(turn for turn in turns if turn.strip()),
-                    id=f"{row.number - 1}-{place}",
-                )
+                history = tuple(turn for turn in turns if turn.strip())
+                example = Example(text, fact, history, id=f"{row.number - 1}-{place}")
                 rated.append(Rated(example, rating))
     return rated
 

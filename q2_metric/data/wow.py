@@ -31,14 +31,9 @@ def read_annotated(path: Path | None = None) -> list[Labelled]:
     path = path or folder("wow_q2") / "cross_annotation.csv"
     needed = [*_CONTEXT, *(f"{s}_{part}" for s in SYSTEMS for part in ("response", "label"))]
     return [
-        Labelled(
-            _example(row, row[f"{system}_response"], system),
-            consistent=not row.label(f"{system}_label"),
-            system=system,
-        )
-        for row in read_rows(path, "csv", needed)
-        for system in SYSTEMS
-    ]
+        Labelled(_example(row, row[f"{system}_response"], system),
+                 not row.label(f"{system}_label"), system)
+        for row in read_rows(path, "csv", needed) for system in SYSTEMS]
 
 
 def read_gold(path: Path | None = None) -> list[Example]:
@@ -58,10 +53,8 @@ def read_selected(*, said: Literal["response", "gold"] = "response") -> list[Lab
         Labelled(_example(row, row[said], system), consistent, system)
         for system in SYSTEMS
         for consistent in (True, False)
-        for row in read_rows(
-            directory / f"{system}_{'' if consistent else 'in'}consistent.csv", "csv",
-            [*_CONTEXT, said],
-        )
+        for row in read_rows(directory / f"{system}_{'' if consistent else 'in'}consistent.csv",
+                             "csv", [*_CONTEXT, said])
     ]
 
 
@@ -93,8 +86,5 @@ def whole_dialogues(examples: Sequence[Example], path: Path | None = None) -> li
 
 def _example(row: dict[str, str], response: str, system: str | None = None) -> Example:
     return Example(
-        response=response,
-        knowledge=row["knowledge"],
-        history=(row["message"],) if row["message"].strip() else (),
-        id="-".join(filter(None, (row["episode_idx"], row["round"], system))),
-    )
+        response, row["knowledge"], (row["message"],) if row["message"].strip() else (),
+        id="-".join(filter(None, (row["episode_idx"], row["round"], system))))

@@ -122,9 +122,8 @@ def _compared_with(names: Sequence[str], asked: str | None) -> str:
 
 
 def _scores(columns: ScoreColumns, sets: Sets) -> dict[str, Scores]:
-    return {
-        name: columns.scores([row.example for row in rows], name) for name, rows in sets.items()
-    }
+    return {name: columns.scores([row.example for row in rows], name)
+            for name, rows in sets.items()}
 
 
 def _report(
@@ -137,12 +136,10 @@ def _report(
 
 def _auc_lines(truths: Truths, scores: Mapping[str, Scores]) -> Lines:
     """A row for each metric: title, ROC-AUC with interval on each data set, and their mean."""
-    lines: Lines = []
-    for metric in next(iter(scores.values())):
-        intervals = [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
-        mean = average([interval.value for interval in intervals])
-        lines.append((title(metric), *intervals, mean))
-    return lines
+    found = {metric: [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
+             for metric in next(iter(scores.values()))}
+    return [(title(metric), *intervals, average([one.value for one in intervals]))
+            for metric, intervals in found.items()]
 
 
 def _auc(
@@ -168,10 +165,8 @@ def _columns(
 def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) -> str:
     """The data sets on which a metric has a lower AUC than word overlap, as "set1, set2"."""
     aucs = [
-        [cell.value for cell in cells if isinstance(cell, st.Interval)] for cells in (line, count)
-    ]
-    below = [name for name, own, other in zip(names, *aucs, strict=True) if own < other]
-    return ", ".join(below)
+        [cell.value for cell in cells if isinstance(cell, st.Interval)] for cells in (line, count)]
+    return ", ".join(name for name, own, other in zip(names, *aucs, strict=True) if own < other)
 
 
 def _comparison(truths: Truths, scores: Mapping[str, Scores], against: str) -> Table:
@@ -184,10 +179,8 @@ def _comparison(truths: Truths, scores: Mapping[str, Scores], against: str) -> T
     ]
     return Table(
         "comparison", f"ROC-AUC × 100 compared with {title(against)}",
-        (
-            Column("set", "text"), Column("metric", "text"),
-            Column(f"AUC minus that of {title(against)}", "hundred"), Column("p", "p"),
-        ),
+        (Column("set", "text"), Column("metric", "text"),
+         Column(f"AUC minus that of {title(against)}", "hundred"), Column("p", "p")),
         tuple(lines),
         f"The intervals come from a paired bootstrap, p from a two-sided permutation test of the "
         f"metrics' ranks, each with {st.N_BOOTSTRAP:,} resamples (seed {st.SEED}).",
@@ -213,15 +206,12 @@ def _calibration(truths: Truths, scores: Mapping[str, Scores]) -> Table:
 
 def _probabilities(truths: Truths, scores: Mapping[str, Scores]) -> list[Table]:
     """The calibration of metrics whose scores are probabilities; no table without such metrics."""
-    lines: Lines = []
-    for metric in next(iter(scores.values())):
-        if entry(metric).probability:
-            errors = [st.ece(truths[key], values(scores[key][metric])) for key in scores]
-            lines.append((title(metric), *errors, average(errors)))
+    found = {metric: [st.ece(truths[key], values(scores[key][metric])) for key in scores]
+             for metric in next(iter(scores.values())) if entry(metric).probability}
     table = Table(
         "calibration", "Calibration of probabilities", _columns(["metric"], scores, "mean"),
-        tuple(lines),
+        tuple((title(metric), *errors, average(errors)) for metric, errors in found.items()),
         f"Expected calibration error with {st.N_BINS} bins of equal width, without stretching the "
         "scores.",
     )
-    return [table] if lines else []
+    return [table] if found else []

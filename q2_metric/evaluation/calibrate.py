@@ -23,14 +23,8 @@ FOLDS = 5
 
 
 def fit(
-    truth: ArrayLike,
-    scores: ArrayLike,
-    *,
-    name: str,
-    metric: str,
-    signature: str,
-    kind: Kind = "isotonic",
-    precision: float | None = None,
+    truth: ArrayLike, scores: ArrayLike, *, name: str, metric: str, signature: str,
+    kind: Kind = "isotonic", precision: float | None = None,
 ) -> Calibration:
     """Fits a calibration and its threshold.
 
@@ -47,13 +41,9 @@ def fit(
     """
     labels, values = st.checked(truth, scores)
     return Calibration(
-        name=name,
-        metric=metric,
-        kind=kind,
+        name=name, metric=metric, kind=kind, signature=signature, n=len(labels),
         threshold=st.best_threshold(labels, values, precision=precision),
-        signature=signature,
         rule="balanced accuracy" if precision is None else f"precision >= {precision:g}",
-        n=len(labels),
         **_FITS[kind](labels, values),
     )
 
@@ -62,10 +52,7 @@ def _isotonic(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
     isotonic = optional("sklearn.isotonic", "q2 calibrate", "scikit-learn", "meta")
     model = isotonic.IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     model.fit(values, labels.astype(float))
-    return {
-        "x": tuple(float(value) for value in model.X_thresholds_),
-        "y": tuple(float(value) for value in model.y_thresholds_),
-    }
+    return {"x": tuple(model.X_thresholds_.tolist()), "y": tuple(model.y_thresholds_.tolist())}
 
 
 def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
@@ -108,17 +95,12 @@ def experiment(
         f"{fitted.threshold:.4f} ({fitted.rule}), {fitted.kind}. ROC-AUC × 100 of the scores: "
         f"{100 * st.roc_auc(labels, values):.1f}. Parts drawn with seed {st.SEED}.",
     )
-    panels = {"score": st.min_max(values), "calibrated, held out": held_out}
+    shown = {"score": st.min_max(values), "calibrated, held out": held_out}
+    panels = {panel: {fitted.metric: [asdict(bin_) for bin_ in st.reliability(labels, numbers)]}
+              for panel, numbers in shown.items()}
     return Report(
         f"calibration_{fitted.name}", f"Calibration of {title(fitted.metric)}", (table,),
-        {fitted.metric: fitted.sign(fitted.signature)},
-        curves={
-            "reliability": {
-                panel: {fitted.metric: [asdict(bin_) for bin_ in st.reliability(labels, shown)]}
-                for panel, shown in panels.items()
-            }
-        },
-    )
+        {fitted.metric: fitted.sign(fitted.signature)}, {"reliability": panels})
 
 
 def _row(labels: st.Bools, values: st.Floats, decided: st.Bools) -> dict[Column, Cell]:
@@ -142,10 +124,8 @@ def _cross_validated(
 
     least = min(labels.sum(), (~labels).sum())
     if least < FOLDS:
-        raise InputError(
-            f"only {least} responses have one of the labels; a calibration needs at least "
-            f"{FOLDS} of each"
-        )
+        raise InputError(f"only {least} responses have one of the labels; a calibration needs at "
+                         f"least {FOLDS} of each")
     applied, decided = np.empty(len(values)), np.empty(len(values), bool)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=st.SEED)
     for others, part in folds.split(values, labels):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.scores import Scores, ScoreSummary, values
+from q2_metric.evaluation.scores import Scores, ScoreSummary, known, values
 from q2_metric.evaluation.tables import Cell, Column, Table
 from q2_metric.metrics.registry import title
 
@@ -19,9 +19,7 @@ MOST_POINTS = 201
 """Points that are stored of a curve. Its area is computed from all points."""
 
 
-def detection_table(
-    name: str, heading: str, truth: Sequence[bool], scores: Scores
-) -> Table:
+def detection_table(name: str, heading: str, truth: Sequence[bool], scores: Scores) -> Table:
     """A table of ROC-AUC, decisions at 0.5, and calibration error, with a row per metric."""
     return Table.of(
         name, heading, "metric",
@@ -36,17 +34,24 @@ def detection_table(
 
 def _measured(truth: Sequence[bool], column: Sequence[ScoreSummary | None]) -> dict[Column, Cell]:
     numbers = values(column)
-    decisions = st.detection(truth, numbers)
     return {
         Column("ROC-AUC", "hundred"): st.auc_interval(truth, numbers),
-        Column("accuracy", "percent"): decisions.accuracy,
-        Column("consistent: precision", "percent"): decisions.consistent_precision,
-        Column("consistent: recall", "percent"): decisions.consistent_recall,
-        Column("inconsistent: precision", "percent"): decisions.inconsistent_precision,
-        Column("inconsistent: recall", "percent"): decisions.inconsistent_recall,
+        **{Column(name, "percent"): share for name, share in decided(truth, numbers).items()},
         Column("average precision", "hundred"): st.average_precision(truth, numbers),
         Column("ECE"): st.ece(truth, numbers) if probable(numbers) else None,
-        Column("no score", "count"): sum(item is None or item.value is None for item in column),
+        Column("no score", "count"): len(column) - len(known(column)),
+    }
+
+
+def decided(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, float]:
+    """How good the decisions at 0.5 are: shares in [0, 1] by their titles."""
+    found = st.detection(truth, numbers)
+    return {
+        "accuracy": found.accuracy,
+        "consistent: precision": found.consistent_precision,
+        "consistent: recall": found.consistent_recall,
+        "inconsistent: precision": found.inconsistent_precision,
+        "inconsistent: recall": found.inconsistent_recall,
     }
 
 
@@ -56,16 +61,14 @@ def probable(numbers: Sequence[float]) -> bool:
 
 def average(cells: Sequence[float | None]) -> float | None:
     """The mean, or ``None`` if a cell is ``None``: a mean over fewer sets could not be compared."""
-    known = [cell for cell in cells if cell is not None]
-    return sum(known) / len(known) if known and len(known) == len(cells) else None
+    found = [cell for cell in cells if cell is not None]
+    return sum(found) / len(found) if found and len(found) == len(cells) else None
 
 
 def detection_curves(sets: Mapping[str, tuple[Sequence[bool], Scores]]) -> dict[str, Any]:
     """The data of the figures; ``sets`` holds (labels, scores) by the title of a panel."""
-    curves: dict[str, Any] = {
-        kind: {panel: {} for panel in sets}
-        for kind in ("precision_recall", "roc", "reliability", "histogram")
-    }
+    kinds = ("precision_recall", "roc", "reliability", "histogram")
+    curves: dict[str, Any] = {kind: {panel: {} for panel in sets} for kind in kinds}
     for panel, (truth, columns) in sets.items():
         for metric, column in columns.items():
             for kind, series in _series(truth, values(column)).items():

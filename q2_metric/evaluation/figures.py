@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -56,88 +57,78 @@ Styles = Mapping[str, Mapping[str, Any]]
 """For each metric, matplotlib's keywords for its line, such as colour and label."""
 
 
-def _row(plt: Any, panels: Panels, rows: int = 1) -> tuple[Any, Any]:
-    figure, axes = plt.subplots(
-        rows, len(panels), figsize=(PANEL * len(panels), PANEL * rows), squeeze=False,
-        layout="constrained",
-    )
-    return figure, axes
+def _row(
+    plt: Any, panels: Panels, xlabel: str, ylabel: str = "", *, unit: bool = False
+) -> tuple[Any, list[tuple[Any, str, Any]]]:
+    """A figure with a row of panels, and (axis, metric, curve) for each curve to draw.
+
+    Args:
+        ylabel: if "", the title of a panel stands beside its y-axis instead of above it.
+        unit: whether both axes go from 0 to 1; a grey line then shows where they are equal.
+    """
+    figure, axes = plt.subplots(1, len(panels), figsize=(PANEL * len(panels), PANEL),
+                                squeeze=False, layout="constrained")
+    for axis, panel in zip(axes[0], panels, strict=True):
+        axis.set(xlabel=xlabel, ylabel=ylabel or panel, title=panel if ylabel else "")
+        if unit:
+            axis.plot([0, 1], [0, 1], color="0.8", linewidth=0.8)
+            axis.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+            axis.label_outer()
+    return figure, [(axis, metric, curve) for axis, curves in
+                    zip(axes[0], panels.values(), strict=True) for metric, curve in curves.items()]
 
 
-def _legend(figure: Any, axes: Any, columns: int = 4) -> None:
-    """Draws one legend below all panels, with the entries of one of them."""
-    handles, labels = axes.get_legend_handles_labels()
+def _legend(figure: Any, columns: int = 4) -> None:
+    """Draws one legend below all panels, with the entries of the first."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", frameon=False,
                   ncols=max(1, min(columns, len(labels))))
 
 
-def _unit(axis: Any) -> None:
-    axis.set_xlim(-0.01, 1.01)
-    axis.set_ylim(-0.01, 1.01)
-    axis.set_aspect("equal")
-    axis.label_outer()
-
-
 def _precision_recall(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, axes = _row(plt, panels, rows=2)
-    for row, side in enumerate(("consistent", "inconsistent")):
-        for axis, (panel, series) in zip(axes[row], panels.items(), strict=True):
+    figure, axes = plt.subplots(2, len(panels), figsize=(PANEL * len(panels), PANEL * 2),
+                                squeeze=False, layout="constrained")
+    for row, side in zip(axes, ("consistent", "inconsistent"), strict=True):
+        for axis, (panel, series) in zip(row, panels.items(), strict=True):
             for metric, curves in series.items():
                 curve = curves[side]
                 axis.step(curve["x"], curve["y"], where="post", **styles[metric])
-            axis.set(xlabel="recall", ylabel="precision", title=f"{side}: {panel}")
-            axis.set_xlim(-0.01, 1.01)
-            axis.set_ylim(0, 1.01)
+            axis.set(xlabel="recall", ylabel="precision", title=f"{side}: {panel}",
+                     xlim=(-0.01, 1.01), ylim=(0, 1.01))
             axis.label_outer()
-    _legend(figure, axes[0][0])
+    _legend(figure)
     return figure
 
 
-def _diagonal(plt: Any, panels: Panels) -> tuple[Any, Any]:
-    figure, axes = _row(plt, panels)
-    for axis in axes[0]:
-        axis.plot([0, 1], [0, 1], color="0.8", linewidth=0.8)
-    return figure, axes
-
-
 def _roc(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, axes = _diagonal(plt, panels)
-    for axis, (panel, series) in zip(axes[0], panels.items(), strict=True):
-        for metric, curve in series.items():
-            style = dict(styles[metric])
-            style["label"] = f"{style['label']} ({100 * curve['auc']:.1f})"
-            axis.plot([0, *curve["x"]], [0, *curve["y"]], **style)
-        axis.set(xlabel="false positive rate", ylabel="true positive rate", title=panel)
+    figure, lines = _row(plt, panels, "false positive rate", "true positive rate", unit=True)
+    for axis, metric, curve in lines:
+        label = f"{styles[metric]['label']} ({100 * curve['auc']:.1f})"
+        axis.plot([0, *curve["x"]], [0, *curve["y"]], **{**styles[metric], "label": label})
+    for axis in figure.axes:
         axis.legend(loc="lower right", frameon=False, title="AUC × 100")
-        _unit(axis)
     return figure
 
 
 def _reliability(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, axes = _diagonal(plt, panels)
-    for axis, (panel, series) in zip(axes[0], panels.items(), strict=True):
-        for metric, bins in series.items():
-            most = max(bin_["n"] for bin_ in bins)
-            x, y = [bin_["score"] for bin_ in bins], [bin_["consistent"] for bin_ in bins]
-            axis.plot(x, y, **styles[metric])
-            axis.scatter(x, y, s=[2 + 22 * bin_["n"] / most for bin_ in bins],
-                         color=styles[metric]["color"])
-        axis.set(xlabel="mean score of the bin", ylabel="share consistent",
-                 title=panel)
-        _unit(axis)
-    _legend(figure, axes[0][0], columns=3 * len(panels))
+    figure, lines = _row(plt, panels, "mean score of the bin", "share consistent", unit=True)
+    for axis, metric, bins in lines:
+        most = max(bin_["n"] for bin_ in bins)
+        x, y = [bin_["score"] for bin_ in bins], [bin_["consistent"] for bin_ in bins]
+        axis.plot(x, y, **styles[metric])
+        axis.scatter(x, y, s=[2 + 22 * bin_["n"] / most for bin_ in bins],
+                     color=styles[metric]["color"])
+    _legend(figure, columns=3 * len(panels))
     return figure
 
 
 def _robustness(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, axes = _row(plt, panels)
-    for axis, (panel, series) in zip(axes[0], panels.items(), strict=True):
-        for metric, curve in series.items():
-            axis.plot(curve["x"], curve["y"], **styles[metric])
-            axis.fill_between(curve["x"], curve["low"], curve["high"], alpha=0.15, linewidth=0,
-                              color=styles[metric]["color"])
-        axis.set(xlabel="share of inconsistent responses", ylabel="mean score", title=panel)
-    _legend(figure, axes[0][0], columns=3)
+    figure, lines = _row(plt, panels, "share of inconsistent responses", "mean score")
+    for axis, metric, curve in lines:
+        axis.plot(curve["x"], curve["y"], **styles[metric])
+        axis.fill_between(curve["x"], curve["low"], curve["high"], alpha=0.15, linewidth=0,
+                          color=styles[metric]["color"])
+    _legend(figure, columns=3)
     return figure
 
 
@@ -162,17 +153,15 @@ def _histogram(plt: Any, panels: Panels, styles: Styles) -> Any:
             axis.set_title(styles[metric]["label"])
             axis.set_yticks([])
         axes_of_set[0].set_ylabel(panel)
-    _legend(figure, axes[0][0])
+    _legend(figure)
     return figure
 
 
 def _sweep(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, axes = _row(plt, panels)
-    for axis, (panel, series) in zip(axes[0], panels.items(), strict=True):
-        for metric, curve in series.items():
-            axis.plot(curve["x"], curve["y"], marker="o", markersize=3, **styles[metric])
-        axis.set(xlabel="chunk size in tokens", ylabel=panel)
-    _legend(figure, axes[0][0])
+    figure, lines = _row(plt, panels, "chunk size in tokens")
+    for axis, metric, curve in lines:
+        axis.plot(curve["x"], curve["y"], marker="o", markersize=3, **styles[metric])
+    _legend(figure)
     return figure
 
 
@@ -251,11 +240,6 @@ def _save(figure: Any, stem: Path) -> list[Path]:
 
 def _styles(panels: Panels) -> Styles:
     metrics = dict.fromkeys(metric for panel in panels.values() for metric in panel)
-    return {
-        metric: {
-            "color": _COLOURS[place % len(_COLOURS)],
-            "linestyle": _DASHES[place % len(_DASHES)],
-            "label": title(metric),
-        }
-        for place, metric in enumerate(metrics)
-    }
+    styles = zip(metrics, cycle(_COLOURS), cycle(_DASHES), strict=False)
+    return {metric: {"color": colour, "linestyle": dashes, "label": title(metric)}
+            for metric, colour, dashes in styles}

@@ -21,13 +21,13 @@ from q2_metric.rows.spreadsheet import to_cell
 SUFFIXES = (".json", ".csv", ".md", ".tex")
 FORMAT = "q2-meta-eval-1"
 
-_SPECIAL = {
+_SPECIAL = str.maketrans({
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
     "²": r"\textsuperscript{2}", "–": "--", "−": "$-$", "×": r"$\times$",
     "τ": r"$\tau$",
-}
+})
 
 _minus = re.compile(r"-(?=\d)")
 
@@ -53,10 +53,8 @@ def to_text(report: Report, suffix: str, *, note: str = "") -> str:
 def to_json(report: Report) -> str:
     """The whole report as JSON, with the numbers in curves rounded to 5 digits."""
     fields = {"format": FORMAT, **asdict(report)}
-    curves = json.loads(
-        json.dumps(fields.pop("curves"), allow_nan=False),
-        parse_float=lambda digits: round(float(digits), 5),
-    )
+    curves = json.loads(json.dumps(fields.pop("curves"), allow_nan=False),
+                        parse_float=lambda digits: round(float(digits), 5))
     line = json.dumps(curves, ensure_ascii=False, separators=(",", ":"))
     whole = json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False)
     return f'{whole.removesuffix("}").rstrip()},\n "curves": {line}\n}}\n'
@@ -74,15 +72,10 @@ def read_json(path: str | Path) -> Report:
         if report.pop("format") != FORMAT:
             raise KeyError("format")
         tables = tuple(
-            Table(
-                table["name"],
-                table["title"],
-                tuple(Column(**column) for column in table["columns"]),
-                tuple(tuple(_cell(cell) for cell in row) for row in table["rows"]),
-                table["note"],
-            )
-            for table in report.pop("tables")
-        )
+            Table(table["name"], table["title"],
+                  tuple(Column(**column) for column in table["columns"]),
+                  tuple(tuple(map(_cell, row)) for row in table["rows"]), table["note"])
+            for table in report.pop("tables"))
         return Report(tables=tables, **report)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: is not a result of q2 meta-eval") from error
@@ -161,7 +154,7 @@ def escape(text: str) -> str:
     run\\_2 \\& 50\\%
     """
     words = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
-    return "".join(_SPECIAL.get(sign, sign) for sign in words)
+    return words.translate(_SPECIAL)
 
 
 def to_latex(report: Report) -> str:

@@ -33,9 +33,7 @@ def read_labelled(
     return labelled
 
 
-def _labels(
-    rows: Iterable[tuple[str, Mapping[str, object]]], label: str | None
-) -> list[bool]:
+def _labels(rows: Iterable[tuple[str, Mapping[str, object]]], label: str | None) -> list[bool]:
     labels: list[bool] = []
     for where, fields in rows:
         if label is None:
@@ -45,8 +43,7 @@ def _labels(
             columns = ", ".join(map(repr, fields))
             raise InputError(
                 f"{where}: there is no column {label or 'label'!r}; the columns are {columns}; "
-                "name the column of the human labels with --label"
-            )
+                "name the column of the human labels with --label")
         known = as_label(fields[label])
         if known is None:
             raise InputError(f"{where}: the label is {fields[label]!r}, not 0 or 1")

@@ -78,9 +78,7 @@ class ScoreColumns:
     """
 
     def __init__(
-        self,
-        sources: Sequence[ScoreSource | ByGuideline],
-        bar: Bar | None = None,
+        self, sources: Sequence[ScoreSource | ByGuideline], bar: Bar | None = None,
         reading: Reading | None = None,
     ) -> None:
         names = [source.name for source in sources]
@@ -111,10 +109,8 @@ class ScoreColumns:
                 column = source.scores(examples, progress)
             lacking = sum(item is None for item in column)
             if complete and lacking:
-                raise InputError(
-                    f"{source.name}: has no score for {lacking} of {len(examples)} responses"
-                    f"{' of ' + title if title else ''}"
-                )
+                raise InputError(f"{source.name}: has no score for {lacking} of {len(examples)} "
+                                 f"responses{title and f' of {title}'}")
             metric = entry(source.name)
             by_name[source.name] = column
             for more in metric.more:
@@ -141,9 +137,16 @@ class ScoreColumns:
             f'"{reading}" for {", ".join(sets)}' for reading, sets in by_reading.items()) + "."
 
 
+def known(column: Sequence[ScoreSummary | None]) -> dict[int, float]:
+    """The values of scores by the index of the response, without missing ones."""
+    return {i: item.value for i, item in enumerate(column)
+            if item is not None and item.value is not None}
+
+
 def values(column: Sequence[ScoreSummary | None]) -> list[float]:
     """The values of scores; :data:`NEUTRAL` for a missing one."""
-    return [NEUTRAL if item is None or item.value is None else item.value for item in column]
+    found = known(column)
+    return [found.get(i, NEUTRAL) for i in range(len(column))]
 
 
 class MetricSource(CachedMetric):
@@ -174,10 +177,7 @@ class FileSource:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        lines: Sequence[tuple[str, Mapping[str, object]]],
-        column: str,
+        self, path: str | Path, lines: Sequence[tuple[str, Mapping[str, object]]], column: str,
         rows: Sequence[Example],
     ) -> None:
         self.name = column
@@ -188,29 +188,28 @@ class FileSource:
         numbers = [number_of(fields.get(column), column, where) for where, fields in lines]
         named = {key.strip().lower(): key for key in lines[0][1]}
 
-        def texts(field: str) -> list[object] | None:
-            key = next((named[a] for a in ALIASES[field] if a in named), None)
-            return None if key is None else [fields.get(key) for _, fields in lines]
+        def texts(field: str) -> list[str]:
+            key = next((named[name] for name in ALIASES[field] if name in named), None)
+            return [] if key is None else [str(fields.get(key)) for _, fields in lines]
 
         responses, knowledge, ids = texts("response"), texts("knowledge"), texts("id")
         given: Iterable[object] = range(len(numbers))
         wanted: Iterable[object] = range(len(rows))
-        if responses is not None and knowledge is not None:
-            given = zip(map(str, responses), map(str, knowledge), strict=True)
+        if responses and knowledge:
+            given = zip(responses, knowledge, strict=True)
             wanted = [(example.response, example.knowledge) for example in rows]
-        elif ids is not None and _named(rows) <= {str(i) for i in ids}:
-            given, wanted = map(str, ids), [example.id for example in rows]
+        elif ids and _named(rows) <= {*ids}:
+            given, wanted = ids, [example.id for example in rows]
         elif len(numbers) != len(rows):
             raise InputError(
                 f"{path}: its {len(numbers)} rows cannot be matched to the {len(rows)} responses; "
-                "add the columns response and knowledge, or ids, or use the same rows in order"
-            )
+                "add the columns response and knowledge, or ids, or use the same rows in order")
         found = dict(zip(given, numbers, strict=True))
         self._summaries: dict[tuple[str, str], ScoreSummary] = {}
         for example, key in zip(rows, wanted, strict=True):
             if key in found:
-                texts_of_row = (example.response, example.knowledge)
-                self._summaries.setdefault(texts_of_row, ScoreSummary(found[key]))
+                self._summaries.setdefault((example.response, example.knowledge),
+                                           ScoreSummary(found[key]))
         if not self._summaries:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 

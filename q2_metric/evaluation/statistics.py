@@ -101,9 +101,7 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
     return around(roc_auc(labels, values), drawn)
 
 
-def auc_difference(
-    truth: ArrayLike, first: ArrayLike, second: ArrayLike
-) -> tuple[Interval, float]:
+def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> tuple[Interval, float]:
     """The AUC of the ``first`` scores minus that of the ``second``, on the same responses, and the
     p-value of a test whether it differs from 0.
 
@@ -121,13 +119,8 @@ def auc_difference(
 
 def _of_both_classes(labels: Bools, measure: Callable[[Places], Floats]) -> Floats:
     """The statistics of resamples that contain responses of both classes."""
-
-    def both(rows: Places) -> Bools:
-        positive = labels[rows].sum(axis=1)
-        kept: Bools = (positive > 0) & (positive < rows.shape[1])
-        return kept
-
-    return resampled(len(labels), measure, usable=both)
+    return resampled(len(labels), measure, usable=lambda rows: np.not_equal(
+        labels[rows].any(axis=1), labels[rows].all(axis=1)))
 
 
 def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
@@ -138,14 +131,9 @@ def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
         return first - second
 
     tested = scipy_stats().permutation_test(
-        [scipy_stats().rankdata(values) for values in (one, other)],
-        difference,
-        permutation_type="samples",
-        n_resamples=N_BOOTSTRAP,
-        batch=max(1, _RANKED_AT_ONCE // len(labels)),
-        vectorized=True,
-        rng=np.random.default_rng(SEED),
-    )
+        [scipy_stats().rankdata(values) for values in (one, other)], difference,
+        permutation_type="samples", n_resamples=N_BOOTSTRAP, vectorized=True,
+        batch=max(1, _RANKED_AT_ONCE // len(labels)), rng=np.random.default_rng(SEED))
     return float(tested.pvalue)
 
 
@@ -174,14 +162,10 @@ def correlation(
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         raise InputError("a correlation is undefined if all values are equal")
 
-    def varied(rows: Places) -> Bools:
-        both: Bools = (np.ptp(x[rows], axis=1) > 0) & (np.ptp(y[rows], axis=1) > 0)
-        return both
-
-    def each(rows: Places) -> Floats:
-        return np.array([measure(x[drawn], y[drawn]).statistic for drawn in rows], np.float64)
-
-    return around(float(measure(x, y).statistic), resampled(len(x), each, usable=varied))
+    drawn = resampled(
+        len(x), lambda draws: np.array([measure(x[i], y[i]).statistic for i in draws], np.float64),
+        usable=lambda draws: (np.ptp(x[draws], axis=1) > 0) & (np.ptp(y[draws], axis=1) > 0))
+    return around(float(measure(x, y).statistic), drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +186,7 @@ def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD)
     labels, values = checked(truth, scores)
     predicted = values > threshold
     precision, recall, f1, _ = sklearn_metrics().precision_recall_fscore_support(
-        labels, predicted, labels=[True, False], zero_division=0.0
-    )
+        labels, predicted, labels=[True, False], zero_division=0.0)
     return Decisions(
         accuracy=float((predicted == labels).mean()),
         balanced_accuracy=float(recall.mean()),
@@ -239,17 +222,13 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = 
     labels, values = checked(truth, scores)
     sign = 1 if consistent else -1
     precision, recall, thresholds = sklearn_metrics().precision_recall_curve(
-        labels if consistent else ~labels, sign * values
-    )
+        labels if consistent else ~labels, sign * values)
     axes = (recall[:-1], precision[:-1], sign * thresholds)
     return Curve(*(tuple(axis.tolist()) for axis in axes))
 
 
 def best_threshold(
-    truth: ArrayLike,
-    scores: ArrayLike,
-    *,
-    rule: Rule = "balanced_accuracy",
+    truth: ArrayLike, scores: ArrayLike, *, rule: Rule = "balanced_accuracy",
     precision: float | None = None,
 ) -> float:
     """The best threshold half-way between two neighbouring scores, the lowest of equally good ones.
@@ -269,25 +248,22 @@ def best_threshold(
     # At point i, responses that score at least order[i] count as consistent. The first point, at
     # which no response does, is left out.
     false, recall, order = (
-        axis[1:] for axis in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False)
-    )
+        axis[1:] for axis in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False))
     specificity, hits = 1 - false, recall * positive
     found = hits + false * negative
     if precision is not None:
         good = hits / found >= precision - 1e-12
         if not good.any():
-            raise InputError(
-                f"no threshold reaches a precision of {precision:g}; the highest is "
-                f"{(hits / found).max():.3f}"
-            )
-        place = int(np.flatnonzero(good)[-1])
+            raise InputError(f"no threshold reaches a precision of {precision:g}; the highest is "
+                             f"{(hits / found).max():.3f}")
     else:
         measure = (recall + specificity) / 2
         if rule == "macro_f1":
             right = specificity * negative
             wrong = len(labels) - hits - right
             measure = hits / (2 * hits + wrong) + right / (2 * right + wrong)
-        place = int(np.flatnonzero(measure >= measure.max() - 1e-12)[-1])
+        good = measure >= measure.max() - 1e-12
+    place = int(np.flatnonzero(good)[-1])
     if place + 1 < len(order):
         return float((order[place] + order[place + 1]) / 2)
     return float(order[place] - 1e-6 * max(1.0, abs(order[place])))
@@ -314,12 +290,9 @@ def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> l
     if len(values) and (values.min() < 0 or values.max() > 1):
         raise InputError("a reliability curve needs scores in [0, 1]")
     places = np.minimum((values * bins).astype(int), bins - 1)
-    filled = []
-    for i in np.unique(places).tolist():
-        inside = places == i
-        filled.append(Bin(i / bins, (i + 1) / bins, int(inside.sum()),
-                          float(values[inside].mean()), float(labels[inside].mean())))
-    return filled
+    inside = {i: places == i for i in np.unique(places).tolist()}
+    return [Bin(i / bins, (i + 1) / bins, int(rows.sum()), float(values[rows].mean()),
+                float(labels[rows].mean())) for i, rows in inside.items()]
 
 
 def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:

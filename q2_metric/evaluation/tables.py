@@ -55,10 +55,8 @@ class Table:
 
     def shown(self) -> list[list[str]]:
         """The cells of each row as strings, with rounded numbers."""
-        return [
-            [show(cell, column.kind) for cell, column in zip(row, self.columns, strict=True)]
-            for row in self.rows
-        ]
+        return [[show(cell, column.kind) for cell, column in zip(row, self.columns, strict=True)]
+                for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True)

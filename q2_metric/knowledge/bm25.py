@@ -66,8 +66,7 @@ def stems(text: str) -> list[str]:
     ['park', 'lot', 'free']
     """
     return _stemmer().stemWords(  # type: ignore[no-any-return]
-        [word for word in spoken_words(text) if word not in STOP_WORDS]
-    )
+        [word for word in spoken_words(text) if word not in STOP_WORDS])
 
 
 @lru_cache(maxsize=1)

@@ -46,10 +46,9 @@ class PoolIndex:
         self.pool = pool
         self.finder = MentionFinder(pool, "fuzzy")
         # A bare passage has no question, so its text is used as question and as answer.
-        asked = [without(s.question or s.answer, s.entity_name) for s in pool]
-        answered = [without(s.answer, s.entity_name) for s in pool]
-        self.questions: Floats = vectors(asked)
-        self.answers: Floats = vectors(answered)
+        self.questions: Floats = vectors(
+            [without(s.question or s.answer, s.entity_name) for s in pool])
+        self.answers: Floats = vectors([without(s.answer, s.entity_name) for s in pool])
         self._vectors = vectors
         entities = dict.fromkeys((s.domain, s.entity_id) for s in pool)
         self.entities = {entity: i for i, entity in enumerate(entities)}
@@ -166,13 +165,6 @@ def domain_features(
     """The :data:`DOMAIN_FEATURES` of each domain of the pool: (domains, 2)."""
     words = set(plain_words(dialogue.last.text))
     latest = max(mentions, key=lambda m: (m.turn, m.end), default=None)
-    return np.array(
-        [
-            (
-                float(bool(words & {domain, f"{domain}s"})),
-                float(latest is not None and latest.entity[0] == domain),
-            )
-            for domain in index.domains
-        ],
-        np.float32,
-    )
+    return np.array([
+        (bool(words & {domain, f"{domain}s"}), latest is not None and latest.entity[0] == domain)
+        for domain in index.domains], np.float32)

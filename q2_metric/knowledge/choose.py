@@ -46,10 +46,7 @@ def load_ranker(
         from q2_metric.knowledge.bm25 import Bm25
 
         return Bm25()
-    if not Path(name).expanduser().is_dir():
-        raise InputError(
-            f"there is no ranker {name!r}: give {BUNDLED}, {BM25} or a folder of q2 select train"
-        )
+    _check_folder(name, "ranker", f"{BUNDLED}, {BM25} or a folder of q2 select train")
     from q2_metric.knowledge.rss import RssRanker
 
     return RssRanker(name, narrow, device=device, batch_size=batch_size or 32)
@@ -71,11 +68,13 @@ def load_detector(
 
     if name == BUNDLED:
         return BundledDetector(pool)
-    if not Path(name).expanduser().is_dir():
-        raise InputError(
-            f"there is no detector {name!r}: give {BUNDLED} or a folder of q2 select train-detector"
-        )
+    _check_folder(name, "detector", f"{BUNDLED} or a folder of q2 select train-detector")
     return EncoderDetector(name, device=device, batch_size=batch_size or 32)
+
+
+def _check_folder(name: str, what: str, known: str) -> None:
+    if not Path(name).expanduser().is_dir():
+        raise InputError(f"there is no {what} {name!r}: give {known}")
 
 
 @dataclass(frozen=True, slots=True)

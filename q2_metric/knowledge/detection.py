@@ -62,7 +62,7 @@ class BundledDetector:
         if not asked:
             raise InputError(f"{pool.source}: no snippet has a question to compare a turn with")
         self._questions = self._vectors(sorted(asked))
-        self._requests = self._vectors([" ".join(spoken_words(text)) for text in REQUESTS])
+        self._requests = self._spoken(REQUESTS)
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
         logits = self.features([dialogue.last.text for dialogue in dialogues]) @ self._weights
@@ -70,15 +70,12 @@ class BundledDetector:
 
     def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The two similarities and the constant 1: (texts, 3)."""
-        read = self._vectors([" ".join(spoken_words(text)) for text in texts])
-        return np.stack(
-            [
-                (read @ self._questions.T).max(1),
-                (read @ self._requests.T).max(1),
-                np.ones(len(texts), np.float32),
-            ],
-            axis=1,
-        )
+        read = self._spoken(texts)
+        similar = [(read @ known.T).max(1) for known in (self._questions, self._requests)]
+        return np.stack([*similar, np.ones(len(texts), np.float32)], axis=1)
+
+    def _spoken(self, texts: Sequence[str]) -> Any:
+        return self._vectors([" ".join(spoken_words(text)) for text in texts])
 
 
 class EncoderDetector:
@@ -90,8 +87,14 @@ class EncoderDetector:
         self.name = f"detector:{self._encoder.name}"
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
-        pairs = [(dialogue, "") for dialogue in dialogues]
-        return [row[0] for row in self._encoder.probabilities(pairs, self._batch_size)]
+        return _detected(self._encoder, dialogues, self._batch_size)
+
+
+def _detected(
+    encoder: HeadedEncoder, dialogues: Sequence[Dialogue], batch_size: int
+) -> list[float]:
+    pairs = [(dialogue, "") for dialogue in dialogues]
+    return [row[0] for row in encoder.probabilities(pairs, batch_size)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +106,7 @@ class Detection:
     f1: float
 
 
-def evaluate_detection(
-    probabilities: Sequence[float], targets: Sequence[bool]
-) -> Detection:
+def evaluate_detection(probabilities: Sequence[float], targets: Sequence[bool]) -> Detection:
     """Evaluates P(needs knowledge) of each turn against its human label.
 
     Raises:
@@ -146,10 +147,8 @@ def train_detector(
         return loss
 
     def judge() -> float:
-        pairs = [(dialogue, "") for dialogue in dev.dialogues]
-        probabilities = encoder.probabilities(pairs, 2 * settings.batch_size)
-        targets = [label.target for label in dev.labels]
-        return evaluate_detection([row[0] for row in probabilities], targets).f1
+        probabilities = _detected(encoder, dev.dialogues, 2 * settings.batch_size)
+        return evaluate_detection(probabilities, [label.target for label in dev.labels]).f1
 
     task = Task(encoder.network, len(turns.dialogues), loss_of, judge, encoder.save)
     return train(task, folder, settings, report=report)

@@ -30,10 +30,8 @@ class TurnLabel:
 
 def read_logs(path: str | Path) -> list[Dialogue]:
     """Reads the dialogues of a ``logs.json``. The id of a dialogue is its number, from 0."""
-    logs = read_json(path)
-    if not isinstance(logs, list):
-        raise InputError(f"{path}: is not a list of dialogues")
-    return [_dialogue(turns, f"{path}: dialogue {i}", str(i)) for i, turns in enumerate(logs)]
+    return [_dialogue(turns, f"{path}: dialogue {i}", str(i))
+            for i, turns in enumerate(_read_list(path, "dialogues"))]
 
 
 def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
@@ -41,9 +39,7 @@ def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
 
     ``turn`` is the number, from 0, of the last turn to read; ``None`` reads all turns.
     """
-    turns = read_json(path)
-    if not isinstance(turns, list):
-        raise InputError(f"{path}: is not a list of turns")
+    turns = _read_list(path, "turns")
     if turns and isinstance(turns[0], list):
         raise InputError(f"{path}: holds several dialogues; pass it with --logs, or give a file "
                          "with one dialogue")
@@ -60,10 +56,15 @@ def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
 
 def read_labels(path: str | Path) -> list[TurnLabel]:
     """Reads a ``labels.json``: the labels of the dialogues in ``logs.json``, in order."""
-    labels = read_json(path)
-    if not isinstance(labels, list):
-        raise InputError(f"{path}: is not a list of labels")
-    return [_label(label, f"{path}: label {i}") for i, label in enumerate(labels)]
+    return [_label(label, f"{path}: label {i}")
+            for i, label in enumerate(_read_list(path, "labels"))]
+
+
+def _read_list(path: str | Path, what: str) -> list[Any]:
+    items = read_json(path)
+    if not isinstance(items, list):
+        raise InputError(f"{path}: is not a list of {what}")
+    return items
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,7 @@ from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Ranker
 
 
 def rerank(
-    ranking: Sequence[Ranked],
-    mentioned: Sequence[Entity],
-    margin: float | None = None,
+    ranking: Sequence[Ranked], mentioned: Sequence[Entity], margin: float | None = None
 ) -> list[Ranked]:
     """Moves the best snippet of the entity mentioned last to the front (Algorithm 1).
 
@@ -33,7 +31,7 @@ def rerank(
         for place, ranked in enumerate(ranking[:TOP]):
             if ranked.score < least:
                 continue
-            if (ranked.snippet.domain, ranked.snippet.entity_id) == entity:
+            if ranked.snippet.key[:2] == entity:
                 return [ranked, *ranking[:place], *ranking[place + 1 :]]
     return list(ranking)
 
@@ -53,10 +51,8 @@ class EntityGuided:
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
         finder = self._finder(pool)
         rankings = self.ranker.rank(dialogues, pool, max(k, TOP))
-        return [
-            rerank(ranking, finder.entities(dialogue), self.margin)[:k]
-            for dialogue, ranking in zip(dialogues, rankings, strict=True)
-        ]
+        return [rerank(ranking, finder.entities(dialogue), self.margin)[:k]
+                for dialogue, ranking in zip(dialogues, rankings, strict=True)]
 
 
 def margin_of(ranker: Ranker) -> float | None:

@@ -57,17 +57,15 @@ class HeadedEncoder:
         folder = Path(model).expanduser()
         has_heads = (folder / HEADS_FILE).is_file()
         if trained and not has_heads:
-            raise ModelError(
-                f"{model}: has no {HEADS_FILE}; give a folder that was trained for "
-                f"{', '.join(heads)}"
-            )
+            raise ModelError(f"{model}: has no {HEADS_FILE}; give a folder that was trained for "
+                             f"{', '.join(heads)}")
         self.heads, self.domain = tuple(heads), domain
         self.loaded = load_pretrained("AutoModel", model, device)
         self.name = Path(model).name if folder.is_dir() else model
         self.length = min(LENGTH, window_size(self.loaded))
         last = self.loaded.tokenizer.cls_token is None
-        self.network = _network(
-            self.loaded.model, len(self.heads), last, seed).to(self.loaded.device)
+        network = _network(self.loaded.model, len(self.heads), last, seed)
+        self.network = network.to(self.loaded.device)
         if has_heads:
             self._load_heads(folder)
 
@@ -91,10 +89,8 @@ class HeadedEncoder:
 
         self.network.eval()
         rows = [self._row(dialogue, text) for dialogue, text in pairs]
-        return Batches(self.loaded, batch_size).run(
-            rows, lambda batch: (self.network(batch) if raw else
-                                 self.network(batch).sigmoid()).tolist()
-        )
+        read = self.network if raw else lambda batch: self.network(batch).sigmoid()
+        return Batches(self.loaded, batch_size).run(rows, lambda batch: read(batch).tolist())
 
     def save(self, folder: Path) -> None:
         from safetensors.torch import save_file
@@ -123,8 +119,7 @@ class HeadedEncoder:
                 break
         encoded = tokenizer(
             said, text or None, truncation="longest_first", max_length=self.length,
-            split_special_tokens=True, verbose=False,
-        )
+            split_special_tokens=True, verbose=False)
         return {n: encoded[n] for n in tokenizer.model_input_names if n in encoded}
 
     def _load_heads(self, folder: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal
 
 from q2_metric.errors import InputError
-from q2_metric.knowledge.types import TOP, Dialogue, Key, Pool, Ranked, Ranker
+from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Ranker, Snippet
 
 Vote = Literal["hard", "soft"]
 
@@ -18,20 +19,14 @@ def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
     Snippets are ordered by their votes after the first round, then the second, and so on; the order
     of the rankings breaks ties. A snippet's score is its share of the votes in the first round.
     """
-    depth = max(len(ranking) for ranking in rankings)
-    places: dict[Key, list[int]] = {}
-    items: dict[Key, Ranked] = {}
+    depth = max(map(len, rankings))
+    votes: dict[Snippet, list[int]] = defaultdict(lambda: [0] * depth)  # the new ones of each round
     for ranking in rankings:
         for place, ranked in enumerate(ranking):
-            places.setdefault(ranked.snippet.key, [0] * depth)[place] += 1
-            items.setdefault(ranked.snippet.key, ranked)
-
-    def votes(key: Key) -> list[int]:
-        return [-sum(places[key][: place + 1]) for place in range(depth)]
-
+            votes[ranked.snippet][place] += 1
     # sorted() is stable, so equal snippets keep the order of the earlier ranking.
-    order = sorted(items, key=votes)
-    return [Ranked(items[key].snippet, places[key][0] / len(rankings)) for key in order]
+    order = sorted(votes.items(), key=lambda item: item[1], reverse=True)
+    return [Ranked(snippet, counts[0] / len(rankings)) for snippet, counts in order]
 
 
 def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
@@ -40,17 +35,14 @@ def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
     The first snippet gets the highest probability, also if reranking moved it to the front. The
     rankings need one scale: BM25's large scores would outvote the log-odds of others.
     """
-    total: dict[Key, float] = {}
-    items: dict[Key, Ranked] = {}
+    total: dict[Snippet, float] = defaultdict(float)
     for ranking in rankings:
         scores = sorted((ranked.score for ranked in ranking), reverse=True)
         weights = [math.exp(score - scores[0]) for score in scores]
         for ranked, weight in zip(ranking, weights, strict=True):
-            key = ranked.snippet.key
-            total[key] = total.get(key, 0.0) + weight / sum(weights) / len(rankings)
-            items.setdefault(key, ranked)
-    order = sorted(items, key=lambda key: -total[key])
-    return [Ranked(items[key].snippet, total[key]) for key in order]
+            total[ranked.snippet] += weight / sum(weights) / len(rankings)
+    order = sorted(total.items(), key=lambda item: -item[1])
+    return [Ranked(snippet, score) for snippet, score in order]
 
 
 class Ensemble:

@@ -5,9 +5,10 @@ R@k is success at k, as in DSTC9's evaluation: a right snippet is among the firs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from q2_metric.errors import InputError, optional
 from q2_metric.knowledge.types import TOP, Key, Ranked
@@ -49,13 +50,16 @@ def evaluate(
     for i, keys in enumerate(gold):
         if not keys:
             raise InputError(f"labelled turn {i} names no snippet")
-    measured = _measure(rankings, gold)
-    errors = [error_kind(ranking, keys) for ranking, keys in zip(rankings, gold, strict=True)]
+    wrong = [error_kind(ranking, keys) for ranking, keys in zip(rankings, gold, strict=True)]
+    rows = [[*measured, *(error == kind for kind in get_args(ErrorKind))]
+            for measured, error in zip(_measure(rankings, gold), wrong, strict=True)]
     domains = dict.fromkeys(keys[0][0] for keys in gold)
-    groups = {OVERALL: list(range(len(gold)))}
+    groups = {OVERALL: rows}
     for domain in domains if any(domains) else ():
-        groups[domain] = [i for i, keys in enumerate(gold) if keys[0][0] == domain]
-    return {name: _mean(places, measured, errors) for name, places in groups.items()}
+        groups[domain] = [row for row, keys in zip(rows, gold, strict=True) if keys[0][0] == domain]
+    return {name: Selection(len(group), *(sum(column) / len(group) for column in
+                                          zip(*group, strict=True)))
+            for name, group in groups.items()}
 
 
 def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | None:
@@ -72,7 +76,8 @@ def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | No
 
 def _measure(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]]
-) -> list[tuple[float, float, float]]:
+) -> list[list[float]]:
+    """For each turn: success at 1, success at 5, and the reciprocal rank."""
     ir = optional("ir_measures", "evaluating selections", "ir_measures", "knowledge")
     measures = (ir.Success @ 1, ir.Success @ TOP, ir.RR @ TOP)
     qrels = [
@@ -87,21 +92,7 @@ def _measure(
     measured = [[0.0, 0.0, 0.0] for _ in gold]
     for metric in ir.iter_calc(measures, qrels, run):
         measured[int(metric.query_id)][measures.index(metric.measure)] = float(metric.value)
-    return [(row[0], row[1], row[2]) for row in measured]
-
-
-def _mean(
-    places: Sequence[int],
-    measured: Sequence[tuple[float, float, float]],
-    errors: Sequence[ErrorKind | None],
-) -> Selection:
-    n = len(places)
-    r1, r5, mrr5 = (sum(measured[i][column] for i in places) / n for column in range(3))
-    shares = {
-        kind: sum(errors[i] == kind for i in places) / n
-        for kind in ("domain", "entity", "document")
-    }
-    return Selection(n, r1, r5, mrr5, shares["domain"], shares["entity"], shares["document"])
+    return measured
 
 
 def first_stage_recall(
@@ -109,10 +100,7 @@ def first_stage_recall(
 ) -> dict[int, float]:
     """For each k in ``sizes``, the share of turns with a right snippet among the first k."""
     places = [
-        next((p for p, ranked in enumerate(ranking) if ranked.snippet.key in keys), None)
+        next((p for p, ranked in enumerate(ranking) if ranked.snippet.key in keys), math.inf)
         for ranking, keys in zip(rankings, gold, strict=True)
     ]
-    return {
-        size: sum(place is not None and place < size for place in places) / len(places)
-        for size in sizes
-    }
+    return {size: sum(place < size for place in places) / len(places) for size in sizes}

@@ -59,10 +59,9 @@ def _ranked(
     gold = [label.knowledge for label in seeking.labels]
     rows: list[Row] = []
     recall: Recall = []
-    mentioned = {}
-    for matching in get_args(Matching):
-        finder = MentionFinder(pool, matching)
-        mentioned[matching] = [finder.entities(dialogue) for dialogue in seeking.dialogues]
+    finders = {matching: MentionFinder(pool, matching) for matching in get_args(Matching)}
+    mentioned = {matching: [finder.entities(dialogue) for dialogue in seeking.dialogues]
+                 for matching, finder in finders.items()}
     guided: dict[Matching, list[list[list[Ranked]]]] = {matching: [] for matching in mentioned}
     for ranker in rankers:
         ranker.rank(seeking.dialogues[:1], pool)
@@ -73,19 +72,15 @@ def _ranked(
         seconds = (time.perf_counter() - started) / len(gold)
         rankings = [ranking[:TOP] for ranking in wide]
         rows.append((ranker.name, evaluate(rankings, gold), seconds))
+        own = margin_of(ranker)
+        margins = {own: f", margin {own:g}", None: ", no margin"} if own is not None else {None: ""}
         for matching, entities in mentioned.items():
-            margin = margin_of(ranker)
-            moved = [
-                rerank(r, e, margin=margin) for r, e in zip(rankings, entities, strict=True)
-            ]
-            guided[matching].append(moved)
-            within = "" if margin is None else f", margin {margin:g}"
-            title = f"{ranker.name} + EGR ({matching}{within})"
-            rows.append((title, evaluate(moved, gold), None))
-            if margin is not None:
-                moved = [rerank(r, e) for r, e in zip(rankings, entities, strict=True)]
-                title = f"{ranker.name} + EGR ({matching}, no margin)"
+            for margin, words in margins.items():
+                moved = [rerank(*one, margin) for one in zip(rankings, entities, strict=True)]
+                title = f"{ranker.name} + EGR ({matching}{words})"
                 rows.append((title, evaluate(moved, gold), None))
+                if margin == own:
+                    guided[matching].append(moved)
         if depth > TOP:
             shares = first_stage_recall(wide, gold, SIZES)
             recall.append((ranker.name, {Column(str(size), "hundred"): share

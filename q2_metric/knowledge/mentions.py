@@ -31,9 +31,7 @@ COMMON = 0.04
 
 _DIGITS = "zero one two three four five six seven eight nine".split()
 _TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
-_TEENS = (
-    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-)
+_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,25 +131,20 @@ class MentionFinder:
         return mentions
 
     def _exact_mentions(self, i: int, turn: Turn) -> list[NameMention]:
-        words = spoken_words(turn.text)
         return [
-            NameMention(entity, i, start, start + size, 1.0, 1.0)
-            for size in range(1, self._longest + 1)
-            for start in range(len(words) - size + 1)
-            for entity in self._exact.get(tuple(words[start : start + size]), ())
+            NameMention(entity, i, start, start + len(part), 1.0, 1.0)
+            for start, part in _parts(spoken_words(turn.text), self._longest)
+            for entity in self._exact.get(tuple(part), ())
         ]
 
     def _fuzzy_mentions(self, i: int, turn: Turn) -> list[NameMention]:
         places: dict[str, tuple[int, int, str]] = {}
         for reading in turn.readings[:READINGS]:
-            words = spoken_words(reading)
-            for size in range(1, self._longest + 3):
-                for start in range(len(words) - size + 1):
-                    part = words[start : start + size]
-                    joined = "".join(part)
-                    if len(joined) > 2:
-                        rare = "".join(word for word in part if word not in self._common)
-                        places[joined] = (start, start + size, rare)
+            for start, part in _parts(spoken_words(reading), self._longest + 2):
+                joined = "".join(part)
+                if len(joined) > 2:
+                    rare = "".join(word for word in part if word not in self._common)
+                    places[joined] = (start, start + len(part), rare)
         if not places or not self._names:
             return []
         best: dict[tuple[Entity, int, int], NameMention] = {}
@@ -177,10 +170,16 @@ class MentionFinder:
         for first in range(0, len(heard), SLAB):
             part = heard[first : first + SLAB]
             closeness = self._process.cdist(
-                part, self._names, scorer=self._fuzz.ratio, score_cutoff=100 * CLOSE
-            )
+                part, self._names, scorer=self._fuzz.ratio, score_cutoff=100 * CLOSE)
             for row, column in zip(*closeness.nonzero(), strict=True):
                 yield part[row], self._names[column], float(closeness[row, column]) / 100
+
+
+def _parts(words: Sequence[str], longest: int) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yields the sequences of up to ``longest`` words, shorter ones first, and where they start."""
+    for size in range(1, longest + 1):
+        for start in range(len(words) - size + 1):
+            yield start, words[start : start + size]
 
 
 def _strength(mention: NameMention) -> float:
@@ -190,8 +189,7 @@ def _strength(mention: NameMention) -> float:
 def _outermost(mentions: Sequence[NameMention]) -> list[NameMention]:
     """Leaves out mentions that overlap a longer or closer one of another name."""
     order = sorted(
-        mentions, key=lambda m: (-(m.end - m.start) * _strength(m) ** 8, m.start, m.end)
-    )
+        mentions, key=lambda m: (-(m.end - m.start) * _strength(m) ** 8, m.start, m.end))
     kept: list[NameMention] = []
     for mention in order:
         same = [k for k in kept if k.start < mention.end and mention.start < k.end]

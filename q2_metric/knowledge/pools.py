@@ -84,10 +84,5 @@ def _snippet(item: Any, doc_id: str, where: str) -> Snippet:
             raise InputError(f"{where} has a {field} that is not a text")
         texts[field] = str(value)
     return Snippet(
-        texts["domain"],
-        texts["entity_id"] or texts["entity_name"],
-        texts["entity_name"] or None,
-        texts["doc_id"] or doc_id,
-        texts["question"],
-        texts["answer"],
-    )
+        texts["domain"], texts["entity_id"] or texts["entity_name"], texts["entity_name"] or None,
+        texts["doc_id"] or doc_id, texts["question"], texts["answer"])

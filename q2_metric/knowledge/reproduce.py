@@ -29,7 +29,6 @@ from q2_metric.knowledge.types import Pool, Ranked, Ranker
 if TYPE_CHECKING:
     from q2_metric.knowledge.respond import Responder
 
-PAPER = "rss-egr"
 DSTC10 = "DSTC10 validation"
 NO_EGR, NO_DOMAIN = "no EGR", "no domain name"
 BEAM_SEARCH, NUCLEUS = "beam search", "nucleus sampling"
@@ -185,11 +184,8 @@ def _responder(run: Run, model: str = "", *, sample: bool = False) -> Responder 
     return None
 
 
-_DATA = ("dstc9", "dstc10")
-
-
 def _table(number: int, title: str, how: str, measure: Callable[[Run], Figures]) -> PaperTable:
-    return PaperTable(f"{PAPER}-{number}", PAPER, number, title, _DATA, how,
+    return PaperTable("rss-egr", number, title, ("dstc9", "dstc10"), how,
                       "validation or test of DSTC9", measure, any_data=True)
 
 

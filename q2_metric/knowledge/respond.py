@@ -91,18 +91,14 @@ class Responder:
             torch.manual_seed(0)
             tokens = self.loaded.model.generate(
                 **batch, num_beams=self.beam, max_new_tokens=self.longest,
-                pad_token_id=tokenizer.pad_token_id,
-                **({"do_sample": True, "top_p": NUCLEUS, "top_k": 0} if self.sample else
-                   {"do_sample": False}),
-            )
+                pad_token_id=tokenizer.pad_token_id, do_sample=self.sample,
+                **({"top_p": NUCLEUS, "top_k": 0} if self.sample else {}))
             if self.continues:
                 tokens = tokens[:, batch["input_ids"].shape[1]:]
             texts: list[str] = tokenizer.batch_decode(tokens, skip_special_tokens=True)
             return [text.strip() for text in texts]
 
-        batches = Batches(
-            self.loaded, self.batch_size, copies=self.beam, extra=self.longest
-        )
+        batches = Batches(self.loaded, self.batch_size, copies=self.beam, extra=self.longest)
         return batches.run([self.row(item) for item in items], generate)
 
     def row(self, item: GroundedTurn) -> dict[str, list[int]]:
@@ -125,8 +121,7 @@ class Responder:
             said = said[spans[-room][0] :]
         encoded = tokenizer(
             f"{knowledge} {said}{ask}", truncation=True, max_length=self.length,
-            split_special_tokens=True, verbose=False,
-        )
+            split_special_tokens=True, verbose=False)
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
     def loss(self, items: Sequence[GroundedTurn]) -> Tensor:
@@ -139,13 +134,11 @@ class Responder:
         tokenizer.padding_side = "right"
         rows, golds = [self.row(item) for item in items], []
         for row, item in zip(rows, items, strict=True):
-            gold = self._gold(item.response)
+            gold, before = self._gold(item.response), len(row["input_ids"])
             if self.continues:  # the response follows the input, whose tokens are not learned
-                golds.append([IGNORED] * len(row["input_ids"]) + gold)
                 row["input_ids"] += gold
                 row["attention_mask"] += [1] * len(gold)
-            else:
-                golds.append(gold)
+            golds.append([IGNORED] * before + gold if self.continues else gold)
         width = max(map(len, golds))
         labels = torch.tensor([gold + [IGNORED] * (width - len(gold)) for gold in golds])
         tensors = {name: torch.tensor(ids, device=device)

@@ -8,7 +8,7 @@ from typing import Any
 
 from q2_metric.knowledge.choose import BUNDLED, NAMES, NARROW, combined, load_ranker
 from q2_metric.knowledge.pools import passages, read_pool
-from q2_metric.knowledge.types import Dialogue, Ranked, Ranker
+from q2_metric.knowledge.types import Dialogue, Ranked
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.signature import signature as write_signature
 from q2_metric.rows.read import BadRow, Row
@@ -65,8 +65,7 @@ class PoolSelector:
     def __init__(self, pool: str, rankers: Sequence[str] = (BUNDLED,)) -> None:
         self.own = pool == ROW
         self._pool = None if self.own else read_pool(pool)
-        self._ranker: Ranker = combined(
-            [load_ranker(name, narrow=NARROW) for name in rankers])
+        self._ranker = combined([load_ranker(name, narrow=NARROW) for name in rankers])
         self.name = self._ranker.name
 
     def sign(self, signature: str) -> str:
@@ -108,14 +107,9 @@ class PoolSelector:
 
 def _selected(example: Example, ranked: Ranked) -> SelectedExample:
     snippet = ranked.snippet
-    said = {
-        "domain": snippet.domain,
-        "entity_id": snippet.entity_id,
-        "entity_name": snippet.entity_name,
-        "doc_id": snippet.doc_id,
-        "text": snippet.text,
-        "score": ranked.score,
-    }
+    said = {name: getattr(snippet, name)
+            for name in ("domain", "entity_id", "entity_name", "doc_id", "text")}
     return SelectedExample(
         example.response, snippet.text, example.history, example.id, example.label,
-        question=example.question, other=example.other, selected=said)
+        question=example.question, other=example.other,
+        selected={**said, "score": ranked.score})

@@ -86,11 +86,7 @@ class Task:
 
 
 def train(
-    task: Task,
-    folder: str | Path,
-    settings: TrainSettings,
-    *,
-    report: Report | None = None,
+    task: Task, folder: str | Path, settings: TrainSettings, *, report: Report | None = None
 ) -> Progress:
     """Trains with Adam until the evaluation no longer improves, and saves the best model.
 
@@ -136,9 +132,7 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
     return batches
 
 
-def _step(
-    task: Task, optimizer: Optimizer, places: Sequence[int], seed: int, step: int
-) -> None:
+def _step(task: Task, optimizer: Optimizer, places: Sequence[int], seed: int, step: int) -> None:
     import torch
 
     task.model.train()
@@ -199,9 +193,8 @@ def _resumed(path: Path, settings: TrainSettings, count: int) -> Progress:
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: cannot be read: {error}; remove it to start again") from error
     if made != _identity(settings, count):
-        raise InputError(
-            f"{path}: was written by a run with other settings or data; remove it to start again"
-        )
+        raise InputError(f"{path}: was written by a run with other settings or data; remove it to "
+                         "start again")
     return progress
 
 
@@ -220,5 +213,5 @@ def _restore(path: Path, model: nn.Module, optimizer: Optimizer) -> None:
 
 def _identity(settings: TrainSettings, count: int) -> dict[str, Any]:
     """What must be equal for a run to resume; the number of epochs, for example, may change."""
-    kept = asdict(settings)
-    return {"count": count, **{k: kept[k] for k in ("rate", "batch_size", "seed")}}
+    return {"count": count, "rate": settings.rate, "batch_size": settings.batch_size,
+            "seed": settings.seed}

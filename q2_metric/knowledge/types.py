@@ -44,8 +44,8 @@ class Dialogue:
     @classmethod
     def of(cls, *texts: str, id: str | None = None) -> Dialogue:
         """Creates a dialogue whose speakers alternate; the last turn is the user's."""
-        speakers = [USER if (len(texts) - i) % 2 else SYSTEM for i in range(len(texts))]
-        turns = (Turn(text, who) for text, who in zip(texts, speakers, strict=True))
+        turns = (Turn(text, USER if (len(texts) - i) % 2 else SYSTEM)
+                 for i, text in enumerate(texts))
         return cls(tuple(turns), id)
 
     @property
@@ -133,8 +133,7 @@ class Pool:
         if all(known[:2] != key[:2] for known in self.by_key):
             raise InputError(f"{prefix}{self.source} has no entity {entity!r} of {domain!r}")
         raise InputError(
-            f"{prefix}{self.source} has no doc {doc!r} of entity {entity!r} of {domain!r}"
-        )
+            f"{prefix}{self.source} has no doc {doc!r} of entity {entity!r} of {domain!r}")
 
 
 def _named(snippet: Snippet) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -14,7 +13,7 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
 from q2_metric.evaluation.reproduce.wow import V1, V1_NOTE, asked
-from q2_metric.evaluation.scores import ScoreSummary
+from q2_metric.evaluation.scores import known
 from q2_metric.evaluation.tables import Cell
 
 NO_QUESTION = "0 without a question"
@@ -32,10 +31,10 @@ def _usr(run: Run, table: int, first: bool) -> Figures:
     figures: Figures = {}
     variants = ("", NO_QUESTION) if first else ("",)
     for (metric, column), variant in product(scores.items(), variants):
-        kept = range(len(column)) if variant else _known(column)
-        ratings = [rated[i].rating for i in kept]
-        numbers = [0.0 if item is None or item.value is None else item.value
-                   for item in (column[i] for i in kept)]
+        kept = known(column)
+        if variant:
+            kept = {i: kept.get(i, 0.0) for i in range(len(column))}
+        ratings, numbers = [rated[i].rating for i in kept], list(kept.values())
         if len(set(ratings)) < 2 or len(set(numbers)) < 2 or len(kept) < 3:
             run.notes.append(f"{metric}: all scores or all ratings are equal.")
             continue
@@ -46,10 +45,6 @@ def _usr(run: Run, table: int, first: bool) -> Figures:
                if name == "coverage" and not variant}}
         figures |= measured(Key(table, metric, "", variant, "Topical-Chat"), found)
     return figures
-
-
-def _known(column: Sequence[ScoreSummary | None]) -> list[int]:
-    return [i for i, item in enumerate(column) if item is not None and item.value is not None]
 
 
 def _dnli(run: Run, table: int, first: bool) -> Figures:
@@ -67,10 +62,8 @@ def _dnli(run: Run, table: int, first: bool) -> Figures:
         scores = run.scores([pair.example for pair in read],
                             ["q2"] if variant else ["q2", "nli"], **given)
         for metric, column in scores.items():
-            kept = _known(column)
             limit = st.THRESHOLD if metric == "nli" else THRESHOLD
-            right = [(column[i].value > limit) == read[i].consistent  # type: ignore[union-attr,operator]
-                     for i in kept]
+            right = [(value > limit) == read[i].consistent for i, value in known(column).items()]
             key = Key(table, metric, variant=variant, data=data)
             if right:
                 figures[key._replace(measure="accuracy")] = st.share_interval(right)
@@ -80,16 +73,16 @@ def _dnli(run: Run, table: int, first: bool) -> Figures:
 
 
 TABLES = (
-    PaperTable("q2-emnlp-5", "q2-emnlp", 5, "ratings of Topical-Chat", ("usr",),
+    PaperTable("q2-emnlp", 5, "ratings of Topical-Chat", ("usr",),
                "The original human responses are left out.", "260 responses",
                partial(_usr, table=5, first=False)),
-    PaperTable("q2-emnlp-6", "q2-emnlp", 6, "Dialogue NLI", ("dnli",),
+    PaperTable("q2-emnlp", 6, "Dialogue NLI", ("dnli",),
                f"Consistent: a score above {THRESHOLD}. Neutral pairs are inconsistent. Settings: "
                "personal=keep.", "all pairs", partial(_dnli, table=6, first=False)),
-    PaperTable("q2-v1-5", "q2-v1", 5, "Dialogue NLI", ("dnli",),
+    PaperTable("q2-v1", 5, "Dialogue NLI", ("dnli",),
                f"Consistent: a score above {THRESHOLD}. The paper's coverage is 68.46 %. {V1_NOTE}",
                "the pairs that are not neutral, twice", partial(_dnli, table=5, first=True)),
-    PaperTable("q2-v1-6", "q2-v1", 6, "ratings of Topical-Chat", ("usr",),
+    PaperTable("q2-v1", 6, "ratings of Topical-Chat", ("usr",),
                f"All 312 responses, of which 258 have a question in the paper. {V1_NOTE}",
                "312 responses", partial(_usr, table=6, first=True)),
 )

@@ -219,22 +219,20 @@ _TRUE = tuple(f"true/{name}" for name in (*SETS, PART))
 _SCREENEVAL = ("screeneval",)
 _TIME = "Seconds at batch size 1, on this machine."
 TABLES = (
-    PaperTable("scale-3", "scale", 3, "TRUE, ROC-AUC", _TRUE,
+    PaperTable("scale", 3, "TRUE, ROC-AUC", _TRUE,
                "The average is over all sets but fever and vitc.", "105,121 texts", _true,
                any_data=True),
-    PaperTable("scale-4", "scale", 4, "TRUE, calibration error (table and figure 3)", _TRUE,
+    PaperTable("scale", 4, "TRUE, calibration error (table and figure 3)", _TRUE,
                f"Equations 1 to 3 with {st.N_BINS} bins and without stretching; ŷ is the class "
                "\"consistent\", of which the score is the probability. The authors' notebook "
-               "stretches the scores of each set.", "105,121 texts", _calibration,
-               any_data=True),
-    PaperTable("scale-5", "scale", 5, "ScreenEval", _SCREENEVAL, _TIME, "624 sentences",
-               _screeneval),
-    PaperTable("scale-6", "scale", 6, "ScreenEval beside chat models", _SCREENEVAL,
+               "stretches the scores of each set.", "105,121 texts", _calibration, any_data=True),
+    PaperTable("scale", 5, "ScreenEval", _SCREENEVAL, _TIME, "624 sentences", _screeneval),
+    PaperTable("scale", 6, "ScreenEval beside chat models", _SCREENEVAL,
                f"Macro-F1 at the best threshold on the same sentences. {_TIME}",
                "624 sentences", _macro_f1),
-    PaperTable("scale-7", "scale", 7, "ScreenEval, search for the evidence", _SCREENEVAL,
+    PaperTable("scale", 7, "ScreenEval, search for the evidence", _SCREENEVAL,
                "Recall: the search ends at an utterance that people marked. Seconds for each "
                "sentence.", "the supported sentences", _retrieval),
-    PaperTable("scale-figures", "scale", 0, "chunk sizes (figures 4 and 5)", _SCREENEVAL, _TIME,
+    PaperTable("scale", 0, "chunk sizes (figures 4 and 5)", _SCREENEVAL, _TIME,
                "7 x 624 sentences", _chunk_sizes),
 )

@@ -112,7 +112,6 @@ class PaperTable:
         size: what is scored.
     """
 
-    name: str
     paper: str
     table: int
     title: str
@@ -121,6 +120,10 @@ class PaperTable:
     size: str
     measure: Callable[[Run], Figures]
     any_data: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.paper}-{self.table or 'figures'}"
 
     def missing(self) -> list[str]:
         """The data sets that it needs and that are not here."""
@@ -147,12 +150,10 @@ def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
     for one in tables:
         missing = one.missing()
         start, run.notes, run.left_out = time.perf_counter(), [], []
-        if missing:
-            lines.append((one.name, one.title, f"not run: {where(missing)}", 0, None))
-            continue
-        figures = one.measure(run)
+        figures = {} if missing else one.measure(run)
         if not figures:
-            lines.append((one.name, one.title, f"not run: {' '.join(run.left_out)}", 0, None))
+            why = where(missing) or " ".join(run.left_out)
+            lines.append((one.name, one.title, f"not run: {why}", 0, None))
             continue
         beside = sum(_published(one, key) is not None for key in figures)
         shown.append(_table(one, run, figures))

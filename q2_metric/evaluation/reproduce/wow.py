@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -13,11 +12,11 @@ from q2_metric.data.download import here
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected, whole_dialogues
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.detection import detection_curves
+from q2_metric.evaluation.detection import average, decided, detection_curves
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.systems import ROBUSTNESS, robustness, system_correlation
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured, where
-from q2_metric.evaluation.scores import Scores, ScoreSummary, values
+from q2_metric.evaluation.scores import Scores, ScoreSummary, known, values
 from q2_metric.types import Example
 
 BASELINES = ("nli", "overlap", "bertscore", "knowledge_bleu")
@@ -41,20 +40,17 @@ RANDOM_SAMPLE = 150
 Groups = dict[str, list[Example]]
 
 
-def sample(annotated: Sequence[Labelled], system: str) -> list[int]:
-    own = [i for i, row in enumerate(annotated) if row.system == system]
-    return sorted(Random(st.SEED).sample(own, min(RANDOM_SAMPLE, len(own))))
+def sample(examples: Sequence[Example]) -> list[Example]:
+    """A random sample, in order; always the same."""
+    drawn = Random(st.SEED).sample(range(len(examples)), min(RANDOM_SAMPLE, len(examples)))
+    return [examples[i] for i in sorted(drawn)]
 
 
-def pairs(annotated: Sequence[Labelled]) -> tuple[list[int], list[int]]:
+def pairs(annotated: Sequence[Labelled]) -> list[tuple[int, int]]:
     """Indices of the consistent and of the inconsistent response of each context that has both."""
-    good, bad = [], []
-    for one in range(0, len(annotated), len(SYSTEMS)):
-        other = one + 1
-        if annotated[one].consistent != annotated[other].consistent:
-            good.append(one if annotated[one].consistent else other)
-            bad.append(other if annotated[one].consistent else one)
-    return good, bad
+    return [(i, i + 1) if annotated[i].consistent else (i + 1, i)
+            for i in range(0, len(annotated), len(SYSTEMS))
+            if annotated[i].consistent != annotated[i + 1].consistent]
 
 
 def system_groups(run: Run) -> Groups:
@@ -66,8 +62,8 @@ def system_groups(run: Run) -> Groups:
             groups[f"{system} {kind}"] = [
                 row.example for row in selected
                 if row.system == system and row.consistent == (kind == "consistent")]
-        chosen = run.some(sample(annotated, system))
-        groups[f"{system} random"] = [annotated[i].example for i in chosen]
+        groups[f"{system} random"] = run.some(sample(
+            [row.example for row in annotated if row.system == system]))
     return groups
 
 
@@ -79,9 +75,7 @@ def human_groups(run: Run) -> Groups:
             [row.example for row in gold if row.consistent == (kind == "consistent")])
         for kind in ("inconsistent", "consistent")
     }
-    every = read_gold()
-    drawn = Random(st.SEED).sample(range(len(every)), min(RANDOM_SAMPLE, len(every)))
-    groups["human random"] = run.some([every[i] for i in sorted(drawn)])
+    groups["human random"] = run.some(sample(read_gold()))
     return groups
 
 
@@ -94,15 +88,10 @@ def absolute(
     figures: Figures = {}
     for group, examples in groups.items():
         for metric, column in run.scores(examples, metrics, **settings).items():
-            found = {"mean": average(column), **asked(column)}
+            found = {"mean": average([*known(column).values()]), **asked(column)}
             figures |= {Key(table, metric, size, variant, group, name): found[name]
                         for name in measures if found.get(name) is not None}
     return figures
-
-
-def average(column: Sequence[ScoreSummary | None]) -> float | None:
-    known = [item.value for item in column if item is not None and item.value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def asked(column: Sequence[ScoreSummary | None]) -> dict[str, float]:
@@ -132,10 +121,15 @@ def _ladder(run: Run) -> Figures:
                 run.notes.append("Coreference: the history is the message before the response, "
                                  f"because the whole dialogues are not here ({where(['wow'])}).")
         found = absolute(run, 7, groups, ["q2"], ("coverage", "mean"), variant=variant, **settings)
-        # Table 7 says "Q²", which in v1 compares answers by token F1; coverage is that of both.
-        figures |= {key._replace(model="q2_no_nli"): cell for key, cell in found.items()
-                    if key.measure == "coverage" or key.model == "q2_no_nli"}
+        figures |= _by_token_f1(found)
     return figures
+
+
+def _by_token_f1(figures: Figures) -> Figures:
+    """v1's tables 7 and 8 say "Q²", which compares answers by token F1 there. What is measured of
+    its questions is the same for both ways to compare answers."""
+    return {key._replace(model="q2_no_nli"): cell for key, cell in figures.items()
+            if key.measure != "mean" or key.model == "q2_no_nli"}
 
 
 def _smaller_scores(run: Run) -> Figures:
@@ -163,20 +157,15 @@ def _responses(run: Run) -> Figures:
     figures: Figures = {}
     for metric, column in scores.items():
         numbers = values(column)
-        found = st.detection(truth, numbers)
         figures |= measured(Key(3, metric, data="WoW"), {
-            "accuracy": found.accuracy, "consistent: precision": found.consistent_precision,
-            "consistent: recall": found.consistent_recall,
-            "inconsistent: precision": found.inconsistent_precision,
-            "inconsistent: recall": found.inconsistent_recall,
-            "ROC-AUC": st.auc_interval(truth, numbers)})
+            **decided(truth, numbers), "ROC-AUC": st.auc_interval(truth, numbers)})
     return figures
 
 
-def _systems(run: Run, table: int, metrics: Sequence[str]) -> Figures:
+def _systems(run: Run) -> Figures:
     annotated = _contexts(run)
-    return _correlations(table, annotated, run.scores(
-        [row.example for row in annotated], metrics))
+    return _correlations(4, annotated, run.scores(
+        [row.example for row in annotated], ["q2", *BASELINES]))
 
 
 def _contexts(run: Run) -> list[Labelled]:
@@ -188,14 +177,15 @@ def _contexts(run: Run) -> list[Labelled]:
 
 def _correlations(
     table: int, annotated: Sequence[Labelled], scores: Scores, size: str = "",
-    places: tuple[list[int], list[int]] | None = None,
+    places: Sequence[tuple[int, int]] = (),
 ) -> Figures:
     """Spearman's correlation with the simulated systems' quality; the bounds are percentiles."""
-    good, bad = places or pairs(annotated)
+    places = places or pairs(annotated)
     figures: Figures = {}
     for metric, column in scores.items():
         numbers = values(column)
-        found = system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
+        found = system_correlation([numbers[good] for good, _ in places],
+                                   [numbers[bad] for _, bad in places])
         figures |= measured(Key(table, metric, size, data="WoW"), {
             "Spearman": found.value, "lower bound": found.low, "upper bound": found.high})
     return figures
@@ -209,14 +199,13 @@ def _v1_systems(run: Run) -> Figures:
     kept = [item is not None and bool(item.questions) for item in q2.get("q2", [])]
     if not kept:
         return {}
-    good, bad = pairs(annotated)
-    both = [(one, other) for one, other in zip(good, bad, strict=True) if kept[one] and kept[other]]
-    run.notes.append(f"{len(both)} of {len(good)} contexts have two responses with a question.")
+    places = pairs(annotated)
+    both = [(good, bad) for good, bad in places if kept[good] and kept[bad]]
+    run.notes.append(f"{len(both)} of {len(places)} contexts have two responses with a question.")
     if not both:
         return {}
     scores = {**q2, **run.scores(examples, ["overlap", "knowledge_bleu"])}
-    places = [one for one, _ in both], [other for _, other in both]
-    return _correlations(4, annotated, scores, places=places)
+    return _correlations(4, annotated, scores, places=both)
 
 
 def _smaller_systems(run: Run) -> Figures:
@@ -233,9 +222,8 @@ def _other_knowledge(run: Run) -> Figures:
     own = system_groups(run)["dodeca consistent"]
     groups = {f"{kind} dialogue": other_knowledge(own, annotated, same_dialogue=kind == "same")
               for kind in ("same", "other")}
-    found = absolute(run, 8, groups, ["q2"], ("questions", "mean", "unanswerable"), **V1)
-    return {key._replace(model="q2_no_nli"): cell for key, cell in found.items()
-            if key.measure != "mean" or key.model == "q2_no_nli"}
+    return _by_token_f1(
+        absolute(run, 8, groups, ["q2"], ("questions", "mean", "unanswerable"), **V1))
 
 
 def other_knowledge(
@@ -245,21 +233,17 @@ def other_knowledge(
 
     An example is left out if there is no such turn.
     """
-    by_dialogue: dict[str, list[str]] = {}
+    by_dialogue: dict[str, dict[str, None]] = {}
     for row in annotated:
-        texts = by_dialogue.setdefault(_dialogue(row.example), [])
-        if row.example.knowledge not in texts:
-            texts.append(row.example.knowledge)
+        by_dialogue.setdefault(_dialogue(row.example), {})[row.example.knowledge] = None
     rng = Random(st.SEED)
     others = []
     for example in examples:
-        own = _dialogue(example)
-        if same_dialogue:
-            pool = by_dialogue.get(own, [])
-        else:
-            pool = by_dialogue[rng.choice([name for name in by_dialogue if name != own])]
-        pool = [knowledge for knowledge in pool if knowledge != example.knowledge]
-        if pool:
+        dialogue = _dialogue(example)
+        if not same_dialogue:
+            dialogue = rng.choice([name for name in by_dialogue if name != dialogue])
+        known_there = by_dialogue.get(dialogue, {})
+        if pool := [knowledge for knowledge in known_there if knowledge != example.knowledge]:
             others.append(replace(example, knowledge=rng.choice(pool)))
     return others
 
@@ -288,17 +272,16 @@ def _robustness(run: Run) -> Figures:
     distributions of scores."""
     selected = run.some(read_selected())
     truth = [row.consistent for row in selected]
-    scores = run.scores([row.example for row in selected], ["q2", "overlap", "knowledge_bleu"],
-                        **V1)
+    metrics = ("q2", "overlap", "knowledge_bleu")
+    scores = run.scores([row.example for row in selected], metrics, **V1)
     panel = f"{len(selected)} selected responses (v1)"
     curves = detection_curves({panel: (truth, scores)})
     figures: Figures = {}
     lines: dict[str, Any] = {}
     for metric, column in scores.items():
-        known = [(row.consistent, item.value) for row, item in zip(selected, column, strict=True)
-                 if item is not None and item.value is not None]
-        points = robustness([v for good, v in known if good],
-                               [v for good, v in known if not good])
+        found = known(column)
+        points = robustness([value for i, value in found.items() if truth[i]],
+                            [value for i, value in found.items() if not truth[i]])
         shares = ROBUSTNESS.shares
         lines[metric] = {"x": list(shares), "y": [point.value for point in points],
                          "low": [point.low for point in points],
@@ -316,38 +299,36 @@ V1_NOTE = ("Settings: decoding=greedy, personal=keep, fallback=false. Responses 
            "are left out.")
 _WOW = ("wow_q2",)
 TABLES = (
-    PaperTable("q2-emnlp-2", "q2-emnlp", 2, "scores by system", _WOW,
-               f"Mean scores. {_RANDOM}", "6 x 150 responses",
-               lambda run: absolute(run, 2, system_groups(run), ["q2", *BASELINES],
-                                    ("questions", "mean", "unanswerable"))),
-    PaperTable("q2-emnlp-3", "q2-emnlp", 3, "single responses (table and figure 3)", _WOW,
+    PaperTable("q2-emnlp", 2, "scores by system", _WOW, f"Mean scores. {_RANDOM}",
+               "6 x 150 responses", lambda run: absolute(
+                   run, 2, system_groups(run), ["q2", *BASELINES],
+                   ("questions", "mean", "unanswerable"))),
+    PaperTable("q2-emnlp", 3, "single responses (table and figure 3)", _WOW,
                "Decisions at 0.5 on the selected responses.", "600 responses", _responses),
-    PaperTable("q2-emnlp-4", "q2-emnlp", 4, "simulated systems", _WOW,
+    PaperTable("q2-emnlp", 4, "simulated systems", _WOW,
                "Rank correlation of the mean scores of simulated systems with their quality.",
-               "1,088 responses", partial(_systems, table=4, metrics=["q2", *BASELINES])),
-    PaperTable("q2-emnlp-7", "q2-emnlp", 7, "simulated systems, smaller models", _WOW,
+               "1,088 responses", _systems),
+    PaperTable("q2-emnlp", 7, "simulated systems, smaller models", _WOW,
                "As table 4, after a model of Q² was replaced.", "3 x 1,088 responses",
                _smaller_systems),
-    PaperTable("q2-emnlp-8", "q2-emnlp", 8, "scores by system, smaller models", _WOW,
+    PaperTable("q2-emnlp", 8, "scores by system, smaller models", _WOW,
                f"Mean scores and coverage. {_RANDOM}", "3 x 900 responses", _smaller_scores),
-    PaperTable("q2-v1-2", "q2-v1", 2, "scores by system and of people", _WOW,
-               f"{V1_NOTE} {_RANDOM}", "9 x 150 responses", _v1_scores),
-    PaperTable("q2-v1-3", "q2-v1", 3, "word overlap by system", _WOW, _RANDOM,
+    PaperTable("q2-v1", 2, "scores by system and of people", _WOW, f"{V1_NOTE} {_RANDOM}",
+               "9 x 150 responses", _v1_scores),
+    PaperTable("q2-v1", 3, "word overlap by system", _WOW, _RANDOM,
                "6 x 150 responses", lambda run: absolute(
                    run, 3, system_groups(run), ["overlap", "knowledge_bleu"], ("mean",))),
-    PaperTable("q2-v1-4", "q2-v1", 4, "simulated systems", _WOW, V1_NOTE, "1,088 responses",
-               _v1_systems),
-    PaperTable("q2-v1-7", "q2-v1", 7, "variants of Q²", _WOW,
+    PaperTable("q2-v1", 4, "simulated systems", _WOW, V1_NOTE, "1,088 responses", _v1_systems),
+    PaperTable("q2-v1", 7, "variants of Q²", _WOW,
                "Each variant builds on the one before. Means of token F1 over the responses with a "
                "question.", "4 x 600 responses", _ladder),
-    PaperTable("q2-v1-8", "q2-v1", 8, "knowledge of another turn", _WOW,
+    PaperTable("q2-v1", 8, "knowledge of another turn", _WOW,
                f"The consistent responses of dodecaDialogue, scored by token F1 with knowledge of "
                f"another annotated turn (seed {st.SEED}). The paper does not say which responses "
                f"it scored. {V1_NOTE}", "2 x 150 responses", _other_knowledge),
-    PaperTable("q2-v1-9", "q2-v1", 9, "length of responses", _WOW,
-               f"Tokens are spaCy's. {_RANDOM}", "6 x 150 responses", _length),
-    PaperTable("q2-v1-figures", "q2-v1", 0, "figures 3 to 9", _WOW,
+    PaperTable("q2-v1", 9, "length of responses", _WOW, f"Tokens are spaCy's. {_RANDOM}",
+               "6 x 150 responses", _length),
+    PaperTable("q2-v1", 0, "figures 3 to 9", _WOW,
                "Mean scores of simulated systems by their share of inconsistent responses. "
-               f"{V1_NOTE}",
-               "600 responses", _robustness),
+               f"{V1_NOTE}", "600 responses", _robustness),
 )
