@@ -215,14 +215,13 @@ def print_report(report: Report) -> None:
             lines = wrap(plain(column.title), width)
             shown.add_column(Text("\n".join(lines)), justify=side, width=width, no_wrap=True)
         for row in rows:
-            shown.add_row(*(Text(plain(cell)) for cell in row))
-        screen.print(Text(plain(table.title), style="bold"), soft_wrap=True)
+            shown.add_row(*map(safe_text, row))
+        screen.print(safe_text(table.title, "bold"), soft_wrap=True)
         print_whole(screen, shown)
         if table.note:
-            screen.print(Text(plain(table.note), style="dim"), soft_wrap=True)
+            screen.print(safe_text(table.note, "dim"), soft_wrap=True)
         screen.print()
-    for line in dict.fromkeys(report.signatures.values()):
-        screen.print(Text(plain(line), style="dim"), soft_wrap=True)
+    print_signatures(screen, list(report.signatures.values()), whole=True)
 
 
 @contextmanager

@@ -61,9 +61,8 @@ def groupings(
     asked = asked_for(runs)
     by_column: dict[str, _Groups] = {}
     dropped: set[str] = set()
-    n = 0
+    n = sum(run.rows for run in runs)
     for place, row in zip(places(runs), rows, strict=True):
-        n += 1
         outcomes = of_row(row)
         for column in row.get(OTHER.name) or ():
             if column in dropped:
