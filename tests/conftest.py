@@ -6,6 +6,7 @@ The environment is set before anything imports those libraries. A file whose mar
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -117,6 +118,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(f"slowest {SLOWEST} files, of {sum(took.values()):.0f} s in all")
         for file, seconds in took.most_common(SLOWEST):
             terminalreporter.write_line(f"{seconds:7.1f} s  {file}")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _frozen_heap() -> None:
+    """Each collection of garbage would look through all that the files before it imported."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
