@@ -68,8 +68,6 @@ class MachineFault(ModelError):
 class ClusterDied(ModelError):
     """A Ray cluster no longer answers, so this process cannot end its connection to it either."""
 
-    fails_every_row = True
-
 
 class PicklesRefused(ModelError):
     """The weights of some models exist only as pickle files, and the user did not allow pickles.

@@ -63,8 +63,7 @@ class Server:
             self._closing(app), http=_Timely, ws="none", loop="asyncio", log_config=None,
             log_level=logging.ERROR, access_log=False, server_header=False, proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=int(MOST_SECONDS))
-        self.running = _Announced(config)
-        self.running.announce = started
+        self.running = _Announced(config, started)
         with asyncio.Runner() as runner:
             runner.get_loop()  # A Ctrl-C while it is made leaves no coroutine behind.
             runner.run(self.running.serve(sockets=[self.socket]))
@@ -152,15 +151,17 @@ async def body(request: Request) -> bytes:
 
 
 class _Announced(uvicorn.Server):
-    """Calls ``announce`` outside the application, which would log its error with a traceback. If
-    ``announce`` cannot write, the application is stopped first, for the same reason."""
+    """Calls ``started`` outside the application, which would log its error with a traceback. If
+    ``started`` cannot write, the application is stopped first, for the same reason."""
 
-    announce: Callable[[], None]
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         try:
-            self.announce()
+            self._started()
         except OSError:
             await self.shutdown(sockets)
             raise

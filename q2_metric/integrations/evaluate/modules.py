@@ -197,8 +197,9 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         knowledge: Sequence[Sequence[str]] | None = None,
     ) -> dict[str, Any]:
         assert self._plan is not None  # only the first process calls this
-        rows = list(map(scoring.example, predictions, knowledge or references,
-                        histories or [()] * len(predictions)))
+        rows = [scoring.example(*texts) for texts in zip(
+            predictions, knowledge or references, histories or [()] * len(predictions),
+            strict=True)]
         return self._plan.results(rows, None if knowledge is None else references)
 
 
