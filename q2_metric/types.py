@@ -230,10 +230,9 @@ class Part(Evidence):
 
 
 PARTS = {
-    "claims": "mean support of all claims",
+    "weakest_third": "mean support of the weakest third of the claims",
     "weakest": "support of the weakest claim",
     "numbers": "share of a claim's numbers found in the knowledge",
-    "questions": "agreement of the answers to Q²'s questions",
     "rules": "limit set by rules on numbers",
 }
 """By input of the groundedness score."""

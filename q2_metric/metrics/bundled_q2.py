@@ -29,8 +29,8 @@ from q2_metric.types import (
 
 ASKED_AS_A_WHOLE = "Is it so?"
 """Shown instead of a question if NLI judges a claim as a whole."""
-PASSAGES, JUDGED = 6, 3
-"""Numbers of passages of about 200 tokens in which an answer is sought, and by which NLI judges a
+PASSAGES = 3
+"""Number of passages of about 200 tokens in which an answer is sought, and by which NLI judges a
 claim."""
 _BETWEEN_ITEMS = re.compile(r"[,;]\s*(?:and |or )?|\s(?:and|or|&)\s+")
 
@@ -130,7 +130,7 @@ class BundledQ2(Q2):
 def as_judged(knowledge: str, claim: str) -> tuple[str, str]:
     """The (premise, hypothesis) pair with which NLI judges a claim. In the hypothesis, the claim's
     values are written as in the premise."""
-    premise = excerpt(knowledge, claim, JUDGED).text
+    premise = excerpt(knowledge, claim, PASSAGES).text
     return premise, in_notation_of(premise, claim)
 
 

@@ -1,8 +1,8 @@
 """Groundedness: the calibrated probability that the knowledge supports the response.
 
-A logistic regression computes it from SCALE's judgements of the claims, the numbers that the
-knowledge lacks and, with ``asked="count"``, Q²'s questions. ``tools/training/groundedness.py`` fits
-the coefficients; the model card lists them.
+A logistic regression computes it from SCALE's judgements of the claims and the numbers that the
+knowledge lacks. ``tools/training/groundedness.py`` fits the coefficients; the model card lists
+them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from q2_metric.checks import check_fields
 from q2_metric.english.values import in_notation_of
@@ -20,20 +20,16 @@ from q2_metric.files import read_json
 from q2_metric.metrics.calibration import logistic
 from q2_metric.metrics.claims import reads, unclaimed
 from q2_metric.metrics.judgements import distinct
-from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.rules import bounded
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import Reading, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.overlap import known_numbers, word_tokens
-from q2_metric.types import Comparison, Example, Judgement, Part, Ruling, Score
+from q2_metric.types import Example, Judgement, Part, Ruling, Score
 
 if TYPE_CHECKING:
     from q2_metric.metrics.streaming import Stream
-
-PRIOR = 0.55
-"""About the mean score of Q²'s questions. It counts like one more question of each response."""
 
 MOST_SURE = 1e-3
 """Probabilities are clipped to [MOST_SURE, 1 - MOST_SURE] before their logits are computed."""
@@ -52,8 +48,8 @@ class Head:
 
     @classmethod
     def load(cls, path: str | Path, which: str) -> Head:
-        """Reads the regression ``which`` ("consistent", "attributable+questions", …) from a JSON
-        file; ``ModelError`` if it is not there."""
+        """Reads the regression ``which`` ("consistent" or "attributable") from a JSON file;
+        ``ModelError`` if it is not there."""
         try:
             head = read_json(path, ModelError)["heads"][which]
             features = {name: (float(item["mean"]), float(item["deviation"]), float(item["weight"]))
@@ -77,38 +73,32 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class GroundednessSettings:
-    """Settings of groundedness: what the probability means and what it is computed from.
+    """Settings of groundedness.
 
     Attributes:
         support: when a response counts as supported: if no claim is contradicted or invented
             ("consistent"), or only if the knowledge states every statement ("attributable").
-        asked: "count" Q²'s questions, or "skip" them, which needs a quarter of the time.
     """
 
     support: Reading = "consistent"
-    asked: Literal["skip", "count"] = "skip"
 
     def __post_init__(self) -> None:
         check_fields(self)
 
 
 class Groundedness:
-    """The probability that the knowledge supports the response, with its parts and claims. ``head``
-    must be fitted with Q²'s questions if ``q2`` is given."""
+    """The probability that the knowledge supports the response, with its parts and claims."""
 
     name = "groundedness"
 
-    def __init__(
-        self, scale: Scale, head: Head, preset: str = "custom", q2: Q2 | None = None
-    ) -> None:
+    def __init__(self, scale: Scale, head: Head, preset: str = "custom") -> None:
         check_stages(("scale", scale, "score"), ("head", head, "probability"))
-        self.scale, self.head, self.q2 = scale, head, q2
+        self.scale, self.head = scale, head
         self.scores_all, self.reads_question = scale.scores_all, scale.reads_question
         self.signature = signature(self.name, {
             "preset": preset,
             "head": head.name,
             **scale.signed(),
-            **({"asked": f"{q2.reader.name},{q2.entailment.name}"} if q2 else {}),
         })
 
     @classmethod
@@ -130,10 +120,8 @@ class Groundedness:
                              f"only for {able}")
         chosen, runtime = settings_and_runtime(GroundednessSettings, keywords, {})
         config = {key: value for key, value in keywords.items() if key in RUNTIME_FIELDS}
-        counts = chosen.asked == "count"
-        head = Head.load(intact(stages.head.name), chosen.support + "+questions" * counts)
-        metric = cls(Scale.from_preset(preset, support=chosen.support, **config), head,
-                     stages.name, Q2.from_preset(preset, **config) if counts else None)
+        metric = cls(Scale.from_preset(preset, support=chosen.support, **config),
+                     Head.load(intact(stages.head.name), chosen.support), stages.name)
         reads(metric, runtime)
         return metric
 
@@ -141,8 +129,7 @@ class Groundedness:
         """Scores in (0, 1), with the parts and the claims as evidence. ``evidence=True`` adds the
         sentence that decided each claim. Without a value by SCALE, the value is ``None`` with
         SCALE's reason; with ``support="attributable"``, a response that claims nothing scores 0."""
-        asked = [self.q2.score(examples)] if self.q2 else []
-        return self.of(self.scale.score(examples, evidence=evidence), *asked)
+        return self.of(self.scale.score(examples, evidence=evidence))
 
     def stream(self, knowledge: str | Example) -> Stream:
         """Judges a response that arrives in pieces against this knowledge. An example also gives
@@ -152,22 +139,20 @@ class Groundedness:
         return Stream(self, knowledge)
 
     @property
-    def computed_from(self) -> tuple[str, ...]:
-        """The signatures of the metrics whose scores :meth:`of` needs."""
-        return (self.scale.signature, *([self.q2.signature] if self.q2 else []))
+    def computed_from(self) -> str:
+        """The signature of the metric whose scores :meth:`of` needs."""
+        return self.scale.signature
 
-    def of(self, judged: Sequence[Score], asked: Sequence[Score] | None = None) -> list[Score]:
-        """From existing scores of the same responses by SCALE and by Q² (``None``: not counted)."""
-        questions: Sequence[Score | None] = [None] * len(judged) if asked is None else asked
-        return [self._total(claims, answers)
-                for claims, answers in zip(judged, questions, strict=True)]
+    def of(self, judged: Sequence[Score]) -> list[Score]:
+        """From existing scores of the same responses by SCALE."""
+        return list(map(self._total, judged))
 
-    def _total(self, judged: Score, asked: Score | None) -> Score:
+    def _total(self, judged: Score) -> Score:
         if judged.value is None or (self.scores_all and unclaimed(judged.example)
                                     and _stated(judged) is None):
             return judged
         claims = [item for item in judged.evidence if isinstance(item, Judgement)]
-        parts = self.head.parts(evidence(judged, asked))
+        parts = self.head.parts(evidence(judged))
         parts += _by_rule(self.head.logit(parts), claims)
         return Score(judged.example, self.head.probability(parts), (*parts, *claims))
 
@@ -185,39 +170,28 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
     return () if bound == value else (Part("rules", bound, _logit(bound) - logit),)
 
 
-def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
+def evidence(judged: Score) -> dict[str, float]:
     """The regression's input numbers for one response, by name. ``judged`` must have a value.
-    ``claims`` and ``weakest`` are the mean and the smallest logit of the claims' support,
-    ``numbers`` the mean share of a claim's numbers that the knowledge has (1 without numbers), and
-    ``questions`` the mean of the questions' expected scores and of :data:`PRIOR`."""
+    ``weakest`` is the support of the weakest claim and ``weakest_third`` the mean of the weakest
+    third of the claims, rounded up, so that true claims hide no false one. ``numbers`` is the mean
+    share of a claim's numbers that the knowledge has (1 without numbers)."""
     claims = distinct(item for item in judged.evidence if isinstance(item, Judgement))
-    logits = [_logit(item.support) for item in claims]
+    supports = sorted(item.support for item in claims)
+    third = supports[: -(-len(supports) // 3)]
     known = judged.example.knowledge
     vocabulary = set(word_tokens(known))
     shares = [known_numbers(in_notation_of(known, item.claim.text), vocabulary) for item in claims]
-    numbers = {
-        "claims": math.fsum(logits) / len(logits),
-        "weakest": min(logits),
+    return {
+        "weakest_third": math.fsum(third) / len(third),
+        "weakest": third[0],
         "numbers": sum(shares) / len(shares),
     }
-    if asked is not None:
-        scores = [_expected(item) for item in asked.evidence if isinstance(item, Comparison)]
-        numbers["questions"] = (math.fsum(scores) + PRIOR) / (len(scores) + 1)
-    return numbers
 
 
 def _stated(judged: Score) -> str | None:
     """The statement made from a short answer such as "In 1903." and its question, if it is one."""
     return next((item.claim.text for item in judged.evidence
                  if isinstance(item, Judgement) and item.claim.kind == "answer"), None)
-
-
-def _expected(asked: Comparison) -> float:
-    """The scores of the NLI classes, weighted by their probabilities, if NLI was needed."""
-    if (asked.how not in ("nli", "token_f1") or asked.verdict is None
-            or asked.knowledge_answer is None):
-        return asked.score
-    return asked.verdict.entailment + asked.verdict.neutral * asked.f1
 
 
 def _logit(probability: float) -> float:

@@ -7,16 +7,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 
-from q2_metric.english.values import follows, has_wrong_value, without_values
-from q2_metric.text.overlap import WordIndex, stems
+from q2_metric.english.values import follows, has_wrong_value
+from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Ruling
 
 BOUNDS: Mapping[Ruling | None, tuple[float, float]] = {
     "supported": (0.9, 1.0), "contradicted": (0.0, 0.1), None: (0.0, 1.0)}
 """Between these, the scores of a claim, of a question about it, and of a response must lie."""
-ABOUT = 0.4
-"""Minimum share of a claim's content words in a sentence that can contradict one of its values."""
 NEAREST = 3
 """Sentences examined for each claim: those that share most words with it."""
 
@@ -42,10 +40,7 @@ def _follows(claim: str, knowledge: str) -> bool:
 
 
 def _has_wrong_value(claim: str, knowledge: str) -> bool:
-    sentence = _nearest(claim, knowledge)[0]
-    said = stems(without_values(claim))
-    about = len(said & stems(sentence)) >= max(1, ABOUT * len(said))
-    return about and has_wrong_value(claim, sentence, knowledge)
+    return has_wrong_value(claim, _nearest(claim, knowledge)[0], knowledge)
 
 
 RULES: Mapping[str, tuple[Ruling, Callable[[str, str], bool]]] = {

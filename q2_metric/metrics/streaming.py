@@ -24,14 +24,12 @@ class Stream:
     the whole response has. These are the claims that were judged before, unless a later part
     changes how an earlier part is read, such as the end of a table.
 
-    Raises InputError if the knowledge is no text, or the metric asks questions (beside Q²).
+    Raises InputError if the knowledge is no text.
     """
 
     score: Score | None = None
 
     def __init__(self, metric: Groundedness, knowledge: str | Example) -> None:
-        if metric.q2 is not None:
-            raise InputError("a stream asks no questions: use groundedness without q2")
         example = knowledge if isinstance(knowledge, Example) else Example("", knowledge)
         check_examples([example])
         self.example = replace(example, response="")

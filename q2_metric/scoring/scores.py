@@ -37,13 +37,13 @@ OnBreak = Callable[[str, Exception], None]
 
 @runtime_checkable
 class _Computed(Protocol):
-    """A metric that ``of`` can compute from the scores of the metrics with the signatures
+    """A metric that ``of`` can compute from the scores of the metric with the signature
     ``computed_from``, such as groundedness."""
 
     @property
-    def computed_from(self) -> tuple[str, ...]: ...
+    def computed_from(self) -> str: ...
 
-    def of(self, *judged: Sequence[Score]) -> list[Score]: ...
+    def of(self, judged: Sequence[Score]) -> list[Score]: ...
 
 
 def load(
@@ -196,12 +196,11 @@ def score_rows(
 def _computed(
     metric: Metric, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
 ) -> list[Score] | None:
-    """The scores of a metric such as groundedness from those of other metrics (``scored``, by row).
-    ``None`` if one of them is not ``loaded`` or has not scored every row."""
+    """The scores of a metric such as groundedness from those of another metric (``scored``, by
+    row). ``None`` if that is not ``loaded`` or has not scored every row."""
     if not isinstance(metric, _Computed):
         return None
-    named = {other.signature: other.name for other in loaded}
-    names = [named.get(signature, "") for signature in metric.computed_from]
-    if not all(name in by_name for name in names for by_name in scored):
+    name = next((one.name for one in loaded if one.signature == metric.computed_from), "")
+    if not all(name in by_name for by_name in scored):
         return None
-    return metric.of(*([by_name[name] for by_name in scored] for name in names))
+    return metric.of([by_name[name] for by_name in scored])

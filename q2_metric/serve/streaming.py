@@ -35,19 +35,18 @@ MEDIA_TYPE = "application/x-ndjson"
 
 
 class Streams:
-    """Opens streams for the metric groundedness, if it is among the metrics without Q²."""
+    """Opens streams for the metric groundedness, if it is among the metrics."""
 
     def __init__(self, metrics: Sequence[Metric], queue: ScoringQueue) -> None:
-        self._metric = next((one for one in metrics
-                             if isinstance(one, Groundedness) and one.q2 is None), None)
+        self._metric = next((one for one in metrics if isinstance(one, Groundedness)), None)
         self._queue, self._open = queue, 0
 
     async def reply(self, request: Request) -> StreamingResponse:
         """Server-sent events: ``claim`` for each claim, then ``score``, or ``error``. HTTPException
         if the first line of the body is no row."""
         if self._metric is None:
-            raise HTTPException(400, "Streams need the metric groundedness without q2: start the "
-                                "server with --metrics groundedness.")
+            raise HTTPException(400, "Streams need the metric groundedness: start the server with "
+                                "--metrics groundedness.")
         if not is_of(request, MEDIA_TYPE):
             raise HTTPException(415, f"The body must be lines of JSON, with Content-Type: "
                                 f"{MEDIA_TYPE}.")

@@ -14,24 +14,21 @@ from fakes import FakeBackbone, FakeSentences
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.bundled_scale import BundledScale
-from q2_metric.metrics.groundedness import PRIOR, Groundedness, Head, evidence
+from q2_metric.metrics.groundedness import Groundedness, Head, evidence
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.metrics.settings import Reading
 from q2_metric.scoring import score_rows
 from q2_metric.types import (
     Claim,
-    Comparison,
     Example,
     Judgement,
     Part,
-    Question,
     Score,
-    Span,
     Verdict,
 )
 
 KNOWN_TOWER = "The tower was built by Ann Holm and Bo Lind. It opened in 1889."
-HEAD = Head("test", 0.5, {"claims": (1.0, 2.0, 3.0), "numbers": (0.5, 0.25, 1.0)})
+HEAD = Head("test", 0.5, {"weakest_third": (1.0, 2.0, 3.0), "numbers": (0.5, 0.25, 1.0)})
 
 
 def groundedness(head: Head = HEAD) -> Groundedness:
@@ -39,11 +36,11 @@ def groundedness(head: Head = HEAD) -> Groundedness:
 
 
 def test_the_head_is_a_logistic_of_standardised_values() -> None:
-    parts = HEAD.parts({"claims": 2.0, "numbers": 0.25})
-    assert parts == (Part("claims", 2.0, 1.5), Part("numbers", 0.25, -1.0))
+    parts = HEAD.parts({"weakest_third": 2.0, "numbers": 0.25})
+    assert parts == (Part("weakest_third", 2.0, 1.5), Part("numbers", 0.25, -1.0))
     assert HEAD.probability(parts) == pytest.approx(1 / (1 + math.exp(-1.0)))
     assert HEAD.probability((Part("numbers", 0.0, -1.5),)) == pytest.approx(1 / (1 + math.e))
-    far = (Part("claims", 0.0, -2000.0),)
+    far = (Part("weakest_third", 0.0, -2000.0),)
     assert HEAD.probability(far) == 0.0, "no overflow"
 
 
@@ -52,10 +49,11 @@ def test_what_it_weighs() -> None:
     example = Example("Rome has 3 hills. Oslo has 9.", "Rome has 3 hills and 7 gates.")
     values = evidence(metric.scale.score([example])[0])
     # Sentences: 4 of 4 words and 1 of 3.
-    logits = [math.log(0.999 / 0.001), math.log((1 / 3) / (2 / 3))]
-    assert values["claims"] == pytest.approx(sum(logits) / 2)
-    assert values["weakest"] == pytest.approx(logits[1])
+    assert values["weakest"] == values["weakest_third"] == pytest.approx(1 / 3)
     assert values["numbers"] == pytest.approx((1 + 0) / 2)  # a claim with 3, and one with 9
+    # Two of four claims: a third, rounded up.
+    four = judged(*((support, "supported", False) for support in (0.9, 0.2, 0.8, 0.4)))
+    assert evidence(four)["weakest_third"] == pytest.approx((0.2 + 0.4) / 2)
 
 
 def test_numbers_outside_of_claims_do_not_count() -> None:
@@ -131,21 +129,6 @@ def test_beside_scale_it_is_computed_from_its_scores() -> None:
     assert grounded.scale.backbone.calls == 1, "other settings"  # type: ignore[attr-defined]
 
 
-def test_questions_count_if_they_are_given() -> None:
-    example = Example("Rome has 3 hills.", "Rome has 7 hills.")
-    span = Span(example, "3 hills", 9)
-    asked = Comparison(Question(span, "What has Rome?"), "3 hills", "7 hills", 0.5,
-                       Verdict(0.25, 0.5, 0.25), "nli", 0.5)
-    judged = groundedness().scale.score([example])[0]
-    values = evidence(judged, Score(example, 0.5, (asked,)))
-    assert values["questions"] == pytest.approx((0.25 + 0.5 * 0.5 + PRIOR) / 2)
-    assert evidence(judged, Score(example, None))["questions"] == PRIOR
-    head = Head("q", 0.0, {"questions": (0.0, 1.0, 1.0)})
-    metric = Groundedness(groundedness().scale, head)
-    [score] = metric.of([judged], [Score(example, 0.5, (asked,))])
-    assert [one.value for one in score.evidence if isinstance(one, Part)] == [values["questions"]]
-
-
 def test_nothing_to_judge_has_no_value() -> None:
     [score] = groundedness().score([Example("", "Rome has 3 hills.")])
     assert score.value is None
@@ -184,7 +167,7 @@ def test_the_bundled_head_on_real_text() -> None:
     assert alien.reason == "language"
     assert right.value > 0.6 > 0.4 > wrong.value
     assert {part.name for part in right.evidence if isinstance(part, Part)} == {
-        "claims", "weakest", "numbers", "rules"}
+        "weakest_third", "weakest", "numbers", "rules"}
     assert all(part.contribution > 0 for part in right.evidence[:2] if isinstance(part, Part))
 
 
@@ -194,20 +177,18 @@ def test_other_metrics_do_not_change_it(tmp_path: Path) -> None:
     rows.write_text("".join(json.dumps({"response": said, "knowledge": KNOWN_TOWER}) + "\n"
                             for said in ("It opened in 1889.", "Ann Holm built the tower.")))
 
-    def values(metrics: str, *options: str) -> list[float]:
+    def values(metrics: str, option: str) -> list[float]:
         out = tmp_path / "out.jsonl"
         outcome = CliRunner().invoke(main, [
             "score", str(rows), "-m", metrics, "--out", str(out), "--overwrite",
-            "--cache", str(tmp_path / "cache"), *options])
+            *option.split(" ", 1)])
         assert outcome.exit_code == 0, outcome.output
         return [json.loads(line)["groundedness"] for line in out.read_text().splitlines()]
 
-    alone, counted = (values("groundedness", "-s", f"asked={how}") for how in ("skip", "count"))
-    assert alone != counted
-    for metrics in ("groundedness", "q2,groundedness", "groundedness,q2,scale"):
-        assert values(metrics) == alone
-        assert values(metrics, "--no-cache") == alone
-        assert values(metrics, "-s", "asked=count") == counted
+    cached = f"--cache {tmp_path / 'cache'}"
+    alone = values("groundedness", cached)
+    for metrics in ("q2,groundedness", "groundedness,q2,scale"):
+        assert values(metrics, cached) == values(metrics, "--no-cache") == alone
 
 
 # --- SCALE's two readings ----------------------------------------------------------------

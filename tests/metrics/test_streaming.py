@@ -115,11 +115,6 @@ def test_wrong_knowledge(metric: Groundedness, knowledge: object) -> None:
         metric.stream(knowledge)  # type: ignore[arg-type]
 
 
-def test_beside_q2_there_is_no_stream() -> None:
-    with pytest.raises(InputError, match="without q2"):
-        Groundedness.from_preset(asked="count").stream(KNOWLEDGE)
-
-
 def test_the_documented_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     page = (FILES.parent / "docs" / "streaming.md").read_text(encoding="utf-8")
     found = re.search(r"```python\n(.*?)```", page, re.S)

@@ -28,7 +28,6 @@ from q2_metric.data.dev import dev_files, read_dev
 from q2_metric.evaluation import calibrate
 from q2_metric.metrics.claims import unclaimed
 from q2_metric.metrics.groundedness import evidence
-from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import Reading
 from q2_metric.types import Example
@@ -42,7 +41,7 @@ SOURCES: dict[Reading, tuple[str, ...]] = {
                      "written_fit"),
 }
 """For each reading (what "supported" means, see ``ScaleSettings.support``), the sources on which
-its heads are fitted.
+its head is fitted.
 
 They are those sources of ``KEPT_BACK`` (rates.py) whose texts were written by systems, and
 ``written/fit.jsonl``: answers and summaries in words of their own. In most of the other sources,
@@ -53,9 +52,10 @@ In expertqa_attribution, the experts judged by more than the given evidence.
 CALIBRATED_ON: dict[Reading, str] = {"attributable": "ais_wow"}
 """The development set on whose responses the probabilities of a reading are calibrated."""
 
-FEATURES = ("claims", "weakest", "numbers", "questions")
-"""Shares of words that occur in the knowledge are not among them: in answers that people write in
-words of their own, they say nothing about support (docs/results/training.md)."""
+FEATURES = ("weakest_third", "weakest", "numbers")
+"""Not among them are the mean of all claims, because many true claims would hide a false one, and
+shares of words that occur in the knowledge: in answers that people write in words of their own,
+they say nothing about support (docs/results/training.md)."""
 LONGEST = 6000
 """Premises are cut to this many characters, because a few web pages are as long as books."""
 PENALTY = 0.03
@@ -87,46 +87,33 @@ class Rows:
 @click.option("--rows", default=300, show_default=True, help="maximum number of rows of a source")
 @click.option("--reading", "readings", multiple=True, type=click.Choice(tuple(SOURCES)),
               default=tuple(SOURCES),
-              help="fit the heads of this reading alone, and keep the other heads of OUT")
+              help="fit the head of this reading alone, and keep the other head of OUT")
 @click.option("--name", required=True, help="name of the heads in signatures")
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(data: Path, preset: str, dtype: str, rows: int, readings: Sequence[Reading], name: str,
          out: Path) -> None:
     heads: dict[str, Any] = json.loads(out.read_text())["heads"] if out.exists() else {}
-    q2 = Q2.from_preset(preset, dtype=dtype)
     for reading in readings:
         scale = Scale.from_preset(preset, dtype=dtype, support=reading)
-        fitted = of_reading(reading, dict(collect(data, rows, reading, scale, q2)))
+        sources = dict(collect(data, rows, reading, scale))
+        head = {"name": name, **fit(list(sources.values())),
+                "sources": {source: len(found.supported) for source, found in sources.items()},
+                "left_out": left_out(sources)}
         if reading in CALIBRATED_ON:
             labelled = read_dev(dev_files()[CALIBRATED_ON[reading]])
-            judged = of_examples([item.example for item in labelled],
-                                 [item.consistent for item in labelled], scale, q2)
-            fitted = {key: calibrated(head, judged) for key, head in fitted.items()}
-        heads |= {key: {"name": name, **head} for key, head in fitted.items()}
+            head = calibrated(head, of_examples(
+                [item.example for item in labelled], [item.consistent for item in labelled], scale))
+        heads[reading] = head
     found = json.dumps({"heads": heads}, indent=1)
     out.write_text(found + "\n", encoding="utf-8")
     hashes.renew(out.parent)
     click.echo(found)
 
 
-def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
-    """Fits two heads for a reading, a definition of "supported".
-
-    One uses all features, the other all but the last, which is that of Q²'s questions. Returns
-    them by name.
-    """
-    plain = {key: Rows(rows.values[:, :-1], rows.supported) for key, rows in sources.items()}
-    rows = {source: len(found.supported) for source, found in sources.items()}
-    return {
-        key: {**fit(list(some.values())), "sources": rows, "left_out": left_out(some)}
-        for key, some in ((reading, plain), (f"{reading}+questions", sources))
-    }
-
-
 def collect(
-    data: Path, rows: int, reading: Reading, scale: Scale, q2: Q2
+    data: Path, rows: int, reading: Reading, scale: Scale
 ) -> Iterator[tuple[str, Rows]]:
-    """Yields (name, rows) of each source on which the heads of ``reading`` are fitted.
+    """Yields (name, rows) of each source on which the head of ``reading`` is fitted.
 
     At most ``rows`` random rows of a source are used, the same in every run.
     """
@@ -135,7 +122,7 @@ def collect(
         if len(found) > rows:
             found = random.Random(5).sample(found, rows)
         examples, supported = zip(*found, strict=True)
-        rows_of_source = of_examples(examples, supported, scale, q2)
+        rows_of_source = of_examples(examples, supported, scale)
         yield source, rows_of_source
         click.echo(f"{source}: {len(rows_of_source.supported)}")
 
@@ -151,13 +138,11 @@ def labelled(data: Path, source: str, reading: Reading) -> Iterator[tuple[Exampl
             yield Example(row["hypothesis"], row["premise"][:LONGEST]), is_supported(row, reading)
 
 
-def of_examples(
-    examples: Sequence[Example], supported: Sequence[bool], scale: Scale, q2: Q2
-) -> Rows:
+def of_examples(examples: Sequence[Example], supported: Sequence[bool], scale: Scale) -> Rows:
     """The feature values and labels of examples. Examples without a claim are left out."""
-    scores = zip(scale.score(examples), q2.score(examples), supported, strict=True)
-    kept = [(evidence(judged, asked), label)
-            for judged, asked, label in scores if judged.evidence and not unclaimed(judged.example)]
+    kept = [(evidence(judged), label)
+            for judged, label in zip(scale.score(examples), supported, strict=True)
+            if judged.evidence and not unclaimed(judged.example)]
     return Rows(np.array([[values[key] for key in FEATURES] for values, _ in kept]),
                 np.array([label for _, label in kept]))
 
@@ -187,19 +172,17 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
     features = {
         name: {"mean": round(float(m), 4), "deviation": round(float(d), 4),
                "weight": round(float(w), 4)}
-        for name, m, d, w in zip(FEATURES, mean, deviation, model.coef_[0], strict=False)
+        for name, m, d, w in zip(FEATURES, mean, deviation, model.coef_[0], strict=True)
     }
     return {"intercept": round(float(model.intercept_[0]), 4), "features": features}
 
 
 def logits(head: Mapping[str, Any], rows: Rows) -> NDArray[np.float64]:
-    """The head's logit for each row; shape (rows,). The head may lack the last feature of the rows.
-    """
+    """The head's logit for each row; shape (rows,)."""
     features: Iterable[dict[str, float]] = head["features"].values()
     mean, deviation, weight = (np.array([item[key] for item in features])
                                for key in ("mean", "deviation", "weight"))
-    values = rows.values[:, : len(weight)]
-    found: NDArray[np.float64] = head["intercept"] + (values - mean) / deviation @ weight
+    found: NDArray[np.float64] = head["intercept"] + (rows.values - mean) / deviation @ weight
     return found
 
 
