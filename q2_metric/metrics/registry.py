@@ -33,7 +33,7 @@ METRICS: dict[str, Entry] = {
             "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
             settings="q2_metric.metrics.groundedness:GroundednessSettings",
             details="parts", runtime=RUNTIME_FIELDS, cached=True, probability=True,
-            bases=("scale", "q2"), evidence=True,
+            bases=("scale",), evidence=True,
             gloss="probability that people would judge the response supported; 1 is best",
         ),
         Entry(
