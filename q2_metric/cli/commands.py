@@ -74,7 +74,7 @@ class OneLineError(click.ClickException):
         return cls(message, next(codes, COULD_NOT))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        if self.exit_code == STOPPED and sys.stderr is not None and sys.stderr.isatty():
+        if self.exit_code == STOPPED and on_terminal():
             click.echo(err=True)  # ends the line on which the terminal shows ^C
         click.echo(f"q2: error: {' '.join(plain(self.message).split())}", file, err=file is None)
         if isinstance(self.__cause__, ClusterDied):
@@ -306,6 +306,11 @@ def _give_up_output(error: OSError) -> None:
 
 
 command = partial(click.command, cls=Command)
+def on_terminal() -> bool:
+    """Whether standard error is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 
 
 def warn(text: str) -> None:

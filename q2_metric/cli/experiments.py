@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from q2_metric._version import __version__
-from q2_metric.cli.commands import Read, Written, overwriting, warn
+from q2_metric.cli.commands import Read, Written, on_terminal, overwriting, warn
 from q2_metric.cli.options import (
     CACHE_OPTIONS,
     MODEL_OPTIONS,
@@ -139,7 +139,7 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
 def bar_of(options: Mapping[str, Any]) -> Bar:
     from q2_metric.cli.render import progress_bar
 
-    return silent if options["quiet"] or not sys.stderr.isatty() else progress_bar
+    return progress_bar if on_terminal() and not options["quiet"] else silent
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:
