@@ -7,16 +7,8 @@ from typing import Any
 
 import click
 
-from q2_metric.cli.commands import Written, command
-from q2_metric.cli.experiments import (
-    FIGURES,
-    FILE,
-    bar_of,
-    check,
-    finish,
-    metric_source,
-    score_cache,
-)
+from q2_metric.cli import experiments
+from q2_metric.cli.commands import FILE, Written, command
 from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, format_option, metric_names
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
@@ -41,7 +33,7 @@ from q2_metric.metrics.registry import DEFAULT
     help="Choose the threshold with the highest recall at this precision.  "
     "[default: the threshold with the best balanced accuracy]",
 )
-@click.option("--figures", metavar="DIR", type=FIGURES,
+@click.option("--figures", metavar="DIR", type=experiments.FIGURES,
               help="Draw reliability curves in this folder, as PNG and SVG.")
 @click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
 @CACHE_OPTIONS
@@ -63,12 +55,12 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     options["outs"] = ()
     precision = options["precision"]
     out, name = options["out"], options["name"] or Path(options["out"]).stem
-    check(options, f"calibration_{name}")
+    experiments.check(options, f"calibration_{name}")
     check_place(out)
     columns_read = Columns(options["response"], options["knowledge"], options["history"])
     rows = labels.read_labelled(file, columns_read, options["label"], options["form"])
-    source = metric_source(metric[0], options, score_cache(options))
-    columns = ScoreColumns([source], bar_of(options))
+    source = experiments.metric_source(metric[0], options, experiments.score_cache(options))
+    columns = ScoreColumns([source], experiments.bar_of(options))
     scored = columns.scores([row.example for row in rows])[metric[0]]
     # Responses without a score are left out. (Q² without its fallback has no score for some.)
     known = [
@@ -83,4 +75,4 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     )
     report = fitting.experiment(truth, scores, fitted, precision=precision)
     fitted.save(out)
-    finish(report, options)
+    experiments.finish(report, options)

@@ -74,7 +74,7 @@ class OneLineError(click.ClickException):
         return cls(message, next(codes, COULD_NOT))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        if self.exit_code == STOPPED and sys.stderr is not None and sys.stderr.isatty():
+        if self.exit_code == STOPPED and on_terminal():
             click.echo(err=True)  # ends the line on which the terminal shows ^C
         click.echo(f"q2: error: {' '.join(plain(self.message).split())}", file, err=file is None)
         if isinstance(self.__cause__, ClusterDied):
@@ -83,6 +83,9 @@ class OneLineError(click.ClickException):
 
 
 class _Named(click.Path):
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(readable=False, **keywords)
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("is empty; name a file (a variable in the command may be empty)", param, ctx)
@@ -93,7 +96,10 @@ class Read(_Named):
     """Names a file or folder to read, or something else, such as ``-`` for standard input."""
 
     def __init__(self, **keywords: Any) -> None:
-        super().__init__(**{"readable": False, "allow_dash": True, **keywords})
+        super().__init__(allow_dash=True, **keywords)
+
+
+FILE = Read(exists=True, dir_okay=False, path_type=Path)
 
 
 class Written(_Named):
@@ -105,16 +111,8 @@ class Written(_Named):
         self, also: Callable[[str], Iterable[str | os.PathLike[str]]] = lambda _path: (), *,
         guard: Callable[[Any], None] | None = check_free, **keywords: Any,
     ) -> None:
-        super().__init__(**{"readable": False, "dir_okay": True, **keywords})
+        super().__init__(**keywords)
         self.also, self.guard = also, guard
-
-
-def _overwrite_option(words: str) -> click.Option:
-    def keep(ctx: click.Context, _option: click.Parameter, given: bool) -> None:
-        ctx.meta[_OVERWRITE] = given
-
-    return click.Option(
-        ["--overwrite"], is_flag=True, expose_value=False, callback=keep, help=words)
 
 
 _OVERWRITE = "q2_metric.overwrite"
@@ -147,7 +145,9 @@ class Command(click.Command):
         super().__init__(*arguments, **keywords)
         self.groups = groups
         if any(isinstance(param.type, Written) and param.type.guard for param in self.params):
-            self.params.append(_overwrite_option(overwrites))
+            self.params.append(click.Option(
+                ["--overwrite"], is_flag=True, expose_value=False, help=overwrites,
+                callback=lambda ctx, _option, given: ctx.meta.update({_OVERWRITE: given})))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -161,22 +161,15 @@ class Command(click.Command):
                 f"No such option: {error.option_name}. {words}", error.ctx) from error
         if ctx.resilient_parsing:  # the shell asks for completions
             return rest
-        read: list[Any] = list(ctx.meta.get(READ, ()))
-        written: list[Any] = []
-        guards: list[Callable[[], None]] = []
-        for param in self.params:
-            given = ctx.params.get(param.name or "")
-            for path in given if isinstance(given, tuple) else filter(None, [given]):
-                if isinstance(param.type, Read):
-                    read.append(path)
-                elif isinstance(param.type, Written):
-                    written += [path, *param.type.also(str(path))]
-                    if param.type.guard is not None:
-                        guards.append(partial(param.type.guard, path))
-        check_written(written, [*read, *_data_sets(written)])
-        for guard in [] if ctx.meta.get(_OVERWRITE) else guards:
-            guard()
-        ctx.meta[_KEPT] = kept(ctx.params)
+        given = [(param.type, path) for param in self.params for path in _paths(ctx, param)]
+        read = [path for kind, path in given if isinstance(kind, Read)]
+        outputs = [(kind, path) for kind, path in given if isinstance(kind, Written)]
+        written = [out for kind, path in outputs for out in (path, *kind.also(str(path)))]
+        check_written(written, [*ctx.meta.get(READ, ()), *read, *_data_sets(written)])
+        for kind, path in outputs:
+            if kind.guard is not None and not ctx.meta.get(_OVERWRITE):
+                kind.guard(path)
+        ctx.meta[_KEPT] = _kept(ctx.params)
         return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -194,6 +187,11 @@ class Command(click.Command):
 
 
 _KEPT = "q2_metric.kept"
+
+
+def _paths(ctx: click.Context, param: click.Parameter) -> Iterable[Any]:
+    given = ctx.params.get(param.name or "")
+    return given if isinstance(given, tuple) else filter(None, [given])
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -222,7 +220,7 @@ def ours(mark: str, what: str) -> Callable[[str], None]:
 PAGE = ours(MARK, "a report page of q2")
 
 
-def kept(options: Mapping[str, Any]) -> str:
+def _kept(options: Mapping[str, Any]) -> str:
     """Words for a stopped command whose scores so far are in the cache, else ""."""
     if "cache" not in options or (options.get("no_cache") and not options["cache"]):
         return ""
@@ -306,6 +304,11 @@ def _give_up_output(error: OSError) -> None:
 
 
 command = partial(click.command, cls=Command)
+
+
+def on_terminal() -> bool:
+    """Whether standard error is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def warn(text: str) -> None:

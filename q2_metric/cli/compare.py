@@ -9,13 +9,13 @@ import click
 
 from q2_metric.cli.commands import Read, command, warn
 from q2_metric.cli.experiments import FORMAT_OPTION, facts, print_as
-from q2_metric.cli.options import SYSTEMS_OPTION, given_names
+from q2_metric.cli.options import SYSTEMS_OPTION, metric_names
 from q2_metric.report.read import files_of, read_scores
 
 
 @command("compare")
 @click.argument("scores", metavar="A B [C]...", nargs=-1, required=True, type=Read())
-@click.option("-m", "--metric", "--metrics", "metrics", callback=given_names,
+@click.option("-m", "--metric", "--metrics", "metrics", callback=metric_names,
               help="Metrics to compare.  [default: all that every system has]")
 @SYSTEMS_OPTION
 @click.option("--reference", metavar="COL",

@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,10 +30,7 @@ SHELLS = {
 }
 """By framework, the function that says where it finds this package, or raises what to do."""
 
-Line = tuple[str, str]
-
-TRY = ("it opened in 1901 .", "The tower in Paris opened in 1889.")
-"""A response that the knowledge contradicts."""
+Lines = Iterator[tuple[str, str]]
 
 
 @command("doctor")
@@ -57,12 +54,12 @@ def _said(error: Exception) -> str:
     return words if isinstance(error, Q2Error) else f"{type(error).__name__}: {words}"
 
 
-def _show(lines: list[Line] | Iterator[Line]) -> None:
+def _show(lines: Iterable[tuple[str, str]]) -> None:
     for name, text in lines:
         click.echo(f"{name:<15}{plain(text)}")
 
 
-def _machine() -> Iterator[Line]:
+def _machine() -> Lines:
     yield "q2-metric", f"{__version__} in {Path(__file__).parents[1]}"
     yield "Python", f"{platform.python_version()} ({sys.executable}), {platform.platform()}"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -93,7 +90,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _folders() -> Iterator[Line]:
+def _folders() -> Lines:
     from q2_metric.data.catalogue import CATALOGUE
     from q2_metric.data.download import ENVIRONMENT, cache_folder, state
     from q2_metric.engine.cache import default_path
@@ -108,7 +105,7 @@ def _folders() -> Iterator[Line]:
     yield "", f"{len(here)} of {len(CATALOGUE)} sets are here (q2 data list)"
 
 
-def _weights() -> Iterator[Line]:
+def _weights() -> Lines:
     from q2_metric.models.bundled.stored import WEIGHTS, files, intact
 
     try:
@@ -120,12 +117,13 @@ def _weights() -> Iterator[Line]:
         yield "weights", f"not usable: {error}"
 
 
-def _presets() -> Iterator[Line]:
+def _presets() -> Lines:
     from q2_metric.models.presets import PRESETS
 
     for preset in PRESETS.values():
         stages = preset.on_the_hub()
-        if lacks := [name for name in _NEEDED.get(preset.extra, ()) if not _version(name)]:
+        lacks = [name for name in ("torch", "transformers") if not _version(name)]
+        if preset.extra and lacks:
             how = f'needs {" and ".join(lacks)}: pip install "q2-metric[{preset.extra}]"'
         elif stages:
             away = [stage for stage in stages if not _is_here(stage.model)]
@@ -134,14 +132,11 @@ def _presets() -> Iterator[Line]:
                    if away else "all models are on this machine")
         else:
             how = "models of the package, ONNX Runtime on the CPU, no network"
-        yield f"{preset.name}", how
+        yield preset.name, how
     pickled = dict.fromkeys(stage.model for preset in PRESETS.values()
                             for stage in preset.on_the_hub() if stage.pickled)
     yield "pickles", ("trusted by name and read by torch's weights-only reader, which runs no "
                       f"code: {', '.join(pickled)}")
-
-
-_NEEDED = {"torch": ("torch", "transformers")}
 
 
 def _is_here(model: str) -> bool:
@@ -149,7 +144,7 @@ def _is_here(model: str) -> bool:
     return isinstance(hub.try_to_load_from_cache(model, "config.json"), str)
 
 
-def _frameworks() -> Iterator[Line]:
+def _frameworks() -> Lines:
     for name, where in SHELLS.items():
         try:
             yield name, named(where)()
@@ -157,16 +152,18 @@ def _frameworks() -> Iterator[Line]:
             yield name, f"not usable: {_said(error)}"
 
 
-def _trial() -> list[Line]:
+def _trial() -> Lines:
     from q2_metric.metrics import load_metrics
     from q2_metric.scoring import score_rows
     from q2_metric.types import Example
 
     started = time.perf_counter()
     loaded = load_metrics(DEFAULT)
-    [scores] = score_rows(loaded, [Example(*TRY)])
+    contradicted = Example("it opened in 1901 .", "The tower in Paris opened in 1889.")
+    [scores] = score_rows(loaded, [contradicted])
     seconds = time.perf_counter() - started
     said = ", ".join(f"{name} {score.value:.3f}" for name, score in scores.items()
                      if score.value is not None)
-    return [("scores", f"{said} for a response with a wrong year, {seconds:.1f} s with loading"),
-            *(("", metric.signature) for metric in loaded)]
+    yield "scores", f"{said} for a response with a wrong year, {seconds:.1f} s with loading"
+    for metric in loaded:
+        yield "", metric.signature

@@ -7,16 +7,8 @@ from typing import Any
 
 import click
 
-from q2_metric.cli.commands import Group, Read
-from q2_metric.cli.experiments import (
-    EXPERIMENT_OPTIONS,
-    FILE,
-    FORMAT_OPTION,
-    OUTPUT_OPTIONS,
-    check,
-    columns_of,
-    finish,
-)
+from q2_metric.cli import experiments
+from q2_metric.cli.commands import FILE, Group, Read
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
 
@@ -29,7 +21,7 @@ def meta_eval() -> None:
 @meta_eval.command("true")
 @click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
 @click.option("--against", metavar="METRIC", help="The metric to compare with.  [default: f1]")
-@EXPERIMENT_OPTIONS
+@experiments.EXPERIMENT_OPTIONS
 def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
     """Measure ROC-AUC, significance and calibration on each set of the benchmark TRUE.
 
@@ -38,17 +30,17 @@ def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
     """
     from q2_metric.evaluation import agreement
 
-    check(options, "true")
+    experiments.check(options, "true")
     read = agreement.read_sets(sets or agreement.sets_here())
     rows = [row.example for labelled in read.values() for row in labelled]
-    columns = columns_of(options, rows)
-    finish(agreement.on_true(columns, read, against=against), options)
+    columns = experiments.columns_of(options, rows)
+    experiments.finish(agreement.on_true(columns, read, against=against), options)
 
 
 @meta_eval.command("dev")
 @click.option("--limit", type=click.IntRange(min=2), metavar="N",
               help="Read at most N rows of each set.")
-@EXPERIMENT_OPTIONS
+@experiments.EXPERIMENT_OPTIONS
 def dev(limit: int | None, **options: Any) -> None:
     """Measure ROC-AUC and calibration on development sets, beside simple word overlap.
 
@@ -59,19 +51,19 @@ def dev(limit: int | None, **options: Any) -> None:
     from q2_metric.data.dev import dev_files, read_dev
     from q2_metric.evaluation import agreement
 
-    check(options, "dev")
+    experiments.check(options, "dev")
     sets = {name: read_dev(path, limit) for name, path in dev_files().items()}
     asked = {*options["metrics"], *agreement.COUNTS}
     options["metrics"] = [name for name in METRICS if name in asked]
     rows = [row.example for labelled in sets.values() for row in labelled]
-    finish(agreement.on_dev(columns_of(options, rows), sets), options)
+    experiments.finish(agreement.on_dev(experiments.columns_of(options, rows), sets), options)
 
 
 @meta_eval.command("render")
 @click.argument("result", type=FILE)
 @click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
-@FORMAT_OPTION
-@OUTPUT_OPTIONS
+@experiments.FORMAT_OPTION
+@experiments.OUTPUT_OPTIONS
 def render(result: Path, **options: Any) -> None:
     """Print the tables of an earlier run again.
 
@@ -82,8 +74,8 @@ def render(result: Path, **options: Any) -> None:
 
     report = read_json(result)
     try:
-        check(options, report.name)
-        finish(report, options)
+        experiments.check(options, report.name)
+        experiments.finish(report, options)
     except InputError:
         raise
     # The file may be JSON of another kind.

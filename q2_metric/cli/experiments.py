@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from q2_metric._version import __version__
-from q2_metric.cli.commands import Read, Written, overwriting, warn
+from q2_metric.cli.commands import Read, Written, on_terminal, overwriting, warn
 from q2_metric.cli.options import (
     CACHE_OPTIONS,
     MODEL_OPTIONS,
@@ -56,7 +56,6 @@ def _drawn(folder: str) -> Iterable[Path]:
 
 
 FIGURES = Written(_drawn, guard=None, file_okay=False)
-FILE = Read(exists=True, dir_okay=False, path_type=Path)
 
 OUTPUT_OPTIONS = all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
@@ -95,8 +94,10 @@ def check(options: Mapping[str, Any], name: str) -> None:
     if options["figures"] and not overwriting():
         for figure in figures_of(name, options["figures"]):
             check_free(figure)
-    needed = [("scipy", "scipy"), ("sklearn", "scikit-learn")]
-    for module, package in [*needed, *([("matplotlib",) * 2] if options["figures"] else [])]:
+    needed = {"scipy": "scipy", "sklearn": "scikit-learn"}
+    if options["figures"]:
+        needed["matplotlib"] = "matplotlib"
+    for module, package in needed.items():
         optional(module, "agreement with people", package, "meta")
     if options.get("score_columns") and not options["scores_file"]:
         raise InputError("--column names a column of --scores FILE; name the file too")
@@ -139,7 +140,7 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
 def bar_of(options: Mapping[str, Any]) -> Bar:
     from q2_metric.cli.render import progress_bar
 
-    return silent if options["quiet"] or not sys.stderr.isatty() else progress_bar
+    return progress_bar if on_terminal() and not options["quiet"] else silent
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:
@@ -155,17 +156,15 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
 
 
 def _write(report: Report, options: Mapping[str, Any]) -> None:
+    from q2_metric.evaluation.figures import draw
     from q2_metric.evaluation.files import write
 
     note = read_text(options["note"]) if options.get("note") else ""
     for path in options["outs"]:
         write(report, path, note=note)
-    if options["figures"]:
-        from q2_metric.evaluation.figures import draw
-
-        for path in draw(report, options["figures"]):
-            if not options["quiet"]:
-                click.echo(f"q2: {path}", err=True)
+    for path in draw(report, options["figures"]) if options["figures"] else ():
+        if not options["quiet"]:
+            click.echo(f"q2: {path}", err=True)
 
 
 def print_as(report: Report, form: str) -> None:

@@ -35,13 +35,11 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
     from q2_metric.types import Example
 
     for field in ("response", "knowledge"):
-        encodable(options[field], f"the {field}")
-        if is_blank(options[field]):
+        if is_blank(encodable(options[field], f"the {field}")):
             raise InputError(f"the {field} is empty")
     for turn in options["history"]:
         encodable(turn, "the history")
-    question = options["question"] or ""
-    encodable(question, "the question")
+    question = encodable(options["question"] or "", "the question")
     example = Example(options["response"], options["knowledge"], options["history"],
                       question=None if is_blank(question) else question)
     loaded = load(metrics, options)

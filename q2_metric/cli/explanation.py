@@ -19,9 +19,7 @@ from q2_metric.rows.plain import number as value
 _STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
 
 
-def print_explanation(
-    row: OutputRow, signatures: Mapping[str, str], *, whole: bool = False
-) -> None:
+def print_explanation(row: OutputRow, signatures: Mapping[str, str], *, whole: bool) -> None:
     """Prints scores with their evidence. Signatures are hashes unless ``whole``."""
     measured = shipped().covers(signatures.values())
     shown, screen = view(row, measured), console()
@@ -48,7 +46,7 @@ def print_explanation(
     screen.print()
     if measured:
         screen.print(safe_text(MEASURED), style="dim")
-    print_signatures(screen, list(signatures.values()), whole=whole)
+    print_signatures(screen, signatures.values(), whole=whole)
 
 
 MEASURED = "[n%]: of all responses with a finding like this, people judged n% supported"

@@ -97,13 +97,13 @@ def gate(**options: Any) -> None:
         raise click.UsageError("--metric takes one name")
     [metric] = options["metric"]
     allowed = {name: options[name] for name in FAILING}
-    paths = [options["file"], options["baseline"]]
-    if all(path and os.path.exists(path) for path in paths) and os.path.samefile(*paths):
-        raise InputError(f"{paths[0]}: is also the baseline; name the file of an earlier run")
+    path, baseline = options["file"], options["baseline"]
+    if baseline and all(map(os.path.exists, (path, baseline))) and os.path.samefile(path, baseline):
+        raise InputError(f"{path}: is also the baseline; name the file of an earlier run")
     with ExitStack() as stack:
-        read = [None if path is None else _read(path, metric, options, stack) for path in paths]
-        assert read[0] is not None
-        decided = decide(read[0], metric, options["threshold"], read[1], allowed)
+        now = _read(path, metric, options, stack)
+        before = None if baseline is None else _read(baseline, metric, options, stack)
+        decided = decide(now, metric, options["threshold"], before, allowed)
     if options["junit"] is not None:
         _write(options["junit"], ci.junit(decided))
     if options["comment"] is not None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from q2_metric.cli.commands import Read, Written
+from q2_metric.cli.commands import FILE, Read, Written
 from q2_metric.cli.options import all_options
 from q2_metric.errors import InputError
 from q2_metric.files import CHOOSE, check_place, replacing
@@ -20,7 +20,6 @@ from q2_metric.knowledge.pools import read_pool
 from q2_metric.knowledge.training import ABOUT, STATE, Progress, TrainSettings
 from q2_metric.knowledge.types import Pool, Ranked, Ranker
 
-FILE = Read(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = Written(dir_okay=False, path_type=Path)
 
 
@@ -57,7 +56,7 @@ def train_options(rate: float = 1e-5, epochs: int = 20) -> Callable[[Any], Any]:
         click.option("--out", "folder", type=NEW_FOLDER, required=True,
                      help="Folder of the trained model. An interrupted training resumes from it."),
         click.option("--rate", type=float, default=rate, help="Learning rate of Adam."),
-        click.option("--train-batch", type=click.IntRange(min=1), default=16,
+        click.option("--train-batch", "batch_size", type=click.IntRange(min=1), default=16,
                      help="Number of examples in a training step."),
         click.option("--epochs", type=click.IntRange(min=1), default=epochs,
                      help="Number of passes over the training data."),
@@ -104,19 +103,14 @@ def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, Labell
 
 
 def settings_of(options: dict[str, Any]) -> TrainSettings:
-    names = ("rate", "epochs", "evaluate_every", "patience", "seed")
-    given = {name: options[name] for name in names}
-    return TrainSettings(batch_size=options["train_batch"], **given)
+    return TrainSettings(**{field.name: options[field.name] for field in fields(TrainSettings)})
 
 
 def reporter(task: str) -> Callable[[Progress, float], None]:
     """Prints the results of evaluations in a training. ``task`` is what they measure: "dev F1"."""
-
-    def report(progress: Progress, value: float) -> None:
-        click.echo(f"step {progress.step}: {task} {value:.4f} (best {progress.best:.4f} "
-                   f"at step {progress.best_step})", err=True)
-
-    return report
+    return lambda progress, value: click.echo(
+        f"step {progress.step}: {task} {value:.4f} (best {progress.best:.4f} "
+        f"at step {progress.best_step})", err=True)
 
 
 def finished(progress: Progress, folder: Path) -> None:

@@ -62,13 +62,13 @@ MODEL_OPTIONS = all_options(
 
 
 def metric_names(
-    ctx: click.Context, _option: click.Parameter, text: str | None
+    _ctx: click.Context, _option: click.Parameter, text: str | None
 ) -> list[str]:
-    """A click callback that turns the text of ``--metrics`` into names, in the registry's order.
-    Without a text, they are the preset's. The module of "package.module:Class" may be in the
-    current folder, as for ``python -m``."""
+    """A click callback that turns the text of ``--metrics`` into names, in the registry's order;
+    without a text, there are none. The module of "package.module:Class" may be in the current
+    folder, as for ``python -m``."""
     if text is None:
-        return list(metrics.default_names(ctx.params["preset"]))
+        return []
     if ":" in text and (here := os.getcwd()) not in sys.path:
         sys.path.append(here)
     try:
@@ -80,16 +80,13 @@ def metric_names(
     return [name for name in METRICS if name in names]
 
 
-def given_names(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str]:
-    """A click callback as :func:`metric_names`, but without a text there are no names."""
-    return [] if text is None else metric_names(ctx, option, text)
-
-
 def metrics_option(default: str | None = None) -> Option[Any]:
+    """``--metrics``; without ``default``, the default is the preset's metrics."""
     return click.option(
         "-m", "--metric", "--metrics", "metrics", default=default,
         show_default=default or ",".join(DEFAULT),
-        callback=metric_names,
+        callback=lambda ctx, option, text: (
+            metric_names(ctx, option, text) or list(metrics.default_names(ctx.params["preset"]))),
         help=f"Metrics to compute: {', '.join(METRICS)}, or package.module:Class.",
     )
 

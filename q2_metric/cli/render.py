@@ -44,7 +44,7 @@ _LONGEST = 200
 """Characters of a claim or passage that are printed."""
 
 
-def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
+def print_systems(results: Sequence[FileResult], *, whole: bool) -> None:
     """Prints the results of ``q2 score``; with ``whole``, full signatures instead of hashes."""
     screen = console()
     for result in results:
@@ -68,7 +68,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
             print_whole(screen, groups_table(column, groups))
         screen.print()
     signatures = (system.signature for result in results for system in result.systems)
-    print_signatures(screen, list(signatures), whole=whole)
+    print_signatures(screen, signatures, whole=whole)
 
 
 def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
@@ -221,7 +221,7 @@ def print_report(report: Report) -> None:
         if table.note:
             screen.print(safe_text(table.note, "dim"), soft_wrap=True)
         screen.print()
-    print_signatures(screen, list(report.signatures.values()), whole=True)
+    print_signatures(screen, report.signatures.values(), whole=True)
 
 
 @contextmanager
@@ -255,7 +255,7 @@ def safe_text(text: str, style: str = "") -> Text:
     return Text(plain(text), style=style)
 
 
-def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool = False) -> None:
+def print_signatures(screen: Console, signatures: Iterable[str], *, whole: bool) -> None:
     """Prints each signature once, in full (``whole``) or as a hash, such as "scale#6f746960"."""
     unique = list(dict.fromkeys(signatures))
     if whole:

@@ -7,18 +7,12 @@ from typing import Any
 
 import click
 
+from q2_metric.cli import experiments
 from q2_metric.cli.commands import Read, command
-from q2_metric.cli.experiments import (
-    FOREIGN_OPTIONS,
-    OUTPUT_OPTIONS,
-    check,
-    columns_of,
-    finish,
-    metric_source,
-    score_cache,
-)
-from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, given_names
+from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, metric_names
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import entry
+from q2_metric.models.presets import preset
 
 
 @command("reproduce")
@@ -27,7 +21,7 @@ from q2_metric.errors import InputError
 @click.option("--all", "every", is_flag=True, help="Measure all tables whose data are here.")
 @click.option("--limit", type=click.IntRange(min=2), metavar="N",
               help="Read at most N examples of each data set, to try a command.")
-@click.option("-m", "--metrics", callback=given_names, show_default="those of the table",
+@click.option("-m", "--metrics", callback=metric_names, show_default="those of the table",
               help="Metrics to compute in place of a table's own.")
 @click.option("--trained", metavar="FOLDER", multiple=True,
               type=Read(exists=True, file_okay=False),
@@ -35,8 +29,8 @@ from q2_metric.errors import InputError
               "repeated.")
 @click.option("--narrow", type=click.IntRange(min=1), metavar="N", show_default="all",
               help="A trained ranker reads only the N snippets that the ranker bundled keeps.")
-@FOREIGN_OPTIONS
-@OUTPUT_OPTIONS
+@experiments.FOREIGN_OPTIONS
+@experiments.OUTPUT_OPTIONS
 @CACHE_OPTIONS
 @MODEL_OPTIONS
 def reproduce(
@@ -49,7 +43,6 @@ def reproduce(
     SCALE paper whose data are here. For the paper's own models: --preset paper.
     """
     from q2_metric.evaluation.reproduce import table as protocol
-    from q2_metric.models.presets import preset
 
     tables = _tables()
     if listed:
@@ -66,26 +59,25 @@ def reproduce(
         raise InputError(f"there is no table {wrong[0]!r}; q2 reproduce --list shows all tables")
     if not chosen:
         raise InputError("name a table (q2 reproduce --list shows them), or give --all")
-    check(options, "reproduce")
-    kept = score_cache(options)
+    experiments.check(options, "reproduce")
+    kept = experiments.score_cache(options)
 
     def columns(metrics: Sequence[str], settings: Mapping[str, Any], rows: Sequence[Any]) -> Any:
-        return columns_of(_told(options, settings, metrics), rows, kept)
+        return experiments.columns_of(_told(options, settings, metrics), rows, kept)
 
     run = protocol.Run(
         preset(options["preset"]), columns,
-        lambda name, settings: metric_source(name, _told(options, settings, [name]), kept),
+        lambda name, settings: experiments.metric_source(
+            name, _told(options, settings, [name]), kept),
         options["metrics"], limit, options["trained"], options["narrow"], _skipped(options))
     for one in chosen:
         if one.name in names and (missing := one.missing()):
             raise InputError(f"{one.name}: data sets are missing: {protocol.where(missing)}")
-    finish(protocol.reproduce(chosen, run), options)
+    experiments.finish(protocol.reproduce(chosen, run), options)
 
 
 def _skipped(options: Mapping[str, Any]) -> dict[str, str]:
     """A preset that needs no network must not download BERTScore's encoder either."""
-    from q2_metric.models.presets import preset
-
     if preset(options["preset"]).needs_network or options["bertscore_model"]:
         return {}
     return {"bertscore": "name its encoder with -s bertscore_model=roberta-large"}
@@ -95,8 +87,6 @@ def _told(
     options: Mapping[str, Any], settings: Mapping[str, Any], metrics: Sequence[str]
 ) -> dict[str, Any]:
     """The user's options; where the user gave none, those of a table that the metrics know."""
-    from q2_metric.metrics.registry import entry
-
     known = {keyword for name in metrics for keyword in entry(name).keywords()}
     ours = {key: value for key, value in settings.items()
             if key in known and options.get(key) is None}

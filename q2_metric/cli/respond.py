@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from q2_metric.cli import knowledge as shared
-from q2_metric.cli.commands import Group, Read
+from q2_metric.cli.commands import FILE, Group, Read
 from q2_metric.errors import InputError
 from q2_metric.knowledge.choose import load_detector
 from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel, read_labelled, read_logs
@@ -26,9 +26,9 @@ def respond() -> None:
 
 
 @respond.command("write")
-@click.option("--pool", "pool_file", type=shared.FILE, required=True, help="File of the snippets.")
-@click.option("--logs", type=shared.FILE, required=True, help="Dialogues in the format of DSTC9.")
-@click.option("--labels", type=shared.FILE,
+@click.option("--pool", "pool_file", type=FILE, required=True, help="File of the snippets.")
+@click.option("--logs", type=FILE, required=True, help="Dialogues in the format of DSTC9.")
+@click.option("--labels", type=FILE,
               help="Labels: which turns need knowledge, and the gold response to each.")
 @click.option("--model", default="facebook/bart-base", metavar="MODEL",
               type=Read(),

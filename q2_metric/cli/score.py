@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -25,6 +24,7 @@ from q2_metric.cli.commands import (
     Read,
     Written,
     command,
+    on_terminal,
     overwriting,
     warn,
 )
@@ -38,7 +38,6 @@ from q2_metric.cli.options import (
     load_keywords,
     metrics_option,
 )
-from q2_metric.engine.cached import Progress
 from q2_metric.engine.connection import Cluster
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import beside, check_replaceable
@@ -207,13 +206,7 @@ def score(**options: Any) -> None:
         options["address"], options["actors"], options["gpus_per_actor"])
     job.check(strict=options["strict"])
     page = _check_outputs(job, out, options["report"])
-    shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
-    listener = Listener(
-        warn=warn,
-        note=(lambda _line: None) if quiet else warn,
-        progress=lambda file: _progress(file, job, shown=shown),
-    )
-    run = JobRun(job, cluster, strict=options["strict"], listener=listener)
+    run = JobRun(job, cluster, strict=options["strict"], listener=_listener(job, quiet))
     try:
         results = run.run(out, page, overwrite=overwriting())
     except (KeyboardInterrupt, Exception) as error:
@@ -251,11 +244,14 @@ def score(**options: Any) -> None:
 
 
 def _costs(options: Mapping[str, Any]) -> list[Cost]:
-    if not (names := [options[name] for name in STAGES if is_endpoint(options.get(name))]):
+    """What the endpoints that were asked cost."""
+    names = [options[name] for name in STAGES if is_endpoint(options.get(name))]
+    if not names:
         return []
-    from q2_metric.models.endpoints import costs
+    from q2_metric.models.endpoints import endpoint
 
-    return costs(names)
+    costs = [endpoint(name).cost for name in dict.fromkeys(names)]
+    return [cost for cost in costs if cost.requests or cost.claims]
 
 
 def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
@@ -348,9 +344,12 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
     return lambda results: open_page(report, results)
 
 
-def _progress(file: str, job: Job, *, shown: bool) -> AbstractContextManager[Progress]:
-    if not shown:
-        return nullcontext(lambda _rows: None)
+def _listener(job: Job, quiet: bool) -> Listener:
+    if quiet:
+        return Listener(warn)
+    if not on_terminal():
+        return Listener(warn, note=warn)
     from q2_metric.cli.render import progress_bar
 
-    return progress_bar(file, sum(1 for _ in job.rows(file)) if rereadable(file) else None)
+    return Listener(warn, note=warn, progress=lambda file: progress_bar(
+        file, sum(1 for _ in job.rows(file)) if rereadable(file) else None))

@@ -9,24 +9,9 @@ from typing import Any
 
 import click
 
-from q2_metric.cli.commands import Group, Read
+from q2_metric.cli import knowledge as shared
+from q2_metric.cli.commands import FILE, Group, Read
 from q2_metric.cli.experiments import facts, finish
-from q2_metric.cli.knowledge import (
-    FILE,
-    NEW_FILE,
-    RANKER_OPTIONS,
-    RSS_OPTIONS,
-    combined_ranker,
-    finished,
-    labelled_options,
-    load_rankers,
-    ranked_row,
-    reporter,
-    settings_of,
-    train_options,
-    training_turns,
-    write_lines,
-)
 from q2_metric.errors import InputError
 from q2_metric.files import check_place
 from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, upto
@@ -50,10 +35,10 @@ def select() -> None:
 @click.option("--logs", type=FILE, help="Rank for many dialogues, in the format of DSTC9.")
 @click.option("-k", "count", type=click.IntRange(min=1), default=5,
               help="Number of snippets to show.")
-@click.option("--out", type=NEW_FILE, help="Write .jsonl with one line for each dialogue.")
+@click.option("--out", type=shared.NEW_FILE, help="Write .jsonl with one line for each dialogue.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of a table.")
-@RANKER_OPTIONS
-@RSS_OPTIONS
+@shared.RANKER_OPTIONS
+@shared.RSS_OPTIONS
 def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tuple[str, ...],
          logs: Path | None, count: int, out: Path | None, as_json: bool,
          **options: Any) -> None:
@@ -64,13 +49,13 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
     """
     dialogues = _dialogues(dialogue_file, turn, say, logs)
     pool = read_pool(pool_file)
-    ranker = combined_ranker(options)
+    ranker = shared.combined_ranker(options)
     names = [dialogue.id or str(i) for i, dialogue in enumerate(dialogues, start=1)]
     ranked = list(zip(names, ranker.rank(dialogues, pool, count), strict=True))
-    lines = [{"id": name, "ranker": ranker.name, "snippets": list(map(ranked_row, ranking))}
+    lines = [{"id": name, "ranker": ranker.name, "snippets": list(map(shared.ranked_row, ranking))}
              for name, ranking in ranked]
     if out is not None:
-        write_lines(out, lines)
+        shared.write_lines(out, lines)
     if as_json:
         for line in lines:
             click.echo(json.dumps(line, ensure_ascii=False))
@@ -114,10 +99,10 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
 @click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
               default=["bundled", "bm25"],
               help="A ranker to evaluate: alone, with EGR, and in votes; may be repeated.")
-@RSS_OPTIONS
+@shared.RSS_OPTIONS
 @click.option("--detector", metavar="NAME|FOLDER", default="bundled",
               help='Detector of turns that need knowledge, to evaluate too; "" for none.')
-@click.option("--out", "outs", type=NEW_FILE, multiple=True,
+@click.option("--out", "outs", type=shared.NEW_FILE, multiple=True,
               help="Write the results as .json, .csv or .md; may be repeated.")
 @click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
 def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, detector: str,
@@ -142,7 +127,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
         raise InputError("give --pool, --logs and --labels together, or none of them")
     pool = read_pool(pool_file)
     labelled = read_labelled(logs, labels, pool)
-    rankers = load_rankers(options)
+    rankers = shared.load_rankers(options)
     asked = load_detector(detector, pool, device=options["device"],
                           batch_size=options["batch_size"]) if detector else None
     figures = compare(rankers, pool, labelled, asked, date=facts()["date"],
@@ -151,8 +136,8 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 
 
 @select.command("train")
-@labelled_options(logs=False)
-@train_options()
+@shared.labelled_options(logs=False)
+@shared.train_options()
 @click.option("--negatives", type=click.IntRange(min=1), default=4,
               help="Number of wrong snippets for each right one.")
 @click.option("--kind", type=click.Choice(["rss", "choice", "ensemble"]), default="rss",
@@ -170,25 +155,25 @@ def train(base: str, second_base: str | None, folder: Path, kind: Any, **options
 
     if second_base and kind != "ensemble":
         raise InputError("--second-base is for --kind ensemble")
-    pool, turns, dev = training_turns(options)
+    pool, turns, dev = shared.training_turns(options)
     names = ("negatives", "domain", "device")
-    given = {"report": reporter("dev R@1"), **{name: options[name] for name in names}}
-    parts = pool, turns.seeking(), dev.seeking(), folder, settings_of(options)
+    given = {"report": shared.reporter("dev R@1"), **{name: options[name] for name in names}}
+    parts = pool, turns.seeking(), dev.seeking(), folder, shared.settings_of(options)
     if kind == "ensemble":
         for done in train_ensemble((base, second_base or base), *parts, **given):
-            finished(done, folder)
+            shared.finished(done, folder)
     else:
-        finished(train_rss(base, *parts, kind=kind, **given), folder)
+        shared.finished(train_rss(base, *parts, kind=kind, **given), folder)
 
 
 @select.command("train-detector")
-@labelled_options()
-@train_options()
+@shared.labelled_options()
+@shared.train_options()
 def train_detector(base: str, folder: Path, device: str, **options: Any) -> None:
     """Train the detector of turns that need knowledge, starting from an encoder."""
     from q2_metric.knowledge.detection import train_detector as train_it
 
-    _, turns, dev = training_turns(options)
-    done = train_it(base, turns, dev, folder, settings_of(options), device=device,
-                    report=reporter("dev F1"))
-    finished(done, folder)
+    _, turns, dev = shared.training_turns(options)
+    done = train_it(base, turns, dev, folder, shared.settings_of(options), device=device,
+                    report=shared.reporter("dev F1"))
+    shared.finished(done, folder)

@@ -139,8 +139,8 @@ class Endpoint:
     def _ask(self, requests: Sequence[Mapping[str, Any]]) -> list[Reply]:
         bodies = [json.dumps({"model": self.model, "temperature": 0, **request})
                   for request in requests]
-        new = [body for body in dict.fromkeys(bodies) if self._known.get(body) is None]
-        found: dict[str, Reply] = {}
+        found = {body: reply for body in bodies if (reply := self._known.get(body))}
+        new = [body for body in dict.fromkeys(bodies) if body not in found]
         with ThreadPoolExecutor(TOGETHER) as pool:
             try:
                 for body, (reply, usage) in zip(new, pool.map(self._reply, new), strict=True):
@@ -153,8 +153,7 @@ class Endpoint:
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        return [found.get(body) or self._known.get(body) or self._reply(body)[0]
-                for body in bodies]
+        return [found[body] for body in bodies]
 
     def _reply(self, body: str) -> tuple[Reply, Mapping[str, Any]]:
         why, wait = "", FIRST_WAIT
@@ -209,7 +208,7 @@ class Endpoint:
         """The server's words. A server may repeat the key in them."""
         with suppress(OSError, http.client.HTTPException):
             text = " ".join(error.read(2_000).decode(errors="replace").split())[:300]
-            for key in filter(None, [os.environ.get(KEY)]):
+            if key := os.environ.get(KEY):
                 text = text.replace(key, "…")
             return f"status {error.code}: {text}"
         return f"status {error.code}"
@@ -243,13 +242,4 @@ def _said(prompt: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": prompt}]}
 
 
-@functools.cache
-def endpoint(name: str) -> Endpoint:
-    return Endpoint(name)
-
-
-def costs(names: Sequence[str]) -> list[Cost]:
-    """What the endpoints with these names cost in this process; those that were not asked are left
-    out."""
-    return [one for name in dict.fromkeys(names)
-            if (one := endpoint(name).cost).requests or one.claims]
+endpoint = functools.cache(Endpoint)

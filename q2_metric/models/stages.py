@@ -225,8 +225,7 @@ def _entailment(
 
         kind = entailment_kind(name)
         template = "minicheck" if "minicheck" in Path(name).name.lower() else "scale"
-        own = Stage(kind, name, template if kind == "yes-no" else "")
-        stage = replace(_known(name, kind) or own, model=name)
+        stage = replace(_known(name, kind) or Stage(kind, template=template), model=name)
     if prompt is not None and stage.kind != "yes-no":
         raise InputError(
             f"{stage.model or 'the bundled model'} is an NLI classifier and takes no prompt; "

@@ -41,6 +41,7 @@ SCORE = "score rows.jsonl --metrics knowledge_f1"
     ("score - --metrics knowledge_f1 <&-", 2, "q2: error: standard input: is closed"),
     (f"{SCORE} >&-", 3, "q2: error: standard output: is closed"),
     (f"{SCORE} 2>&-", 0, ""),
+    ("calibrate labelled.jsonl --metric knowledge_f1 --out fitted.json 2>&-", 0, ""),
     ("score loop.jsonl --metrics knowledge_f1", 2, "q2: error: loop.jsonl: "),
     (f"{SCORE} --out loop.jsonl --quiet", 2, "q2: error: "),
     (f"score {'x' * 300}.jsonl --metrics knowledge_f1", 2, "File name too long"),
@@ -54,6 +55,8 @@ SCORE = "score rows.jsonl --metrics knowledge_f1"
 def test_a_line_and_a_code(folder: Path, words: str, code: int, said: str) -> None:
     (folder / "loop.jsonl").symlink_to("loop.jsonl")
     (folder / "empty.jsonl").touch()
+    labelled = [{**json.loads(ROW), "label": label} for label in (0, 1) * 5]
+    (folder / "labelled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
     (folder / "utf32.csv").write_text("response,knowledge\n", encoding="utf-32")
     (folder / "binary").write_bytes(b"\xff\xfe\x00")
     done = q2(words, folder)
