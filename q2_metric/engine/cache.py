@@ -33,9 +33,6 @@ _EVICTED = 0.1
 _FRESH = 3600
 """Seconds in which the time of an entry's last use is updated at most once, to save writes."""
 
-_VARIABLES = 500
-"""Maximum number of keys in one SQL statement."""
-
 
 def default_path() -> Path:
     from q2_metric.data.download import cache_folder
@@ -97,19 +94,16 @@ class Cache:
         now = int(time.time())
         stale: list[str] = []
         try:
-            wanted = list(keys)
-            for start in range(0, len(wanted), _VARIABLES):
-                some = wanted[start : start + _VARIABLES]
-                rows = self._database.execute(
-                    "select key, value, used, rowid from scores where key in "
-                    f"({','.join('?' * len(some))})", some)
-                for key, value, used, row in rows:
-                    if (text := _opened(key, value)) is not None:  # the value is unchanged
-                        values[key] = json.loads(text)
-                        if earlier is not None and row <= self._newest:
-                            earlier.add(key)
-                    if not isinstance(used, int) or now - used > _FRESH:
-                        stale.append(key)
+            rows = self._database.execute(
+                "select key, value, used, rowid from scores where key in "
+                "(select value from json_each(?))", [json.dumps([*keys])])
+            for key, value, used, row in rows:
+                if (text := _opened(key, value)) is not None:  # the value is unchanged
+                    values[key] = json.loads(text)
+                    if earlier is not None and row <= self._newest:
+                        earlier.add(key)
+                if not isinstance(used, int) or now - used > _FRESH:
+                    stale.append(key)
             with self._database:
                 self._database.executemany(
                     "update scores set used = ? where key = ?", [(now, key) for key in stale]

@@ -99,7 +99,7 @@ class CachedMetric:
         values = dict[str, Any]()
         if self._inner:
             whole = self.keys(WITH_EVIDENCE, examples)
-            kept = self._store.get(dict.fromkeys(whole))
+            kept = self._store.get(whole)
             values |= {key: kept[rich] for key, rich in zip(keys, whole, strict=True)
                        if readable(kept.get(rich))}
         for block in self.missing(keys, examples, values, progress, readable):
@@ -122,7 +122,7 @@ class CachedMetric:
         with NaN is not stored. A cached value that is not ``usable`` is computed again."""
         progress = progress or (lambda _rows: None)
         earlier = set[str]()
-        kept = self._store.get(dict.fromkeys(keys), earlier)
+        kept = self._store.get(keys, earlier)
         values |= {key: value for key, value in kept.items() if usable(value)}
         earlier &= values.keys()
         self.looked_up += sum(key in earlier for key in keys)

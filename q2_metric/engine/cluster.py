@@ -119,11 +119,10 @@ def scored(
             # Ray warns if there are fewer blocks than actors.
             warnings.filterwarnings("ignore", module="ray")
             for batch in watched(ray, batches):
-                for found in batch["scored"]:
-                    rows, looked_up, problem = pickle.loads(found)
-                    if problem:
-                        raise ModelError(problem)
-                    yield rows, looked_up
+                for found in map(pickle.loads, batch["scored"]):
+                    if isinstance(found, str):
+                        raise ModelError(found)
+                    yield found
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray could not score on: {cause(error)}") from error
 
@@ -189,16 +188,14 @@ class _Actor:
         import numpy as np
 
         file, first, block = pickle.loads(batch["block"][0])
-        rows: list[OutputRow] = []
-        looked_up, problem = 0, ""
+        scored: tuple[list[OutputRow], int] | str
         try:
-            rows, looked_up = self._score(file, first, block)
+            scored = self._score(file, first, block)
         except Q2Error as error:
             # The error is returned as a value, because Ray would retry a block that raises an
             # error, and the block would fail again.
-            problem = str(error)
-        found = pickle.dumps((rows, looked_up, problem))
-        return {"scored": np.array([found], dtype=object)}
+            scored = str(error)
+        return {"scored": np.array([pickle.dumps(scored)], dtype=object)}
 
     def _score(self, file: str, first: int, block: Sequence[Row]) -> tuple[list[OutputRow], int]:
         ray: Any = import_module("ray")

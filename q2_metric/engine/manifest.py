@@ -68,9 +68,8 @@ def difference(begun: Manifest, now: Manifest, *, of_request: bool = False) -> s
         found.extend(_differences(begun, now))
     except (KeyError, TypeError, AttributeError, InputError):
         found.append((True, "its manifest cannot be understood"))
-    requested = [words for request, words in found if request]
-    since = [words for request, words in found if not request and not of_request]
-    return next(iter(requested + since), None)
+    found.sort(key=lambda one: not one[0])
+    return next((words for request, words in found if request or not of_request), None)
 
 
 def _differences(begun: Manifest, now: Manifest) -> Iterator[tuple[bool, str]]:

@@ -4,8 +4,10 @@ the mean scores of groups of rows that have the same value in a column."""
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from q2_metric.rows.fields import OTHER, OutputRow
@@ -97,16 +99,16 @@ class Groups:
     def __init__(
         self, columns: Sequence[str], metrics: Sequence[str], no_claim: NoClaim
     ) -> None:
-        self._metrics, self._no_claim = metrics, no_claim
-        self._columns: dict[str, dict[str, Aggregate]] = {name: {} for name in columns}
+        self._columns = {
+            name: defaultdict[str, Aggregate](partial(Aggregate, metrics, no_claim))
+            for name in columns
+        }
 
     def update(self, rows: Iterable[OutputRow]) -> None:
         for row in rows:
             outcomes = of_row(row) if self._columns else []
             for name, groups in self._columns.items():
                 for value in values_of((row.get(OTHER.name) or {}).get(name)):
-                    if value not in groups:
-                        groups[value] = Aggregate(self._metrics, self._no_claim)
                     groups[value].add(outcomes)
 
     def systems(self, signatures: Mapping[str, str]) -> Grouped:

@@ -121,16 +121,18 @@ class JobRun:
             self.job.files, self.signatures, self._identities, self.job.settings)
         # A page needs the rows, so they are scored again (from the cache) if a page is requested.
         may_be_complete = not overwrite and page is None
-        if may_be_complete and not unfinished_path(out).exists() and (done := _finished(out, now)):
-            return self._complete(out, done)
+        if may_be_complete and not unfinished_path(out).exists() and (
+                done := self._complete(out, now)):
+            return done
         if manifests.once(now):
             self.listener.note(
                 "standard input cannot be read again: if this run is interrupted, it cannot resume"
             )
         with open_unfinished(out) as unfinished:
             # Another process may have finished by now.
-            if may_be_complete and not unfinished.holds_blocks and (done := _finished(out, now)):
-                return self._complete(out, done)
+            if may_be_complete and not unfinished.holds_blocks and (
+                    done := self._complete(out, now)):
+                return done
             held = unfinished.begin(out, now, overwrite=overwrite)
             if unfinished.done:
                 self.listener.note(
@@ -139,7 +141,18 @@ class JobRun:
             _finish(self.job, out, unfinished, results, now, held)
         return results
 
-    def _complete(self, out: str, manifest: Manifest) -> list[FileResult]:
+    def _complete(self, out: str, now: Manifest) -> list[FileResult] | None:
+        """The results of ``out``, if it is complete, unchanged, and written by the same command."""
+        manifest = manifests.read_manifest(manifests.beside(out))
+        if (
+            manifest is None
+            or not manifest.get("complete")
+            or manifests.once(now)
+            or manifests.difference(manifest, now) is not None
+            or not rereadable(out)
+            or fingerprint(out) != manifest.get("output")
+        ):
+            return None
         results = [FileResult.from_json(system) for system in manifest["systems"]]
         rows = sum(result.rows for result in results)
         self.listener.note(
@@ -206,13 +219,14 @@ class JobRun:
                     result.timed += sum(row["error"] is None for row in rows)
                     result.looked_up += looked_up
                     if unfinished is not None:
-                        unfinished.append(_encoded(rows))
-                bad = self._count(aggregate, rows)
+                        # Lone surrogates in a file name become JSON escapes.
+                        unfinished.append("".join(map(json_line, rows)).encode(
+                            "utf-8", errors="backslashreplace"))
+                result.failed += self._count(aggregate, rows)
                 self._foreign.update(
                     row[LANGUAGE.name] for row in rows if row.get(REASON.name) in FOREIGN)
                 groups.update(rows)
                 result.rows += len(block)
-                result.failed += bad
                 result.no_knowledge += sum(row.get(REASON.name) == "no_knowledge" for row in rows)
                 whole = list(map(with_texts, rows, block))
                 for row in whole:
@@ -262,21 +276,6 @@ def _changed(file: str) -> InputError:
 # --- the end of a run --------------------------------------------------------------------
 
 
-def _finished(out: str, now: Manifest) -> Manifest | None:
-    """The manifest of ``out``, if it is complete, unchanged, and written by the same command."""
-    manifest = manifests.read_manifest(manifests.beside(out))
-    if (
-        manifest is None
-        or not manifest.get("complete")
-        or manifests.once(now)
-        or manifests.difference(manifest, now) is not None
-        or not rereadable(out)
-        or fingerprint(out) != manifest.get("output")
-    ):
-        return None
-    return manifest
-
-
 def _finish(
     job: Job, out: str, kept: Unfinished, results: Sequence[FileResult], begun: Manifest,
     held: str | None,
@@ -309,8 +308,3 @@ def _finish(
         whole["output"] = fingerprint(unfinished)
         manifests.write_manifest(manifests.beside(out), whole)
     kept.remove()
-
-
-def _encoded(rows: Sequence[OutputRow]) -> bytes:
-    # Lone surrogates in a file name become JSON escapes.
-    return "".join(map(json_line, rows)).encode("utf-8", errors="backslashreplace")

@@ -32,8 +32,9 @@ def junit(gate: Gate) -> bytes:
     refused = gate.refused()
     errors = [case for case in refused if case.outcome == "error"]
     skipped = [case for case in gate.cases if case.outcome != "passed" and case not in refused]
-    suite = ElementTree.Element(
-        "testsuite", name=_xml(SUITE + gate.metric), tests=str(len(gate.cases)),
+    whole = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(
+        whole, "testsuite", name=_xml(SUITE + gate.metric), tests=str(len(gate.cases)),
         failures=str(len(refused) - len(errors) + gate.worse), errors=str(len(errors)),
         skipped=str(len(skipped)))
     for case in gate.cases:
@@ -48,8 +49,6 @@ def junit(gate: Gate) -> bytes:
         test = ElementTree.SubElement(suite, "testcase", classname=_xml(gate.name), name="mean")
         suite.set("tests", str(len(gate.cases) + 1))
         ElementTree.SubElement(test, "failure", message=_xml(gate.mean_change))
-    whole = ElementTree.Element("testsuites")
-    whole.append(suite)
     text: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
     return text
 

@@ -119,9 +119,11 @@ def match(first: SystemValues, second: SystemValues) -> Matched | None:
         counted = _counts(first) and _counts(second)
         if pairs and not (counted and 2 * len(changed) > len(pairs)):
             return Matched("number" if counted else "id", pairs, changed)
-    pairs = _by_context(first, second)
+    there = _places(second)
+    pairs = sorted(pair for context, rows in _places(first).items()
+                   for pair in zip(rows, there.get(context, ()), strict=False))
     if pairs:
-        return Matched("knowledge", sorted(pairs))
+        return Matched("knowledge", pairs)
     unknown = all(context is None for context in (*first.contexts, *second.contexts))
     if unknown and first.ids and len(first.ids) == len(second.ids):
         return Matched("order", [(i, i) for i in range(len(first.ids))])
@@ -143,12 +145,6 @@ def _changed(
             changed[a, b] = tuple(part for part, was, now in zip(IDENTITY, one, other, strict=True)
                                   if was != now)
     return changed
-
-
-def _by_context(first: SystemValues, second: SystemValues) -> list[tuple[int, int]]:
-    one, other = _places(first), _places(second)
-    return [pair for context, rows in one.items()
-            for pair in zip(rows, other.get(context, ()), strict=False)]
 
 
 def _places(system: SystemValues) -> dict[tuple[int, ...], list[int]]:

@@ -6,6 +6,7 @@ temporary file and are written one by one, so the memory does not grow with thei
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -58,9 +59,6 @@ WORDS: Mapping[str, str] = {
 _MOST_VERDICTS = 4
 """The verdicts of more systems are folded away."""
 
-_CHUNK = 64
-"""Pieces of the template that are written at a time."""
-
 
 @contextmanager
 def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool]:
@@ -84,16 +82,10 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
     """The HTML of a page that shows a single response and, below it, signatures."""
-    shown = [name for name in columns() if name in row]
-    measured = shipped().covers(signatures)
-    facts = {"alone": True, **_named(shown), **_measured(shown, [measured])}
-    page = _environment().get_template("page.html.j2").generate(
-        **_parts(facts),
-        alone=True,
-        rows=json_rows([row], [0], list(facts["titles"]), [measured]),
-        signatures=signatures,
-    )
-    return "".join(map(safe, page))
+    measured = [shipped().covers(signatures)]
+    facts = {"alone": True, **_facts([name for name in columns() if name in row], measured)}
+    rows = json_rows([row], [0], list(facts["titles"]), measured)
+    return "".join(_page(facts, alone=True, rows=rows, signatures=signatures))
 
 
 def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
@@ -102,13 +94,15 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
     with_first = [comparison for comparison in comparisons if comparison.against == 0]
     shown = [score.name for run in runs for score in run.scores]
     measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
-    verdicts = _verdicts(runs, rows)
-    named = _named(shown)
-    groups = groupings(runs, rows, list(named["titles"]))
+    verdicts = [VerdictCounts() for _ in runs]
+    for place, row in zip(places(runs), rows, strict=True):
+        verdicts[place].add(row)
+    columns_shown = _facts(shown, measured)
+    titles = list(columns_shown["titles"])
+    groups = groupings(runs, rows, titles)
     facts = {
         "systems": [run.name for run in runs],
-        **named,
-        **_measured(shown, measured),
+        **columns_shown,
         "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
                   for c in comparisons],
         "series": None if steps is None else {**asdict(steps), "curves": curves(runs, verdicts)},
@@ -118,8 +112,8 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         "zero": [[score.name for score in run.scores] if run.no_claim == "zero" else []
                  for run in runs],
     }
-    stream = _environment().get_template("page.html.j2").stream(
-        **_parts(facts),
+    return _page(
+        facts,
         alone=False,
         runs=runs,
         verdicts=verdicts,
@@ -131,37 +125,19 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         matched_by=MATCHED_BY,
         comparisons=with_first,
         # Of dated runs or checkpoints, the newest is compared.
-        versus=_verdicts_of_pairs(with_first[-1:] if steps else with_first),
+        versus=[c for c in (with_first[-1:] if steps else with_first) if c.deciding],
         reach=_reach(with_first),
         signed=any(score.signature for run in runs for score in run.scores),
         mixed=_mixed(runs),
         series=steps,
-        rows=json_rows(rows, places(runs), list(facts["titles"]), measured, groups),
+        rows=json_rows(rows, places(runs), titles, measured, groups),
     )
-    stream.enable_buffering(_CHUNK)
-    return (safe(text) for text in stream)
 
 
-def _verdicts_of_pairs(comparisons: Sequence[SideBySide]) -> list[dict[str, Any]]:
-    """For each comparison, the difference that decides: that of the gate's metric, or the first."""
-    found = []
-    for one in comparisons:
-        known = [difference for difference in one.differences if difference.value is not None]
-        known.sort(key=lambda difference: difference.metric != GATED)
-        if known:
-            found.append({"system": one.system, "against": one.against, "difference": known[0]})
-    return found
-
-
-def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[VerdictCounts]:
-    verdicts = [VerdictCounts() for _ in runs]
-    for place, row in zip(places(runs), rows, strict=True):
-        verdicts[place].add(row)
-    return verdicts
-
-
-def _named(shown: Sequence[str]) -> dict[str, Any]:
-    """Data for the page: the titles of columns; each metric's columns, main one first."""
+def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
+    """Data for the page on the columns ``shown``. ``metrics`` has each metric's columns, main one
+    first. ``measured`` has, for each system, the kinds of evidence that were measured with its
+    models."""
     known = columns()
     names = [*(name for name in known if name in shown),
              *(name for name in dict.fromkeys(shown) if name not in known)]
@@ -172,17 +148,10 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
         if metric.evidence_class() is not None:
             described["listed"] = metric.listed
         described["columns"].append(name)
+    table = shipped()
     return {
         "titles": {name: title(name) for name in names},
         "metrics": list(metrics.values()),
-    }
-
-
-def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
-    """Data for the page. ``measured`` has, for each system, the kinds of evidence that were
-    measured with its models."""
-    table = shipped()
-    return {
         "measured": [bool(covered) for covered in measured],
         "findings": {kind: [finding.share, finding.low, finding.high, finding.n]
                      for kind, finding in table.findings.items()} if any(measured) else {},
@@ -194,27 +163,30 @@ def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict
     }
 
 
-def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _page(facts: Mapping[str, Any], *, alone: bool, **values: Any) -> Iterator[str]:
+    """Fills in the template with ``values``; the scripts of the page read ``facts``."""
     from markupsafe import Markup
 
     style, *scripts = (
         files(__package__).joinpath(name).read_text(encoding="utf-8")
         for name in ("report.css", "marks.js", "explain.js",
-                     *(() if facts.get("alone") else
+                     *(() if alone else
                        ("runs.js", "agree.js", "groups.js", "label.js", "browse.js")))
     )
-    return {
-        "scripts": [Markup(script) for script in scripts],
-        "style": Markup(style),
-        "script_hashes": [source_hash(script) for script in scripts],
-        "style_hash": source_hash(style),
-        "facts": Markup(to_json(facts)),
+    return map(safe, _environment().get_template("page.html.j2").generate(
+        **values,
+        alone=alone,
+        scripts=[Markup(script) for script in scripts],
+        style=Markup(style),
+        script_hashes=[source_hash(script) for script in scripts],
+        style_hash=source_hash(style),
+        facts=Markup(to_json(facts)),
         **{name: facts[name] for name in ("titles", "glosses", "ranked", "findings")},
-        "words": WORDS,
-        "mark": Markup(MARK),
-        "dash": NONE,
-        "version": __version__,
-    }
+        words=WORDS,
+        mark=Markup(MARK),
+        dash=NONE,
+        version=__version__,
+    ))
 
 
 @cache
@@ -235,9 +207,10 @@ def _environment() -> Environment:
 
 def _mixed(runs: Sequence[SystemRun]) -> list[str]:
     """The score columns for which the systems used different models or settings."""
-    signatures: dict[str, set[str]] = {}
-    for score in (score for run in runs for score in run.scores):
-        signatures.setdefault(score.name, set()).add(score.signature)
+    signatures = defaultdict[str, set[str]](set)
+    for run in runs:
+        for score in run.scores:
+            signatures[score.name].add(score.signature)
     return [name for name, known in signatures.items() if len(known - {""}) > 1]
 
 

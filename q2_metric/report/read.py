@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from q2_metric.engine.manifest import beside, read_manifest, signs
+from q2_metric.engine.manifest import Manifest, beside, read_manifest, signs
 from q2_metric.engine.result import values_of
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
@@ -26,7 +26,7 @@ from q2_metric.rows.formats import records, shown, tells
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.record import repeated
 from q2_metric.rows.spreadsheet import from_cell
-from q2_metric.scoring import Aggregate, NoClaim, check_no_claim
+from q2_metric.scoring import NO_CLAIM, Aggregate, NoClaim
 from q2_metric.scoring.outcome import of_row
 from q2_metric.text.given import kind
 from q2_metric.types import Example
@@ -78,8 +78,9 @@ def read_scores(
         MissingExtra: a parquet file needs pyarrow.
     """
     spools: dict[tuple[str, str], Spool] = {}
-    named = {one.name: _setting(str(paths[0]), one.name) for one in fields(Columns)}
-    columns = Columns(**{name: one for name, one in named.items() if isinstance(one, str)})
+    settings = _manifest(str(paths[0]))["settings"]
+    columns = Columns(**{one.name: settings[one.name] for one in fields(Columns)
+                         if isinstance(settings.get(one.name), str)})
     sources = (
         (str(path), row) for path in texts
         for row in read_rows(path, columns, blank=True, form=None if tells(path) else form)
@@ -124,7 +125,12 @@ def files_of(paths: Sequence[str]) -> list[str]:
 
 
 def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
-    aggregate, n, failed, without_texts = Aggregate(no_claim=_no_claim(path)), 0, 0, 0
+    manifest = _manifest(path)
+    settings = manifest["settings"]
+    no_claim, group_by = settings.get("no_claim"), settings.get("group_by")
+    # A manifest that someone has edited may have any values.
+    aggregate = Aggregate(no_claim=no_claim if no_claim in get_args(NoClaim) else NO_CLAIM)
+    n = failed = without_texts = 0
     for row in rows:
         n += 1
         if row.get("error") is not None:
@@ -132,11 +138,9 @@ def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
         elif row.get("response") is None or row.get("knowledge") is None:
             without_texts += 1
         aggregate.add(of_row(row))
-    manifest = read_manifest(beside(path)) or {}
-    found: Any = manifest.get("signatures")
-    recorded = found if isinstance(found, dict) and all(
-        map(signs, found, found.values())) else {}
-    group_by = _setting(path, "group_by")
+    recorded = manifest.get("signatures")
+    if not isinstance(recorded, dict) or not all(map(signs, recorded, recorded.values())):
+        recorded = {}
     return SystemRun(
         name, n, failed,
         tuple(aggregate.systems(registry.signatures(recorded) | recorded).values()),
@@ -155,19 +159,23 @@ def _system_of(row: OutputRow, column: str, where: str) -> str:
 
 def day(path: str) -> str:
     """The day on which the run ended, such as "2026-11-25", from the manifest; "" if unknown."""
-    date = (read_manifest(beside(path)) or {}).get("date")
     try:
-        return datetime.fromisoformat(str(date)).date().isoformat()
+        return datetime.fromisoformat(str(_manifest(path).get("date"))).date().isoformat()
     except ValueError:
         return ""
 
 
 def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
-    every = tuple(dict.fromkeys([*registry.METRICS, *_strangers(path)]))
+    settings = _manifest(path)["settings"]
+    recorded = settings.get("metrics")
+    names = recorded if isinstance(recorded, list) else []
+    # Metrics of the user's own ("package.module:Class"), but none named like another field.
+    own = [name for name in names if isinstance(name, str) and name not in RESERVED]
+    every = tuple(dict.fromkeys([*registry.METRICS, *own]))
     known = Layout(every, with_file=True, decided=every, texts=True).fields
     columns = registry.columns(every)
     written = form or Path(path).suffix.lower().removeprefix(".")
-    escaped = written == "csv" and _setting(path, "raw_csv") is not True
+    escaped = written == "csv" and settings.get("raw_csv") is not True
     for record in records(path, shown(path), form):
         where, fields = record.where, record.fields
         if problem := record.problem or record.note:
@@ -188,24 +196,11 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
         yield where, row
 
 
-def _no_claim(path: str) -> NoClaim:
-    try:
-        return check_no_claim(_setting(path, "no_claim"))
-    except InputError:
-        return check_no_claim(None)
-
-
-def _strangers(path: str) -> list[str]:
-    """Metrics in the manifest ("package.module:Class"), but none named like another field."""
-    recorded = _setting(path, "metrics")
-    if not isinstance(recorded, list):
-        return []
-    return [name for name in recorded if isinstance(name, str) and name not in RESERVED]
-
-
-def _setting(path: str, name: str) -> object:
-    settings: Any = (read_manifest(beside(path)) or {}).get("settings")
-    return settings.get(name) if isinstance(settings, dict) else None
+def _manifest(path: str) -> Manifest:
+    """The manifest beside a file, or an empty one. Its ``settings`` are always a dict."""
+    manifest = read_manifest(beside(path)) or {}
+    settings = manifest.get("settings")
+    return {**manifest, "settings": settings if isinstance(settings, dict) else {}}
 
 
 def _value(value: object, field: Field, where: str) -> Any:

@@ -13,7 +13,7 @@ from q2_metric.metrics.signature import parse
 from q2_metric.report.compare import How, PairedDifference, SystemValues, differences, match
 from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring import NoClaim, check_no_claim
-from q2_metric.scoring.verdict import VerdictCounts
+from q2_metric.scoring.verdict import GATED, VerdictCounts
 from q2_metric.types import SystemScore
 
 Point = list[float | None]
@@ -56,6 +56,13 @@ class SideBySide:
     differences: list[PairedDifference]
     against: int = 0
     changed: int = 0
+
+    @property
+    def deciding(self) -> PairedDifference | None:
+        """The difference of the gate's metric, or else of the first metric; ``None`` if there is
+        none."""
+        known = [one for one in self.differences if one.value is not None]
+        return next((one for one in known if one.metric == GATED), next(iter(known), None))
 
 
 def compare_runs(
