@@ -139,10 +139,9 @@ def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
     if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
         return None
     size = tree.below[head.i].bit_count()
-    verb = said[size] if size < len(said) else None
-    if verb is None:
+    if size == len(said):
         return None
-    after = said[size + 1] if size + 1 < len(said) else None
+    verb, after = said[size], said[size + 1] if size + 1 < len(said) else None
     turned = after is not None and verb.lower in AUXILIARY_VERBS and (
         after.tag in ("PRP", "PRP$", "DT") or (verb.lemma == "be" and verb.dep == "ROOT"
                                                and after.tag[:2] == "NN"))
@@ -272,11 +271,8 @@ def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
     return " ".join([text, *(word.text for word in asked.asking[2:])])
 
 
-def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
+def _copula(asked: _QuestionParts, kind: str, text: str) -> str:
     """As in "How tall is the tower"."""
-    front = asked.auxiliary
-    if front is None:
-        return None
     if kind.startswith("when") or (kind.split()[-1] in _TIMES and len(kind.split()) > 1):
         text = _dated(text)
     elif kind == "where" and text.split()[0].lower() not in _PREPOSITIONS | {"here", "there"}:
@@ -288,7 +284,7 @@ def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
             text += " years old"
         elif scale not in said and scale not in ("big", "large", "heavy"):
             text += f" {scale}"
-    return _sentence(asked, [expand(asked.tree, front), text])
+    return _sentence(asked, [*_verbs(asked), text])
 
 
 def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int | None, str]:

@@ -40,14 +40,13 @@ def lowered(tree: Tree, word: Word) -> str:
 
 def spell(tree: Tree, members: Sequence[Word]) -> str:
     """Joins words as in the sentence."""
-    parts: list[str] = []
-    for n, word in enumerate(members):
-        if n and not (members[n - 1].i + 1 == word.i and not members[n - 1].blank):
-            parts.append(" ")
-        if word.lower == "n't" and parts and parts[-1] != " ":
-            parts.append(" ")
-        parts.append(lowered(tree, word))
-    return "".join(parts)
+    text = ""
+    before: Word | None = None
+    for word in members:
+        if before and (before.i + 1 != word.i or before.blank or word.lower == "n't"):
+            text += " "
+        text, before = text + lowered(tree, word), word
+    return text
 
 
 def is_aside(tree: Tree, word: Word) -> bool:
@@ -66,14 +65,12 @@ def core(tree: Tree, noun: Word) -> list[Word]:
     return tree.members(bits)
 
 
-def named(tree: Tree, noun: Word, without: int = 0) -> str:
-    """The noun phrase when mentioned again: "a band" → "the band". ``without`` is a bit mask."""
-    members = [word for word in core(tree, noun) if not without >> word.i & 1]
-    while members and members[0].dep in ("cc", "preconj", "punct", "intj"):
+def named(tree: Tree, noun: Word) -> str:
+    """The noun phrase when mentioned again: "a band" → "the band"."""
+    members = core(tree, noun)
+    while len(members) > 1 and members[0].dep == "punct":
         members = members[1:]
-    text = spell(tree, members)
-    if members and members[0].tag == "DT" and members[0].lower in ("a", "an", "some"):
-        text = f"the {spell(tree, members[1:])}"
-    elif members and members[0].tag in ("NN", "JJ", "JJS") and noun.tag == "NN":
-        text = f"the {text}"
-    return text
+    if members[0].lower in ("a", "an", "some"):
+        return f"the {spell(tree, members[1:])}"
+    the = "the " if members[0].tag in ("NN", "JJ", "JJS") and noun.tag == "NN" else ""
+    return the + spell(tree, members)

@@ -57,7 +57,7 @@ def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str
     gone = {
         i
         for match in pattern.finditer(text)
-        for group in range(1, (pattern.groups or 0) + 1)
+        for group in range(1, pattern.groups + 1)
         for i in range(*match.span(group))
     }
     if not gone:

@@ -74,11 +74,8 @@ def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
             form = hints[word]
         elif word in _ALWAYS_RAISED:
             form = word.capitalize()
-        elif (
-            len(word) == 1
-            and after == "."
-            and (before == "." or text[start + 2 : start + 4] in ("s.", "k.", "c."))
-        ):
+        elif len(word) == 1 and (
+                before == "." or text[start + 1 : start + 4] in (".s.", ".k.", ".c.")):
             form = word.upper()
         else:
             form = word

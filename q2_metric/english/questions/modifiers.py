@@ -17,8 +17,6 @@ def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
     noun = tree.words[top.head]
     rest = _repeated(tree, noun, top)
     members = tree.members(rest)
-    if noun not in members:
-        return None
     phrase = spell(tree, members)
     if top.dep == "poss":
         return Gap(f"whose {phrase}", rest | tree.below[top.i])
@@ -27,7 +25,7 @@ def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
         bare = [word for word in members if word.dep != "poss" and word.text != "'s"]
         return Gap(f"what number {spell(tree, bare)}", gone)
     if label == "DATE":
-        return Gap(f"what year's {phrase}", gone) if YEAR.match(text) and phrase else None
+        return Gap(f"what year's {phrase}", gone) if YEAR.match(text) else None
     asked = _asked(noun, top, label)
     return Gap(f"{asked} {phrase}", gone) if asked else None
 
@@ -57,13 +55,9 @@ def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:
 
 def _asked(noun: Word, top: Word, label: str) -> str:
     """Such as "how many"; "" if there are none."""
-    if (
-        top.dep == "nummod"
-        and label in ("CARDINAL", "QUANTITY", "")
-        and noun.tag in ("NNS", "NNPS")
-    ):
+    if top.dep == "nummod" and label in ("CARDINAL", "QUANTITY") and noun.tag in ("NNS", "NNPS"):
         return "how many"
-    if label in AMOUNTS or label in ("", "PERSON") or noun.tag in ("NNP", "NNPS"):
+    if label in AMOUNTS or label == "PERSON" or noun.tag in ("NNP", "NNPS"):
         return ""  # a modifier of a proper noun is part of the name
     if top.dep not in ("amod", "compound", "nmod"):
         return ""
