@@ -84,18 +84,16 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
     listed = items(example.response)
     starts = [item.start for item in listed]
     found: list[tuple[Claim, _Kind]] = []
-    begun: set[int] = set()
+    used: set[int] = set()
     for sentence in parsed.sentences:
         start, _ = parsed.place(sentence, sentence.doc[:])
         at = bisect_right(starts, start) - 1
-        new: list[tuple[Claim, _Kind]] = []
         if at >= 0 and start < listed[at].end:
-            if starts[at] >= start or starts[at] not in begun:
-                new = _of_item(listed[at])
+            if at not in used:  # an item may have several sentences
+                found += _of_item(listed[at])
+            used.add(at)
         elif has_claim(sentence.doc.text, example.history):
-            new = _of_sentence(parsed, sentence)
-        found += new
-        begun |= {claim.start for claim, _ in new}
+            found += _of_sentence(parsed, sentence)
     claimed = [(claim, max(kind, _Kind.PERSONAL * presents(claim.text)))
                for claim, kind in found if has_claim(claim.text)]
     first = min((kind for _, kind in claimed), default=None)
