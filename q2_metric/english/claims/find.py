@@ -33,8 +33,6 @@ _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
 """Marks that may follow words which were cut out of a sentence."""
 _HOW = lexicon.QUESTION_WORDS - {"whom", "whose", "which"} | {"if", "whether"}
 """They begin an indirect question or a free relative clause, which states nothing."""
-_OBJECTS = ("dobj", "agent")
-"""Dependencies without which a verb's meaning changes."""
 
 
 _FOUND: LruCache[Example, list[Claim]] = LruCache(4096, 10_000_000)
@@ -129,7 +127,7 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
             shorter = _unframed(parsed, sentence.start + sentence.doc[first].idx, claim)
             framed = shorter != claim and is_framed(claim.text)
             personal = shorter.text.split()[0].lower() in ("i", "my") if framed else (
-                _is_personal(tree, part.head, coordinated=part.kind == "clause"))
+                _is_personal(tree, part.head))
             kind = (_Kind.OPINION if _is_opinion(tree, part.head, words) else
                     _Kind.PERSONAL if personal else _Kind.FACT)
             found.append((shorter, kind))
@@ -141,7 +139,7 @@ def _unframed(parsed: Parsed, start: int, claim: Claim) -> Claim:
     text = claim.text
     cut, end = frame(text), ending(text)
     rest = text[cut:end]
-    if claim.kind not in ("sentence", "clause") or rest == text or not has_claim(rest):
+    if rest == text or not has_claim(rest):
         return claim
     place, _ = parsed.repaired.to_original(start + cut, start + cut + 1)
     told = rest[:1].upper() + rest[1:].removesuffix("?")
@@ -196,14 +194,14 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
 
 
 def _has_condition(tree: Tree, verb: Word) -> bool:
-    return any(mark.dep == "mark" and mark.lower in ("if", "unless")
+    return any(mark.lower in ("if", "unless")
                for clause in tree.children[verb.i] if clause.dep == "advcl" and clause.i < verb.i
                for mark in tree.children[clause.i])
 
 
 def _shares_subject(tree: Tree, verb: Word) -> bool:
     first = tree.words[verb.head]
-    return (is_verb(verb) and not is_negated(tree, first) and not _shares_object(tree, first, verb)
+    return (not is_negated(tree, first) and not _shares_object(tree, first, verb)
             and finite_clause(tree, verb) is not None)
 
 
@@ -211,9 +209,8 @@ def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
     """As in "wrote and directed the film": a cut would separate the first verb from its object."""
     between = tree.words[first.i + 1 : verb.i]
     own = tree.below[verb.i]
-    return (tree.child(verb, lexicon.AUXILIARIES) is None
-            and any(child.i > verb.i and child.dep in _OBJECTS for child in tree.children[verb.i])
-            and all(word.dep in ("cc", "punct") or own >> word.i & 1 for word in between))
+    return tree.child(verb, ("dobj", "agent")) is not None and all(
+        word.dep in ("cc", "punct") or own >> word.i & 1 for word in between)
 
 
 def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
@@ -243,8 +240,8 @@ def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
     elif subject.lemma in lexicon.TEXTS:
         frames = verb.lemma in lexicon.STATING and not denied
     else:
-        frames = bool(subject.lower == "it" and state and state.lemma == "true" and not denied)
-    asks = any(c.i < inner[0].i and c.lower in _HOW for c in tree.children[inner[0].i])
+        frames = bool(state and state.lemma == "true" and not denied)
+    asks = any(child.lower in _HOW for child in tree.children[inner[0].i])
     return inner[0] if frames and not asks else None
 
 
@@ -261,27 +258,25 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
         return False
     if any(child.tag == "WRB" for child in tree.children[word.i]):
         return False
-    clause = clause_of(tree, word)
-    return _is_liking(tree, word) or (clause is not None and bool(clause.subject))
+    return _is_liking(tree, word) or clause_of(tree, word) is not None
 
 
 # --- facts, opinions and what speakers say about themselves ----------------------------------
 
 
-def _is_personal(tree: Tree, head: Word, *, coordinated: bool) -> bool:
-    """As in "i love it", "my cat is old". If ``coordinated``, the verb may share a subject."""
+def _is_personal(tree: Tree, head: Word) -> bool:
+    """As in "i love it", "my cat is old". A coordinated verb may share a subject."""
     subject = subject_of(tree, head)
-    if subject is None and coordinated and (clause := finite_clause(tree, head)):
-        return clause.subject.lower() in lexicon.SPEAKERS
-    return subject is not None and bool(
-        {word.lower for word in (subject, *tree.children[subject.i])} & lexicon.SPEAKERS)
+    if subject is None:
+        clause = finite_clause(tree, head)
+        return clause is not None and clause.subject.lower() in lexicon.SPEAKERS
+    return not lexicon.SPEAKERS.isdisjoint(
+        word.lower for word in (subject, *tree.children[subject.i]))
 
 
 def _is_liking(tree: Tree, word: Word) -> bool:
     """As in ", which I really like"."""
-    if word.lemma not in lexicon.LIKING or word.dep != "relcl":
-        return False
-    subject = subject_of(tree, word)
+    subject = subject_of(tree, word) if word.lemma in lexicon.LIKING else None
     return subject is not None and subject.lower in lexicon.SPEAKERS
 
 
@@ -310,7 +305,7 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
         return _sentence(f"{spell(tree, core(tree, noun))} is {_joined(words)}")
     clause = clause_of(tree, part.head) if is_verb(part.head) else None
     borrows = part.kind == "relative" or not tree.child(part.head, lexicon.SUBJECTS | {"expl"})
-    if clause is None or not clause.subject or not borrows:
+    if clause is None or not borrows:
         return _sentence(_joined(words))
     said = [word for word in words if not clause.subject_bits >> word.i & 1]
     finite = clause.auxiliary_bits or part.head.lower in lexicon.PASTS
@@ -339,7 +334,7 @@ def _joined(words: Sequence[Word]) -> str:
             if word.text in _CLOSING:
                 text += " "
                 continue
-        text += (" " if gap and not text.endswith(" ") else "") + word.text + " " * word.blank
+        text += " " * gap + word.text + " " * word.blank
     return " ".join(text.split())
 
 
