@@ -78,8 +78,7 @@ _ENDING = re.compile(
 
 _PRESENTING = re.compile(
     r"(?:sure |certainly |ok )?(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)) "
-    r"(?:a|an|the|your|some|my|what)\b[^.]*[.:]?|.*\b(?:the following|as follows)\W*:\W*"
-    r"|\w[\w ]{0,30}:",
+    r"(?:a|an|the|your|some|my|what)\b[^.]*[.:]?|\w[\w ]{0,30}:",
     re.IGNORECASE,
 )
 

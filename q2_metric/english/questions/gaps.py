@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from q2_metric.english.lexicon import AGENT_VERBS, FREQUENCY, SCALES, WORKS, YEAR
+from q2_metric.english.lexicon import AGENT_VERBS, FREQUENCY, SCALES, WORKS
 from q2_metric.english.parse.clauses import Clause
 from q2_metric.english.parse.phrases import spell
 from q2_metric.english.parse.tree import Tree, Word
@@ -101,7 +101,7 @@ def adverbial_gaps(
         yield Gap("when", tree.below[holder.i])
     elif often:
         yield Gap("how often", tree.below[top.i])
-    elif timed or YEAR.match(text):
+    elif timed:
         wh = plain_wh(tree, root, label, text)
         yield Gap("how long" if wh == "how long" else "when", tree.below[top.i])
 

@@ -27,9 +27,7 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
             return
     if is_example(tree, preposition) or holder.label in ("DATE", "ORDINAL"):
         return
-    existential = any(tree.child(word, ("expl",)) for word in tree.up(holder))
-    if not (root.lemma == "people" and existential):
-        yield from _object_gaps(tree, root, top, label, text)
+    yield from _object_gaps(tree, root, top, label, text)
 
 
 def _around(tree: Tree, preposition: Word, holder: Word) -> int:
@@ -53,7 +51,7 @@ def _time_gap(
     )
     when = not label and (root.lemma in lexicon.TIME_NOUNS or root.lower in lexicon.TIME_NOUNS)
     time = time_wh(prep, text, date or when)
-    if date and prep == "of" and holder.lower == "as":
+    if prep == "of" and holder.lower == "as":
         return Gap("when", tree.below[holder.i])
     if time is not None:
         wh, replaces = time
