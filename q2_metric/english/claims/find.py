@@ -12,7 +12,7 @@ from enum import IntEnum
 from q2_metric.english import lexicon
 from q2_metric.english.claims.checkable import has_claim, is_content
 from q2_metric.english.claims.frames import ending, frame, is_framed, presents
-from q2_metric.english.claims.lists import Item, items
+from q2_metric.english.claims.lists import items
 from q2_metric.english.claims.short_answers import decides
 from q2_metric.english.claims.statements import stated
 from q2_metric.english.parse.clauses import (
@@ -24,6 +24,7 @@ from q2_metric.english.parse.clauses import (
 )
 from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
 from q2_metric.english.parse.phrases import core, is_aside, spell
+from q2_metric.english.parse.repair import Repaired
 from q2_metric.english.parse.tree import Tree, Word, first, is_verb
 from q2_metric.memory import LruCache
 from q2_metric.types import Claim, ClaimKind, Example
@@ -88,7 +89,7 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
         at = bisect_right(starts, start) - 1
         if at >= 0 and start < listed[at].end:
             if at not in used:  # an item may have several sentences
-                found += _of_item(listed[at])
+                found += [(claim, _Kind.FACT) for claim in listed[at].claims]
             used.add(at)
         elif has_claim(sentence.doc.text, example.history):
             found += _of_sentence(parsed, sentence)
@@ -104,10 +105,6 @@ def _bounds(text: str) -> tuple[int, int]:
     return start, start + len(text.strip())
 
 
-def _of_item(item: Item) -> list[tuple[Claim, _Kind]]:
-    return [(Claim(text, start, end, item.kind), _Kind.FACT) for text, start, end in item.claims]
-
-
 def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, _Kind]]:
     tree = Tree(sentence.doc, sentence.raised)
     parts = _parts(tree)
@@ -120,11 +117,12 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
                                    if other is not part and below >> other.head.i & 1)
         words = tree.words if len(parts) == 1 else _trimmed(tree.members(bits), part.head)
         if words:
-            first, last = words[0].i, words[-1].i
-            place = parsed.place(sentence, sentence.doc[first : last + 1])
+            tokens = sentence.doc[words[0].i : words[-1].i + 1]
+            place = parsed.place(sentence, tokens)
             claim = (Claim(sentence.doc.text, *place) if len(parts) == 1
                      else Claim(_text(tree, part, words), *place, part.kind))
-            shorter = _unframed(parsed, sentence.start + sentence.doc[first].idx, claim)
+            left, right = (sentence.start + at for at in (tokens.start_char, tokens.end_char))
+            shorter = _unframed(parsed.repaired, left, right, claim)
             framed = shorter != claim and is_framed(claim.text)
             personal = shorter.text.split()[0].lower() in ("i", "my") if framed else (
                 _is_personal(tree, part.head))
@@ -134,27 +132,20 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
     return found
 
 
-def _unframed(parsed: Parsed, start: int, claim: Claim) -> Claim:
-    """As in "I do know that bees fly" → "Bees fly". ``start`` is an offset in the repaired text."""
+def _unframed(repaired: Repaired, left: int, right: int, claim: Claim) -> Claim:
+    """As in "I do know that bees fly" → "Bees fly". The claim stands at [left, right) in the
+    repaired text."""
     text = claim.text
     cut, end = frame(text), ending(text)
     rest = text[cut:end]
     if rest == text or not has_claim(rest):
         return claim
-    place, _ = parsed.repaired.to_original(start + cut, start + cut + 1)
+    start, _ = repaired.to_original(left + cut, left + cut + 1)
+    # Before a frame such as ", I think".
+    _, stop = repaired.to_original(left, left + ending(repaired.text[left:right]))
     told = rest[:1].upper() + rest[1:].removesuffix("?")
     return replace(claim, text=told + "." * (rest.endswith("?") or end < len(text)),
-                   start=min(place, claim.end - 1), end=_end(parsed, claim))
-
-
-def _end(parsed: Parsed, claim: Claim) -> int:
-    """Before a frame such as ", I think"."""
-    bounds = parsed.repaired.from_original(claim.start, claim.end)
-    if bounds is None:
-        return claim.end
-    start, end = bounds
-    kept = ending(parsed.repaired.text[start:end])
-    return parsed.repaired.to_original(start, start + kept)[1] if start + kept < end else claim.end
+                   start=min(start, claim.end - 1), end=stop)
 
 
 # --- the parts of a sentence ------------------------------------------------------------------

@@ -27,11 +27,12 @@ def lowered(tree: Tree, word: Word) -> str:
         return "not"
     if word.lower == "us" and word.label == "GPE":
         return "US"
-    if word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ") and word.text.islower():
+    is_name = word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ")
+    if is_name and word.text.islower():
         return word.text.capitalize()
     if word.lower == "i" or word.i > 1 or (word.i == 1 and tree.words[0].text.isalnum()):
         return word.text
-    if (word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ")) or not word.text[1:].islower():
+    if is_name or not word.text[1:].islower():
         return word.text if len(word.text) > 1 else word.lower
     if word.tag == "NNP" and not tree.raised:
         return word.text

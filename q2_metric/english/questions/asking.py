@@ -44,17 +44,13 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
         return echo_question(tree, clause, gap, rest)
     if gap.subject:
         return subject_question(tree, clause, gap, rest, moved)
-    auxiliary = clause.auxiliary
     negated = [w for w in rest if w.dep == "neg" and w.head == verb.i]
     rest = [w for w in rest if w not in negated]
-    if not auxiliary:
-        form = do_form(verb, clause.plural, clause.subject)
-        if form is None:
-            return None
-        auxiliary = form
-        body = with_form(tree, rest, verb, base_form(verb))
-    else:
-        body = [spell(tree, rest)]
+    auxiliary = clause.auxiliary or do_form(verb, clause.plural, clause.subject)
+    if auxiliary is None:
+        return None
+    body = ([spell(tree, rest)] if clause.auxiliary
+            else with_form(tree, rest, verb, base_form(verb)))
     return tidy(
         [gap.wh, auxiliary, clause.subject, "not" if negated else "", *body, moved, gap.after]
     )
@@ -86,7 +82,8 @@ def subject_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word], mov
                 auxiliary = {"are": "is", "were": "was"}.get(auxiliary, auxiliary)
         parts = [auxiliary, spell(tree, rest)]
     else:
-        form = verb.lower if carried else third_person(verb)
+        present = verb.tag == "VBP" and not carried
+        form = third(base_form(verb)) if present else verb.lower
         parts = with_form(tree, rest, verb, form)
     return tidy([gap.wh, *parts, moved, gap.after])
 
@@ -113,11 +110,6 @@ def do_form(verb: Word, plural: bool, subject: str) -> str | None:
     if verb.tag == "VBP":
         return "do" if plural or subject.lower() == "i" else "does"
     return None
-
-
-def third_person(verb: Word) -> str:
-    """The form after "who" or "what": "have" → "has", "opened" → "opened"."""
-    return third(base_form(verb)) if verb.tag == "VBP" else verb.lower
 
 
 def base_form(verb: Word) -> str:

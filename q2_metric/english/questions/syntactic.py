@@ -41,9 +41,10 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
     root = next(w for w in members if w.head not in inside or w.head == w.i)
     if text.lower() in NOT_ASKED - ({"us"} if label else set()) or root.tag in ("WP", "WDT"):
         return []
-    cut = members[0].goes_on
-    cut |= last < len(tree.words) and tree.words[last].text == "-" and not members[-1].blank
-    if "__" in text or cut or (last < len(tree.words) and tree.words[last].goes_on):
+    cut = members[0].goes_on or any(
+        word.goes_on or (word.text == "-" and not members[-1].blank)
+        for word in tree.words[last : last + 1])
+    if "__" in text or cut:
         return []  # an unknown word, or a piece of an entity
     idiom = root.dep == "pobj" and root.lemma in IDIOMS and len(members) < 4
     if idiom and "long" not in text:

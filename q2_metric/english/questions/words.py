@@ -25,16 +25,11 @@ class Gap:
     echo: bool = False
 
 
-def is_person(tree: Tree, root: Word, label: str) -> bool:
-    if label:
-        return label == "PERSON"
-    # In "about 2 million people", the number is asked for.
-    return not tree.child(root, ("nummod",)) and root.lemma.lower() in lexicon.PEOPLE
-
-
 def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
     """The question word that the span alone suggests."""
-    if is_person(tree, root, label):
+    # In "about 2 million people", the number is asked for.
+    person = root.lemma.lower() in lexicon.PEOPLE and not tree.child(root, ("nummod",))
+    if label == "PERSON" or (not label and person):
         return "who"
     if label == "DATE" or lexicon.YEAR.match(text):
         return "how long" if lexicon.DURATION.search(text) and text[0].isdigit() else "when"
