@@ -71,7 +71,7 @@ LOCATIVE = words("in at near around from throughout across within inside outside
 LOCATIONS = words("GPE LOC FAC")
 LIGHT_NOUNS = words("""
     type kind sort form lot number couple bit part piece variety branch series cross group member
-    range population state city amount level set example set majority plenty dozen pair thing
+    range population state city amount level set example majority plenty dozen pair thing
     age end beginning rest start kinds class category percentage area combination
     cup means way place result time study use practice
     ability cultivation process act concept idea chance
@@ -86,7 +86,6 @@ TIME_NOUNS = words(
     "season century era period times year month decade summer winter spring autumn morning evening "
     "night afternoon ages weekend minute second past future"
 )
-ERA = re.compile(r"^\d{3,4} (?:bc|ad|bce|ce)$")
 YEAR = re.compile(r"^(?:the )?(?:early |late |mid |mid-)?(?:1\d{3}|20\d\d|\d0)(?:'?s)?$")
 OLD_YEAR = re.compile(r"^\d{3}$")
 COUNTED = re.compile(
@@ -114,7 +113,7 @@ SPEAKERS = words("i we me my our us myself mine")
 LIKING = words("like love enjoy hate admire adore prefer recommend appreciate miss")
 POINTING = words("it this that these those they he she which who")
 """Words for something named before. A statement about another subject is no mere opinion."""
-LINKING = words("be 's sound look seem feel taste smell")
+LINKING = words("be sound look seem feel taste smell")
 OPINIONS = words("""
     good best bad worst great nice cool awesome amazing fantastic wonderful
     excellent lovely perfect brilliant incredible unbelievable fascinating interesting impressive

@@ -11,14 +11,14 @@ from q2_metric.text.markup import NAME, NAMES, SOURCE
 from q2_metric.text.sentences import split_sentences
 
 _CITATION = re.compile(
-    rf"\[\s*(?:{SOURCE}[\s.:#_-]*)?({NAMES})\s*\](?![(:])"
-    rf"|\(\s*(?:see\s+)?{SOURCE}[\s.:#_-]*({NAMES})\s*\)", re.IGNORECASE)
+    rf"\[\s*(?:{SOURCE})?({NAMES})\s*\](?![(:])"
+    rf"|\(\s*(?:see\s+)?{SOURCE}({NAMES})\s*\)", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)|(\d+)")
 _MOST = 20
 """Maximum number of passages in one citation. A longer range, as in "[1-50]", is none."""
 
-_LABEL = re.compile(rf"^\s*(?:\[\s*(?:{SOURCE}[\s.:#_-]*)?({NAME})\s*\]:?"
-                    rf"|{SOURCE}[\s.:#_-]*({NAME})\s*[:.)])", re.IGNORECASE)
+_LABEL = re.compile(rf"^\s*(?:\[\s*(?:{SOURCE})?({NAME})\s*\]:?"
+                    rf"|{SOURCE}({NAME})\s*[:.)])", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s.,;:!?)\"'”’*_]*")
 
 

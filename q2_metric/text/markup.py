@@ -8,10 +8,12 @@ import re
 
 from q2_metric.memory import LruCache
 
-SOURCE = r"(?:doc|document|source|ref|reference|passage|context|citation|cite|chunk|snippet)s?"
+SOURCE = (r"(?:doc|document|source|ref|reference|passage|context|citation|cite|chunk|snippet)s?"
+          r"[\s.:#_-]*")
 NAME = r"[\^#]?\d{1,3}"
 NAMES = rf"{NAME}(?:\s*[,;–-]\s*{NAME})*"
-"""Patterns of a citation: the word before the passages' numbers, a number, and several numbers."""
+"""Patterns of a citation: the word before the passages' numbers with the signs after it, a number,
+and several numbers."""
 
 _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
@@ -23,9 +25,9 @@ _WHOLE = (
                r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*\Z", re.DOTALL | re.IGNORECASE),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
     re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE),
-    re.compile(rf"\[\s*(?:{SOURCE}[\s.:#_-]*)?{NAMES}\s*\](?!\()|\[citation needed\]",
+    re.compile(rf"\[\s*(?:{SOURCE})?{NAMES}\s*\](?!\()|\[citation needed\]",
                re.IGNORECASE),  # [1], [2, 3], [doc 4]
-    re.compile(rf"\(\s*(?:see\s+)?{SOURCE}[\s.:#_-]*(?:{SOURCE}[\s.:#_-]*)?{NAMES}\s*\)",
+    re.compile(rf"\(\s*(?:see\s+)?(?:{SOURCE}){{1,2}}{NAMES}\s*\)",
                re.IGNORECASE),  # (source: doc 2)
     re.compile(r"【\d[^\s【】]{0,60}】"),
     re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),

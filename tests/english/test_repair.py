@@ -25,7 +25,6 @@ from q2_metric.english.parse.truecase import capitalised
         ("over 1 . 5 million people .", "Over 1.5 million people."),
         ("it ' s from the u . s . and the uk .", "It's from the U.S. and the uk."),
         ('the word " pizza " is old .', 'The word "pizza" is old.'),
-        ("rock ' n ' roll is fun , right ?", "Rock 'n' roll is fun, right?"),
         ("he ( a painter ) left .", "He (a painter) left."),
         ("wow ! ! ! i like it . . .", "Wow!!! I like it..."),
         ("born in 1994 , 1995 or so .", "Born in 1994, 1995 or so."),

@@ -23,7 +23,7 @@ just even still yet very really quite pretty much many more most less least some
 all both either neither other others another such same own here there now ever never always someday
 sometimes often usually maybe perhaps probably definitely certainly surely absolutely totally
 exactly actually basically honestly seriously literally especially though although while until
-once soon later today tonight tomorrow yesterday anyway either else instead though
+once soon later today tonight tomorrow yesterday anyway else instead
 be am is are was were been being do does did done doing have has had having can could will would
 shall should may might must ought ca wo sha ai gon wan na ta got get gets getting go goes going
 gone went come comes coming came let lets
@@ -49,18 +49,18 @@ questions share sharing speak try trying tried bet care bother mind matter meet 
 helps helped check wait
 thing things stuff way kind sort lot lots bit ton tons bunch time times day days week weekend
 idea clue point sense fan person guy guys man dude buddy friend people luck pleasure shame pity
-loss joke info information conversation story take make makes sure deal problem worries
-worry while opinion experience
+loss joke info information conversation story take make makes deal problem worries worry opinion
+experience
 """)
 
 NOT_CLAIMED = FUNCTION_WORDS | _SMALL_TALK
 """A sentence of such words only makes no claim."""
 
 _SOUND = re.compile(
-    r"(ha|he|ho|ja){2,}h?|l+o+l+|(lo){2,}l|r?o?f?lmf?ao+|rofl|h+m+|m+|mhm+|w+o+w+|wo+h+o+|wo+a+h*"
+    r"[a-z]?|(ha|he|ho|ja){2,}h?|l+o+l+|(lo){2,}l|r?o?f?lmf?ao+|rofl|h+m+|m+|mhm+|w+o+w+|wo+h+o+|wo+a+h*"
     r"|o+h+|a+h+|u+h+|u+m+|e+h+|hu+h|e+w+|a+w+|ya+y+|ye+a+h+|ye+s+|no+|na+h+|oo+ps|yu+m+|ug+h+"
     r"|ee+k|sh+|z+|so+|su+re|thank+s+|he+y+|hi+|ok+|x+d+|idk|imo|imho|btw|tbh|brb|pls|im|ive|id"
-    r"|dont|cant|wont|didnt|doesnt|isnt|thats|its|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda"
+    r"|dont|cant|wont|didnt|doesnt|isnt|thats|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda"
 )
 
 _AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
@@ -70,7 +70,6 @@ _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
 _HEART = re.compile(r"(?<!<)<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")
 
 _ASKING = QUESTION_WORDS | word_set("any ever anyone anything")
-_AUXILIARIES = AUXILIARY_VERBS | {"n't"}
 _OPENERS = word_set("and but so well then oh ah wow hey ok okay yes no yeah sure really")
 _SUBJECTS = word_set("it he she they this that there i we")
 _TOLD = re.compile(
@@ -147,12 +146,7 @@ def _any_content(words: Sequence[str]) -> bool:
 
 def is_content(word: str) -> bool:
     stem = CONTRACTED.sub("", word)
-    return not (
-        stem in NOT_CLAIMED
-        or (len(stem) == 1 and stem.isascii() and stem.isalpha())
-        or not stem
-        or _SOUND.fullmatch(stem)
-    )
+    return stem not in NOT_CLAIMED and not _SOUND.fullmatch(stem)
 
 
 def _only_asks(part: str) -> bool:
@@ -162,9 +156,9 @@ def _only_asks(part: str) -> bool:
     while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):
         clauses.pop(0)  # "oh wow , …"
     first, *rest = clauses
-    told = _TOLD.match(" ".join(_opened(_words(first))))
+    told = _TOLD.match(" ".join(_opened(first)))
     if told:
-        after = " ".join(_opened(_words(", ".join(clauses))))[told.end() :].split()
+        after = " ".join(_opened(", ".join(clauses)))[told.end() :].split()
         return not after or after[0] in _ABOUT_WHAT or not _any_content(after)
     marked = part.rstrip(" \"')]").endswith("?")
     if not (_asks(first) if marked else _asks_you(first)):
@@ -173,26 +167,23 @@ def _only_asks(part: str) -> bool:
                    for clause in rest)
 
 
-def _opened(words: Sequence[str]) -> list[str]:
-    place = 0
-    while place < len(words) - 1 and words[place] in _OPENERS:
-        place += 1
-    return list(words[place:])
+def _opened(clause: str) -> list[str]:
+    """The words after an opening such as "oh well"."""
+    words = _words(clause)
+    start = next((at for at, word in enumerate(words[:-1]) if word not in _OPENERS), len(words) - 1)
+    return words[start:]
 
 
 def _asks(clause: str) -> bool:
-    first = CONTRACTED.sub("", _opened(_words(clause))[0])
-    return first in _ASKING | _AUXILIARIES | {"you", "your"} and not _denies(clause)
-
-
-def _denies(clause: str) -> bool:
-    """As in "isn't it the largest desert ?", which expects a yes, so it states something."""
-    words = _opened(_words(clause))
-    return words[0].endswith("n't") and "you" not in words[:2]
+    """Not "isn't it the largest desert ?", which expects a yes, so it states something."""
+    words = _opened(clause)
+    denies = words[0].endswith("n't") and "you" not in words[:2]
+    return not denies and (
+        CONTRACTED.sub("", words[0]) in _ASKING | AUXILIARY_VERBS | {"you", "your"})
 
 
 def _asks_you(clause: str) -> bool:
     """As in "what do you do for work", without a question mark."""
-    words = _opened(_words(clause))
+    words = _opened(clause)
     words = words[words[0] in _ASKING :]
-    return len(words) > 1 and words[0] in _AUXILIARIES and words[1] == "you"
+    return len(words) > 1 and words[0] in AUXILIARY_VERBS and words[1] == "you"

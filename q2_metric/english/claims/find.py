@@ -12,7 +12,7 @@ from enum import IntEnum
 from q2_metric.english import lexicon
 from q2_metric.english.claims.checkable import has_claim, is_content
 from q2_metric.english.claims.frames import ending, frame, is_framed, presents
-from q2_metric.english.claims.lists import Item, items
+from q2_metric.english.claims.lists import items
 from q2_metric.english.claims.short_answers import decides
 from q2_metric.english.claims.statements import stated
 from q2_metric.english.parse.clauses import (
@@ -24,6 +24,7 @@ from q2_metric.english.parse.clauses import (
 )
 from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
 from q2_metric.english.parse.phrases import core, is_aside, spell
+from q2_metric.english.parse.repair import Repaired
 from q2_metric.english.parse.tree import Tree, Word, first, is_verb
 from q2_metric.memory import LruCache
 from q2_metric.types import Claim, ClaimKind, Example
@@ -33,8 +34,6 @@ _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
 """Marks that may follow words which were cut out of a sentence."""
 _HOW = lexicon.QUESTION_WORDS - {"whom", "whose", "which"} | {"if", "whether"}
 """They begin an indirect question or a free relative clause, which states nothing."""
-_OBJECTS = ("dobj", "agent")
-"""Dependencies without which a verb's meaning changes."""
 
 
 _FOUND: LruCache[Example, list[Claim]] = LruCache(4096, 10_000_000)
@@ -84,18 +83,16 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
     listed = items(example.response)
     starts = [item.start for item in listed]
     found: list[tuple[Claim, _Kind]] = []
-    begun: set[int] = set()
+    used: set[int] = set()
     for sentence in parsed.sentences:
         start, _ = parsed.place(sentence, sentence.doc[:])
         at = bisect_right(starts, start) - 1
-        new: list[tuple[Claim, _Kind]] = []
         if at >= 0 and start < listed[at].end:
-            if starts[at] >= start or starts[at] not in begun:
-                new = _of_item(listed[at])
+            if at not in used:  # an item may have several sentences
+                found += [(claim, _Kind.FACT) for claim in listed[at].claims]
+            used.add(at)
         elif has_claim(sentence.doc.text, example.history):
-            new = _of_sentence(parsed, sentence)
-        found += new
-        begun |= {claim.start for claim, _ in new}
+            found += _of_sentence(parsed, sentence)
     claimed = [(claim, max(kind, _Kind.PERSONAL * presents(claim.text)))
                for claim, kind in found if has_claim(claim.text)]
     first = min((kind for _, kind in claimed), default=None)
@@ -106,10 +103,6 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
 def _bounds(text: str) -> tuple[int, int]:
     start = len(text) - len(text.lstrip())
     return start, start + len(text.strip())
-
-
-def _of_item(item: Item) -> list[tuple[Claim, _Kind]]:
-    return [(Claim(text, start, end, item.kind), _Kind.FACT) for text, start, end in item.claims]
 
 
 def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, _Kind]]:
@@ -124,41 +117,35 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
                                    if other is not part and below >> other.head.i & 1)
         words = tree.words if len(parts) == 1 else _trimmed(tree.members(bits), part.head)
         if words:
-            first, last = words[0].i, words[-1].i
-            place = parsed.place(sentence, sentence.doc[first : last + 1])
+            tokens = sentence.doc[words[0].i : words[-1].i + 1]
+            place = parsed.place(sentence, tokens)
             claim = (Claim(sentence.doc.text, *place) if len(parts) == 1
                      else Claim(_text(tree, part, words), *place, part.kind))
-            shorter = _unframed(parsed, sentence.start + sentence.doc[first].idx, claim)
+            left, right = (sentence.start + at for at in (tokens.start_char, tokens.end_char))
+            shorter = _unframed(parsed.repaired, left, right, claim)
             framed = shorter != claim and is_framed(claim.text)
             personal = shorter.text.split()[0].lower() in ("i", "my") if framed else (
-                _is_personal(tree, part.head, coordinated=part.kind == "clause"))
+                _is_personal(tree, part.head))
             kind = (_Kind.OPINION if _is_opinion(tree, part.head, words) else
                     _Kind.PERSONAL if personal else _Kind.FACT)
             found.append((shorter, kind))
     return found
 
 
-def _unframed(parsed: Parsed, start: int, claim: Claim) -> Claim:
-    """As in "I do know that bees fly" → "Bees fly". ``start`` is an offset in the repaired text."""
+def _unframed(repaired: Repaired, left: int, right: int, claim: Claim) -> Claim:
+    """As in "I do know that bees fly" → "Bees fly". The claim stands at [left, right) in the
+    repaired text."""
     text = claim.text
     cut, end = frame(text), ending(text)
     rest = text[cut:end]
-    if claim.kind not in ("sentence", "clause") or rest == text or not has_claim(rest):
+    if rest == text or not has_claim(rest):
         return claim
-    place, _ = parsed.repaired.to_original(start + cut, start + cut + 1)
+    start, _ = repaired.to_original(left + cut, left + cut + 1)
+    # Before a frame such as ", I think".
+    _, stop = repaired.to_original(left, left + ending(repaired.text[left:right]))
     told = rest[:1].upper() + rest[1:].removesuffix("?")
     return replace(claim, text=told + "." * (rest.endswith("?") or end < len(text)),
-                   start=min(place, claim.end - 1), end=_end(parsed, claim))
-
-
-def _end(parsed: Parsed, claim: Claim) -> int:
-    """Before a frame such as ", I think"."""
-    bounds = parsed.repaired.from_original(claim.start, claim.end)
-    if bounds is None:
-        return claim.end
-    start, end = bounds
-    kept = ending(parsed.repaired.text[start:end])
-    return parsed.repaired.to_original(start, start + kept)[1] if start + kept < end else claim.end
+                   start=min(start, claim.end - 1), end=stop)
 
 
 # --- the parts of a sentence ------------------------------------------------------------------
@@ -198,14 +185,14 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
 
 
 def _has_condition(tree: Tree, verb: Word) -> bool:
-    return any(mark.dep == "mark" and mark.lower in ("if", "unless")
+    return any(mark.lower in ("if", "unless")
                for clause in tree.children[verb.i] if clause.dep == "advcl" and clause.i < verb.i
                for mark in tree.children[clause.i])
 
 
 def _shares_subject(tree: Tree, verb: Word) -> bool:
     first = tree.words[verb.head]
-    return (is_verb(verb) and not is_negated(tree, first) and not _shares_object(tree, first, verb)
+    return (not is_negated(tree, first) and not _shares_object(tree, first, verb)
             and finite_clause(tree, verb) is not None)
 
 
@@ -213,9 +200,8 @@ def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
     """As in "wrote and directed the film": a cut would separate the first verb from its object."""
     between = tree.words[first.i + 1 : verb.i]
     own = tree.below[verb.i]
-    return (tree.child(verb, lexicon.AUXILIARIES) is None
-            and any(child.i > verb.i and child.dep in _OBJECTS for child in tree.children[verb.i])
-            and all(word.dep in ("cc", "punct") or own >> word.i & 1 for word in between))
+    return tree.child(verb, ("dobj", "agent")) is not None and all(
+        word.dep in ("cc", "punct") or own >> word.i & 1 for word in between)
 
 
 def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
@@ -245,8 +231,8 @@ def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
     elif subject.lemma in lexicon.TEXTS:
         frames = verb.lemma in lexicon.STATING and not denied
     else:
-        frames = bool(subject.lower == "it" and state and state.lemma == "true" and not denied)
-    asks = any(c.i < inner[0].i and c.lower in _HOW for c in tree.children[inner[0].i])
+        frames = bool(state and state.lemma == "true" and not denied)
+    asks = any(child.lower in _HOW for child in tree.children[inner[0].i])
     return inner[0] if frames and not asks else None
 
 
@@ -263,27 +249,25 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
         return False
     if any(child.tag == "WRB" for child in tree.children[word.i]):
         return False
-    clause = clause_of(tree, word)
-    return _is_liking(tree, word) or (clause is not None and bool(clause.subject))
+    return _is_liking(tree, word) or clause_of(tree, word) is not None
 
 
 # --- facts, opinions and what speakers say about themselves ----------------------------------
 
 
-def _is_personal(tree: Tree, head: Word, *, coordinated: bool) -> bool:
-    """As in "i love it", "my cat is old". If ``coordinated``, the verb may share a subject."""
+def _is_personal(tree: Tree, head: Word) -> bool:
+    """As in "i love it", "my cat is old". A coordinated verb may share a subject."""
     subject = subject_of(tree, head)
-    if subject is None and coordinated and (clause := finite_clause(tree, head)):
-        return clause.subject.lower() in lexicon.SPEAKERS
-    return subject is not None and bool(
-        {word.lower for word in (subject, *tree.children[subject.i])} & lexicon.SPEAKERS)
+    if subject is None:
+        clause = finite_clause(tree, head)
+        return clause is not None and clause.subject.lower() in lexicon.SPEAKERS
+    return not lexicon.SPEAKERS.isdisjoint(
+        word.lower for word in (subject, *tree.children[subject.i]))
 
 
 def _is_liking(tree: Tree, word: Word) -> bool:
     """As in ", which I really like"."""
-    if word.lemma not in lexicon.LIKING or word.dep != "relcl":
-        return False
-    subject = subject_of(tree, word)
+    subject = subject_of(tree, word) if word.lemma in lexicon.LIKING else None
     return subject is not None and subject.lower in lexicon.SPEAKERS
 
 
@@ -312,7 +296,7 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
         return _sentence(f"{spell(tree, core(tree, noun))} is {_joined(words)}")
     clause = clause_of(tree, part.head) if is_verb(part.head) else None
     borrows = part.kind == "relative" or not tree.child(part.head, lexicon.SUBJECTS | {"expl"})
-    if clause is None or not clause.subject or not borrows:
+    if clause is None or not borrows:
         return _sentence(_joined(words))
     said = [word for word in words if not clause.subject_bits >> word.i & 1]
     finite = clause.auxiliary_bits or part.head.lower in lexicon.PASTS
@@ -341,7 +325,7 @@ def _joined(words: Sequence[Word]) -> str:
             if word.text in _CLOSING:
                 text += " "
                 continue
-        text += (" " if gap and not text.endswith(" ") else "") + word.text + " " * word.blank
+        text += " " * gap + word.text + " " * word.blank
     return " ".join(text.split())
 
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import re
 
-_TEXT = (r"(?:the|this|that|your|these) (?:\w+ )?(?:text|passage|document|article|source|context"
-         r"|paragraph|excerpt|snippet|knowledge|information)s?(?: provided| given| above)?")
+from q2_metric.english.lexicon import TEXTS
+
+_TEXT = (rf"(?:the|this|that|your|these) (?:\w+ )?(?:{'|'.join(sorted(TEXTS))}|information)s?"
+         r"(?: provided| given| above)?")
 """As in "the article"."""
 
 _OPENING = re.compile(
@@ -76,8 +78,7 @@ _ENDING = re.compile(
 
 _PRESENTING = re.compile(
     r"(?:sure |certainly |ok )?(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)) "
-    r"(?:a|an|the|your|some|my|what)\b[^.]*[.:]?|.*\b(?:the following|as follows)\W*:\W*"
-    r"|\w[\w ]{0,30}:",
+    r"(?:a|an|the|your|some|my|what)\b[^.]*[.:]?|\w[\w ]{0,30}:",
     re.IGNORECASE,
 )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -152,7 +152,8 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFC", apart).translate(_NOT_FOLDED)
 
 
-def groups(word: str) -> Iterator[tuple[str, str]]:
+@lru_cache(1 << 16)
+def groups(word: str) -> tuple[tuple[str, str], ...]:
     """The letter groups of a :func:`folded` word, each with its script.
 
     >>> [group for group, _ in groups("tower")]
@@ -164,11 +165,13 @@ def groups(word: str) -> Iterator[tuple[str, str]]:
             pieces[-1] += sign
         else:
             pieces.append(sign)
+    found = []
     for piece in pieces:
         script = _script(piece[0])
         size = SIZES.get(script, 2)
         whole = piece if size == 1 else f" {piece} "
-        yield from ((whole[i : i + size], script) for i in range(len(whole) - size + 1))
+        found += [(whole[i : i + size], script) for i in range(len(whole) - size + 1)]
+    return tuple(found)
 
 
 @lru_cache(1 << 16)
@@ -183,16 +186,11 @@ def _script(sign: str) -> str:
 
 
 @lru_cache(1 << 16)
-def _groups(word: str) -> tuple[tuple[str, str], ...]:
-    return tuple(groups(word))
-
-
-@lru_cache(1 << 16)
 def _group_counts(word: str) -> tuple[int, int, frozenset[str]]:
     """The number of the word's groups in the table, of all its groups, and its unknown scripts."""
-    groups, table = _groups(word), _table()
-    other = frozenset(script for _, script in groups if script not in table.scripts)
-    return sum(group in table.groups for group, _ in groups), len(groups), other
+    found, table = groups(word), _table()
+    other = frozenset(script for _, script in found if script not in table.scripts)
+    return sum(group in table.groups for group, _ in found), len(found), other
 
 
 def _has_unknown_groups(words: Sequence[str]) -> bool:
@@ -204,12 +202,12 @@ def _has_unknown_groups(words: Sequence[str]) -> bool:
 
 
 def _repeats_groups(words: Sequence[str]) -> bool:
-    groups: list[str] = []
+    read: list[str] = []
     for word in words:
-        if len(groups) >= READ:
+        if len(read) >= READ:
             break
-        groups += [group for group, _ in _groups(word)]
-    return len(groups) >= LEAST and len(set(groups)) < DISTINCT * min(len(groups), READ)
+        read += [group for group, _ in groups(word)]
+    return len(read) >= LEAST and len(set(read)) < DISTINCT * min(len(read), READ)
 
 
 def _lacks_common_words(text: str) -> bool:

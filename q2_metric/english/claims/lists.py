@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from q2_metric.english.claims.frames import presents
 from q2_metric.text.tables import cells
+from q2_metric.types import Claim
 
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
 _ROW = re.compile(r"[ \t]*\|.+\|[ \t]*$")
@@ -18,21 +18,20 @@ MOST_WORDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Each claim is its text with the heading, and the range of its own words in the response."""
+    """The texts of the claims begin with the heading. Their offsets are those of the own words."""
 
     start: int
     end: int
-    kind: Literal["item", "cell"]
-    claims: tuple[tuple[str, int, int], ...]
+    claims: tuple[Claim, ...] = ()
 
 
 def items(text: str) -> list[Item]:
     r"""The lines of lists and tables. A heading stands before each item, unless it only announces
     the list ("Here are some facts:"). The headings themselves are lines without claims.
 
-    >>> [claim[0] for one in items("The kit has:\n- a saw\n- two pens") for claim in one.claims]
+    >>> [claim.text for one in items("The kit has:\n- a saw\n- two pens") for claim in one.claims]
     ['The kit has: a saw', 'The kit has: two pens']
-    >>> items("| plan | price |\n|---|---|\n| basic | $5 |")[2].claims[0][0]
+    >>> items("| plan | price |\n|---|---|\n| basic | $5 |")[2].claims[0].text
     'plan basic: price $5'
     """
     listed: list[Item] = []
@@ -46,11 +45,11 @@ def items(text: str) -> list[Item]:
             at = start + bullet.end()
             said = " ".join(text[at:end].split())
             read = said if presents(heading[:-1]) else f"{heading} {said}"
-            listed.append(Item(start, end, "item", ((read, at, end),)))
+            listed.append(Item(start, end, (Claim(read, at, end, "item"),)))
         elif line.strip():
             heading = _heading(line)
             if heading and bullet is None and _BULLET.match(text[end:].lstrip("\n")):
-                listed.append(Item(start, end, "item", ()))
+                listed.append(Item(start, end))
         if not row and line.strip():
             columns = None
         start = end + 1
@@ -67,15 +66,16 @@ def _of_row(
 ) -> list[str] | None:
     end = start + len(line)
     if _RULE.match(line):
-        listed.append(Item(start, end, "cell", ()))
+        listed.append(Item(start, end))
         return columns
     places = [(" ".join(cell.text.split()), cell.start, cell.start + len(cell.text))
               for cell in cells(line, start)]
     if columns is None:
-        listed.append(Item(start, end, "cell", ()))
+        listed.append(Item(start, end))
         return [cell for cell, _, _ in places]
     first = f"{columns[0]} {places[0][0]}".strip()
     named = zip(columns[1:], places[1:], strict=False)
-    listed.append(Item(start, end, "cell", tuple(
-        (f"{first}: {name} {cell}", left, right) for name, (cell, left, right) in named if cell)))
+    listed.append(Item(start, end, tuple(
+        Claim(f"{first}: {name} {cell}", left, right, "cell")
+        for name, (cell, left, right) in named if cell)))
     return columns

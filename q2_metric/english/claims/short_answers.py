@@ -20,10 +20,7 @@ _NO = re.compile(
     rf"(?:{_AUXILIARY} ?(?:not|n['’]t)|can(?:not|['’]t)|won['’]t))?[\s.!]*", re.IGNORECASE)
 _POLITE = re.compile(r"(?:and|so|but|ok|okay|then|hi|hello|please)\b[,\s]*", re.IGNORECASE)
 _ASKS_FOR_YES = re.compile(
-    r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must|may)\s+"
-    r"(?!you\b|your\b|we\b|i\b|n['’]t)", re.IGNORECASE)
-
-
+    rf"(?:{_AUXILIARY}|may)\s+(?!you\b|your\b|we\b|i\b|n['’]t)", re.IGNORECASE)
 _ASKING = re.compile(
     r"(?:who|what|which|when|where|how|in (?:which|what)|is|are|was|were|does|do|did|has|can)\s",
     re.IGNORECASE)

@@ -119,9 +119,8 @@ def _parts(tree: Tree) -> _QuestionParts | None:
     subject = _subject(tree, said, at)
     if not any(w.tag[:2] in ("NN", "PR", "CD", "VB", "EX") or w.lower in _THIS for w in subject):
         return None
-    if any(word.tag == "WRB" for word in subject) or subject[-1].tag == "IN":
-        return None
-    if {word.lower for word in subject} & {"you", "your", "i", "my", "we", "our"}:
+    speakers = {"you", "your", "i", "my", "we", "our"}
+    if subject[-1].tag == "IN" or any(word.lower in speakers for word in subject):
         return None
     asked = _QuestionParts(tree, asking, said[at], subject, said[at + 1 + len(subject) :])
     if said[at].lower in _DO:
@@ -139,10 +138,9 @@ def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
     if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
         return None
     size = tree.below[head.i].bit_count()
-    verb = said[size] if size < len(said) else None
-    if verb is None:
+    if size == len(said):
         return None
-    after = said[size + 1] if size + 1 < len(said) else None
+    verb, after = said[size], said[size + 1] if size + 1 < len(said) else None
     turned = after is not None and verb.lower in AUXILIARY_VERBS and (
         after.tag in ("PRP", "PRP$", "DT") or (verb.lemma == "be" and verb.dep == "ROOT"
                                                and after.tag[:2] == "NN"))
@@ -272,11 +270,8 @@ def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
     return " ".join([text, *(word.text for word in asked.asking[2:])])
 
 
-def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
+def _copula(asked: _QuestionParts, kind: str, text: str) -> str:
     """As in "How tall is the tower"."""
-    front = asked.auxiliary
-    if front is None:
-        return None
     if kind.startswith("when") or (kind.split()[-1] in _TIMES and len(kind.split()) > 1):
         text = _dated(text)
     elif kind == "where" and text.split()[0].lower() not in _PREPOSITIONS | {"here", "there"}:
@@ -288,7 +283,7 @@ def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
             text += " years old"
         elif scale not in said and scale not in ("big", "large", "heavy"):
             text += f" {scale}"
-    return _sentence(asked, [expand(asked.tree, front), text])
+    return _sentence(asked, [*_verbs(asked), text])
 
 
 def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int | None, str]:
@@ -298,10 +293,9 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
     first = text.split()[0].lower()
     head = asked.tree.words[asked.asking[-1].head]
     if kind.startswith("when") or asked.asking[-1].lower in _TIMES:
-        return end, text if asked.asking[0].lower in _PREPOSITIONS and (
-            first in _PREPOSITIONS) else _dated(text)
-    if asked.asking[0].lower in _PREPOSITIONS:
-        fronted = asked.asking[0].text.lower()
+        return end, _dated(text)
+    fronted = asked.asking[0].lower
+    if fronted in _PREPOSITIONS:
         return end, text if first in _PREPOSITIONS else f"{fronted} {text}"
     stranded = next((n for n, word in enumerate(asked.rest, start=1)
                      if word.tag == "IN"
@@ -310,7 +304,7 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
         # If words follow the preposition, the parse may lack the preposition's object.
         return end if asked.rest[-1].tag == "IN" else None, text
     if wh.lower == "where":
-        to = "to" if asked.rest[max(_used_words(asked), 1) - 1].lemma in _MOTION else "in"
+        to = "to" if asked.rest[max(done, 1) - 1].lemma in _MOTION else "in"
         known = first in _PREPOSITIONS | words("here there home abroad")
         return end, text if known else f"{to} {text}"
     if kind.startswith("how long"):
@@ -320,7 +314,7 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
             "how") and "many" not in kind and "much" not in kind):
         return None, text
     verb = next((n for n, word in enumerate(asked.rest) if word.i == head.i), None)
-    if verb is None and not (_used_words(asked) or asked.rest[0].tag[:2] == "VB"):
+    if verb is None and not (done or asked.rest[0].tag[:2] == "VB"):
         return None, text
     at = max(done, 1) if verb is None else verb + 1
     while at < end and asked.rest[at].dep in ("prt", "dative"):

@@ -85,18 +85,13 @@ def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
     if noun.dep == "attr":
         verb = tree.words[noun.head]
         subject = tree.child(verb, ("nsubj",))
-        if (subject and subject.tag not in ("WDT", "WP") and verb.lemma in ("be", "'s")
-                and not _names_speaker(tree, subject)):
+        if (subject and subject.tag not in ("WDT", "WP") and verb.lemma == "be"
+                and lexicon.SPEAKERS.isdisjoint(
+                    word.lower for word in tree.members(tree.below[subject.i]))):
             return spell(tree, core(tree, subject)), is_plural(tree, subject)
     if noun.tag == "PRP" or noun.lower in ("one", "those", "something", "that"):
         return None
     return named(tree, noun), is_plural(tree, noun)
-
-
-def _names_speaker(tree: Tree, subject: Word) -> bool:
-    """As "you" and "my favorite" do."""
-    return subject.lower == "you" or any(
-        word.lower in lexicon.SPEAKERS for word in tree.members(tree.below[subject.i]))
 
 
 def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
@@ -106,7 +101,7 @@ def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
     if verb.dep == "relcl":
         return tree.words[verb.head]
     before = subject.i - 1
-    if before > 0 and tree.words[before].text == ",":
+    if tree.words[before].text == ",":
         before -= 1
     noun = tree.words[before]
     return noun if subject.tag == "WDT" and before >= 0 and noun.tag[:2] == "NN" else None
@@ -128,7 +123,7 @@ def finite_clause(tree: Tree, verb: Word) -> Clause | None:
         if known is None:
             return None
         text, plural = known
-    elif subject.tag in ("WDT", "WP", "WRB"):
+    elif subject.tag in ("WDT", "WP"):
         return None
     elif verb.dep == "relcl" and not any(w.tag == "WRB" for w in tree.children[verb.i]):
         return None  # the noun is the verb's object or depends on the object
@@ -139,7 +134,7 @@ def finite_clause(tree: Tree, verb: Word) -> Clause | None:
 def fronted_auxiliary(tree: Tree, verb: Word, carrier: Word) -> tuple[str, int]:
     """The auxiliary verb that comes first in the question, and its position as a bit mask; ("", 0)
     for a form of "do". ``carrier`` is the word that carries the tense of ``verb``."""
-    if carrier is not verb or verb.lemma in ("be", "'s") or verb.lower in ("'s", "'re", "'m"):
+    if carrier is not verb or verb.lemma == "be":
         return expand(tree, carrier), 1 << carrier.i
     return "", 0
 
@@ -150,20 +145,15 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
     clause = finite_clause(tree, first) if first is not verb else None
     if clause is None:
         return None
-    carrier = next((child for child in tree.children[verb.i]
-                    if child.dep in lexicon.AUXILIARIES and child.tag in lexicon.FINITE), None)
-    if carrier is not None:
-        auxiliary, bits = expand(tree, carrier), 1 << carrier.i
-    elif verb.lemma in ("be", "'s") and verb.tag in lexicon.FINITE:
-        auxiliary, bits = expand(tree, verb), 1 << verb.i
-    elif verb.tag in ("VBD", "VBZ", "VBP") and not (
-        verb.tag == "VBD" and clause.auxiliary in ("was", "were", "is", "are", "been")
-    ):
-        auxiliary, bits = "", 0
-    elif verb.tag == "VBN" or (clause.auxiliary and first.lemma != "be"):
-        auxiliary, bits = clause.auxiliary, 0
-    else:
-        return None
+    carrier = finite_word(tree, verb)
+    auxiliary, bits = "", 0
+    if carrier is not None and carrier.tag in lexicon.FINITE:
+        auxiliary, bits = fronted_auxiliary(tree, verb, carrier)
+    is_participle = verb.tag == "VBD" and clause.auxiliary in ("was", "were", "is", "are")
+    if not auxiliary and (is_participle or verb.tag not in ("VBD", "VBZ", "VBP")):
+        if verb.tag != "VBN" and (not clause.auxiliary or first.lemma == "be"):
+            return None
+        auxiliary = clause.auxiliary
     return replace(clause, verb=verb, subject_bits=0, auxiliary=auxiliary, auxiliary_bits=bits)
 
 
@@ -175,7 +165,7 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
     subject, plural = known
     main = next((w for w in tree.up(tree.words[verb.head]) if is_finite_clause(tree, w)), None)
     carrier = finite_word(tree, main) if main else None
-    past = bool(carrier and (carrier.tag == "VBD" or carrier.lower in ("was", "were")))
+    past = carrier is not None and carrier.tag == "VBD"
     if verb.tag == "VBG":  # "a dish consisting of ..." is a dish that consists of it
         tensed = replace(verb, tag="VBD" if past else "VBP")
         return Clause(tensed, subject, 0, "", 0, plural)
@@ -206,7 +196,7 @@ def is_askable(tree: Tree, clause: Clause) -> bool:
             return False
         if child.tag in ("WP", "WDT") and child.dep not in lexicon.SUBJECTS:
             return False
-        if child.tag == "WRB" and child.lower == "why":
+        if child.lower == "why":
             return False
     return True
 
@@ -229,5 +219,5 @@ def is_negated(tree: Tree, verb: Word) -> bool:
     negation = tree.child(verb, ("neg",))
     if negation is None or any(child.lower in lexicon.ENDINGS for child in tree.children[verb.i]):
         return False
-    following = tree.words[negation.i + 1 :]
-    return not following or following[0].lower not in lexicon.NOT_DENYING
+    following = tree.words[negation.i + 1 : negation.i + 2]
+    return all(word.lower not in lexicon.NOT_DENYING for word in following)

@@ -14,7 +14,7 @@ forget forgot|forgive forgave|freeze froze|get got|give gave|go went|grow grew|h
 hear heard|hide hid|hit hit|hold held|hurt hurt|keep kept|know knew|lay laid|lead led|leave left
 lend lent|let let|light lit|lose lost|make made|mean meant|meet met|overcome overcame|pay paid
 put put|quit quit|read read|ride rode|ring rang|rise rose|run ran|say said|see saw|seek sought
-sell sold|send sent|set set|shake shook|shine shone|shoot shot|show showed|shrink shrank|shut shut
+sell sold|send sent|set set|shake shook|shine shone|shoot shot|shrink shrank|shut shut
 sing sang|sink sank|sit sat|sleep slept|speak spoke|spend spent|spin spun|split split
 spread spread|stand stood|steal stole|stick stuck|strike struck|swear swore|sweep swept|swim swam
 swing swung|take took|teach taught|tear tore|tell told|think thought|throw threw

@@ -27,11 +27,12 @@ def lowered(tree: Tree, word: Word) -> str:
         return "not"
     if word.lower == "us" and word.label == "GPE":
         return "US"
-    if word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ") and word.text.islower():
+    is_name = word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ")
+    if is_name and word.text.islower():
         return word.text.capitalize()
     if word.lower == "i" or word.i > 1 or (word.i == 1 and tree.words[0].text.isalnum()):
         return word.text
-    if (word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ")) or not word.text[1:].islower():
+    if is_name or not word.text[1:].islower():
         return word.text if len(word.text) > 1 else word.lower
     if word.tag == "NNP" and not tree.raised:
         return word.text
@@ -40,14 +41,13 @@ def lowered(tree: Tree, word: Word) -> str:
 
 def spell(tree: Tree, members: Sequence[Word]) -> str:
     """Joins words as in the sentence."""
-    parts: list[str] = []
-    for n, word in enumerate(members):
-        if n and not (members[n - 1].i + 1 == word.i and not members[n - 1].blank):
-            parts.append(" ")
-        if word.lower == "n't" and parts and parts[-1] != " ":
-            parts.append(" ")
-        parts.append(lowered(tree, word))
-    return "".join(parts)
+    text = ""
+    before: Word | None = None
+    for word in members:
+        if before and (before.i + 1 != word.i or before.blank or word.lower == "n't"):
+            text += " "
+        text, before = text + lowered(tree, word), word
+    return text
 
 
 def is_aside(tree: Tree, word: Word) -> bool:
@@ -66,14 +66,12 @@ def core(tree: Tree, noun: Word) -> list[Word]:
     return tree.members(bits)
 
 
-def named(tree: Tree, noun: Word, without: int = 0) -> str:
-    """The noun phrase when mentioned again: "a band" → "the band". ``without`` is a bit mask."""
-    members = [word for word in core(tree, noun) if not without >> word.i & 1]
-    while members and members[0].dep in ("cc", "preconj", "punct", "intj"):
+def named(tree: Tree, noun: Word) -> str:
+    """The noun phrase when mentioned again: "a band" → "the band"."""
+    members = core(tree, noun)
+    while len(members) > 1 and members[0].dep == "punct":
         members = members[1:]
-    text = spell(tree, members)
-    if members and members[0].tag == "DT" and members[0].lower in ("a", "an", "some"):
-        text = f"the {spell(tree, members[1:])}"
-    elif members and members[0].tag in ("NN", "JJ", "JJS") and noun.tag == "NN":
-        text = f"the {text}"
-    return text
+    if members[0].lower in ("a", "an", "some"):
+        return f"the {spell(tree, members[1:])}"
+    the = "the " if members[0].tag in ("NN", "JJ", "JJS") and noun.tag == "NN" else ""
+    return the + spell(tree, members)

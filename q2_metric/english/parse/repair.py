@@ -20,15 +20,12 @@ _NUMBERS_AND_INITIALS = (
     re.compile(r"[$£€#]( )(?=\d)"),  # $ 200
 )
 _TOKENISED_ONLY = (
-    re.compile(r"\w ['’]( )n( )['’](?= \w)"),  # rock ' n ' roll
     re.compile(r"\b[od]( )['’]( )(?=\w{3})"),  # o ' hara
     re.compile(r"(?<=\w)( ?)['’]( ?)(?=(?:s|m|t|d|re|ve|ll)\b)", re.IGNORECASE),  # it ' s
     re.compile(r"(?<=\w)( )(?=n['’]t\b)", re.IGNORECASE),  # do n't
     re.compile(r"(?<=\w)( )[-/]( )(?=\w)"),  # co - op
     re.compile(r"[(\[]( )(?=\S)"),
     re.compile(r'"( ?)[^"]*?( ?)"'),
-    re.compile(r"[“«]( )[^”»]{0,300}?( )[”»]"),
-    re.compile(r"^[^'’]*s( )['’] \w[^'’]*$"),  # the dogs ' tails, if the text has no other quote
 )
 _ALWAYS = (
     re.compile(r"(?<=\S)( +)(?=[,.!?;:%…)\]]+(?:\s|$))"),
@@ -57,7 +54,7 @@ def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str
     gone = {
         i
         for match in pattern.finditer(text)
-        for group in range(1, (pattern.groups or 0) + 1)
+        for group in range(1, pattern.groups + 1)
         for i in range(*match.span(group))
     }
     if not gone:

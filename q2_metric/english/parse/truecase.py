@@ -65,8 +65,8 @@ def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
     for match in _WORD.finditer(text):
         word, start = match.group(), match.start()
         before = text[start - 1] if start else " "
-        after = text[match.end()] if match.end() < len(text) else " "
-        if word == "i" and before not in "'’" and (after in " '’,!?" or match.end() == len(text)):
+        after = text[match.end() : match.end() + 1] or " "
+        if word == "i" and before not in "'’" and after in " '’,!?":
             form = "I"
         elif before in "'’" and len(word) <= 2:  # the "s" of "it's"
             form = word
@@ -74,11 +74,8 @@ def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
             form = hints[word]
         elif word in _ALWAYS_RAISED:
             form = word.capitalize()
-        elif (
-            len(word) == 1
-            and after == "."
-            and (before == "." or text[start + 2 : start + 4] in ("s.", "k.", "c."))
-        ):
+        elif len(word) == 1 and (
+                before == "." or text[start + 1 : start + 4] in (".s.", ".k.", ".c.")):
             form = word.upper()
         else:
             form = word

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from q2_metric.english.parse.clauses import Clause, finite_word
+from q2_metric.english.parse.clauses import Clause
 from q2_metric.english.parse.inflection import third
 from q2_metric.english.parse.phrases import spell
 from q2_metric.english.parse.tree import Tree, Word, first, is_plural
@@ -37,28 +37,20 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     inside &= ~dropped(tree, clause, gap, full)
     rest = tree.members(inside)
     edge = first(clause.subject_bits)
-    before = [word for word in rest if word.i < edge]
+    before = [word for word in rest if word.i < edge and word.dep != "punct"]
     rest = [word for word in rest if word.i > edge]
-    moved = (
-        spell(tree, [w for w in before if w.dep != "punct"])
-        if opens_well(before, verb)
-        else ""
-    )
+    moved = spell(tree, before) if opens_well(before, verb) else ""
     if gap.echo:
         return echo_question(tree, clause, gap, rest)
     if gap.subject:
         return subject_question(tree, clause, gap, rest, moved)
-    auxiliary = clause.auxiliary
     negated = [w for w in rest if w.dep == "neg" and w.head == verb.i]
     rest = [w for w in rest if w not in negated]
-    if not auxiliary:
-        form = do_form(verb, clause.plural, clause.subject)
-        if form is None:
-            return None
-        auxiliary = form
-        body = with_form(tree, rest, verb, base_form(verb))
-    else:
-        body = [spell(tree, rest)]
+    auxiliary = clause.auxiliary or do_form(verb, clause.plural, clause.subject)
+    if auxiliary is None:
+        return None
+    body = ([spell(tree, rest)] if clause.auxiliary
+            else with_form(tree, rest, verb, base_form(verb)))
     return tidy(
         [gap.wh, auxiliary, clause.subject, "not" if negated else "", *body, moved, gap.after]
     )
@@ -73,18 +65,14 @@ def with_form(tree: Tree, rest: Sequence[Word], verb: Word, form: str) -> list[s
 
 def opens_well(before: Sequence[Word], verb: Word) -> bool:
     """Whether the words before the subject can move: "In 1962, Ann founded it" → "… in 1962?"."""
-    tops = [w for w in before if w.head == verb.i and w.dep != "punct"]
+    tops = [w for w in before if w.head == verb.i]
     return bool(tops) and all(w.dep in ("prep", "npadvmod") for w in tops)
 
 
-def subject_question(
-    tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str
-) -> str | None:
+def subject_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str) -> str:
     """As in "Who founded Ford?". ``moved`` stood before the subject, and comes at the end."""
     verb = clause.verb
     carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
-    if finite_word(tree, verb) is None:
-        return None
     if clause.auxiliary:
         auxiliary = clause.auxiliary
         if not carried:
@@ -94,7 +82,8 @@ def subject_question(
                 auxiliary = {"are": "is", "were": "was"}.get(auxiliary, auxiliary)
         parts = [auxiliary, spell(tree, rest)]
     else:
-        form = verb.lower if carried else third_person(verb)
+        present = verb.tag == "VBP" and not carried
+        form = third(base_form(verb)) if present else verb.lower
         parts = with_form(tree, rest, verb, form)
     return tidy([gap.wh, *parts, moved, gap.after])
 
@@ -106,7 +95,7 @@ def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str
     before = [word for word in subject if word.i < place]
     after = [word for word in subject if word.i > place]
     attribute = tree.child(clause.verb, ("attr",))
-    if attribute is not None and attribute.tag == "NNP" and clause.auxiliary and not after:
+    if attribute is not None and attribute.tag == "NNP" and not after:
         return tidy([gap.wh, clause.auxiliary, spell(tree, rest), spell(tree, before)])
     return tidy([spell(tree, before), gap.wh, spell(tree, after), clause.auxiliary,
                  spell(tree, rest)])
@@ -119,15 +108,8 @@ def do_form(verb: Word, plural: bool, subject: str) -> str | None:
     if verb.tag == "VBZ":
         return "do" if plural and verb.dep == "relcl" else "does"
     if verb.tag == "VBP":
-        return "do" if plural or subject.lower() in ("i", "you", "we", "they") else "does"
+        return "do" if plural or subject.lower() == "i" else "does"
     return None
-
-
-def third_person(verb: Word) -> str:
-    """The form after "who" or "what": "have" → "has", "opened" → "opened"."""
-    if verb.tag != "VBP" or verb.lemma == "be":
-        return verb.lower
-    return third("have" if verb.lower == "'ve" else verb.lower)
 
 
 def base_form(verb: Word) -> str:

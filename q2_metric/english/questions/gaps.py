@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from q2_metric.english.lexicon import AGENT_VERBS, ERA, FREQUENCY, SCALES, WORKS, YEAR
+from q2_metric.english.lexicon import AGENT_VERBS, FREQUENCY, SCALES, WORKS
 from q2_metric.english.parse.clauses import Clause
 from q2_metric.english.parse.phrases import spell
 from q2_metric.english.parse.tree import Tree, Word
@@ -49,7 +49,7 @@ def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) 
     wh = with_part(tree, root, plain_wh(tree, root, label, text))
     if wh == "when":
         wh = "what"
-    elif label == "ORG" and wh == "what" and clause.verb.lemma in AGENT_VERBS:
+    elif label == "ORG" and clause.verb.lemma in AGENT_VERBS:
         wh = "who"
     yield Gap(wh, clause.subject_bits, subject=True, after=besides(tree, root))
     if root.dep == "conj" or tree.child(root, ("conj",)):
@@ -67,7 +67,7 @@ def modifier_gaps(
     if gap is None:
         return
     if clause.subject_bits >> root.i & 1:
-        if noun.dep in ("nsubj", "nsubjpass") and noun.head == clause.verb.i:
+        if noun.head == clause.verb.i:
             yield replace(gap, subject=True, bits=clause.subject_bits)
         return
     before = tree.words[noun.head]
@@ -97,11 +97,11 @@ def adverbial_gaps(
             yield Gap("how often" if often else "when", tree.below[top.i])
     elif holder.lower in SCALES and holder.head == clause.verb.i:
         yield Gap(f"how {holder.lower}", tree.below[holder.i])
-    elif holder.lower in ("ago", "later", "before", "after"):
+    elif holder.lower in ("later", "before", "after"):
         yield Gap("when", tree.below[holder.i])
     elif often:
         yield Gap("how often", tree.below[top.i])
-    elif timed or YEAR.match(text) or ERA.match(text):
+    elif timed:
         wh = plain_wh(tree, root, label, text)
         yield Gap("how long" if wh == "how long" else "when", tree.below[top.i])
 

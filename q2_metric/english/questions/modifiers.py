@@ -8,62 +8,44 @@ from q2_metric.english.parse.tree import Tree, Word
 from q2_metric.english.questions.words import Gap
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
-AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
-"""A question for another modifier of the noun leaves these dependencies out."""
+AROUND = LOOSE | {"det", "predet"}
+"""Dependencies on a noun that the phrase in a question for a modifier of the noun leaves out."""
 
 
 def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
     """As in "ford's cars" → "whose cars"."""
     noun = tree.words[top.head]
-    rest = _repeated(tree, noun, top)
+    around = [child for child in tree.children[noun.i] if child.dep in AROUND
+              or (child.dep in ("amod", "advmod") and child.i < top.i)]
+    rest = _repeated(tree, noun, tree.under([top, *around]))
     members = tree.members(rest)
-    if noun not in members:
-        return None
     phrase = spell(tree, members)
     if top.dep == "poss":
         return Gap(f"whose {phrase}", rest | tree.below[top.i])
-    gone = _removed(tree, noun, top, rest)
+    # "three more types than you know": the comparison stays in the question.
+    gone = rest | tree.under([top, *(c for c in around if c.dep not in ("advcl", "intj"))])
     if label == "ORDINAL" and noun.tag == "NN" and noun.lemma not in IDIOMS | LIGHT_NOUNS:
         bare = [word for word in members if word.dep != "poss" and word.text != "'s"]
         return Gap(f"what number {spell(tree, bare)}", gone)
     if label == "DATE":
-        return Gap(f"what year's {phrase}", gone) if YEAR.match(text) and phrase else None
+        return Gap(f"what year's {phrase}", gone) if YEAR.match(text) else None
     asked = _asked(noun, top, label)
     return Gap(f"{asked} {phrase}", gone) if asked else None
 
 
-def _repeated(tree: Tree, noun: Word, top: Word) -> int:
-    rest = tree.below[noun.i] & ~tree.below[top.i]
-    for child in tree.children[noun.i]:
-        before = child.dep in ("amod", "advmod") and child.i < top.i
-        after = child.dep == "prep" and child.lower != "of"
-        if before or after or child.dep in LOOSE | {"det", "predet"}:
-            rest &= ~tree.below[child.i]
+def _repeated(tree: Tree, noun: Word, gone: int) -> int:
+    rest = tree.below[noun.i] & ~gone & ~tree.under(
+        child for child in tree.children[noun.i] if child.dep == "prep" and child.lower != "of")
     return rest & ~tree.under(
         word for word in tree.members(rest)
         if word.dep in ("relcl", "appos", "acl") and not tree.below[word.i] >> noun.i & 1)
 
 
-def _removed(tree: Tree, noun: Word, top: Word, rest: int) -> int:
-    gone = rest | tree.below[top.i]
-    for child in tree.children[noun.i]:
-        before = child.dep in ("amod", "advmod") and child.i < top.i
-        if before or child.dep in AROUND:
-            gone |= tree.below[child.i]
-        elif child.dep in ("det", "predet"):
-            gone |= 1 << child.i
-    return gone
-
-
 def _asked(noun: Word, top: Word, label: str) -> str:
     """Such as "how many"; "" if there are none."""
-    if (
-        top.dep == "nummod"
-        and label in ("CARDINAL", "QUANTITY", "")
-        and noun.tag in ("NNS", "NNPS")
-    ):
+    if top.dep == "nummod" and label in ("CARDINAL", "QUANTITY") and noun.tag in ("NNS", "NNPS"):
         return "how many"
-    if label in AMOUNTS or label in ("", "PERSON") or noun.tag in ("NNP", "NNPS"):
+    if label in AMOUNTS or label == "PERSON" or noun.tag in ("NNP", "NNPS"):
         return ""  # a modifier of a proper noun is part of the name
     if top.dep not in ("amod", "compound", "nmod"):
         return ""

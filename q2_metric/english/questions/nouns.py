@@ -35,8 +35,8 @@ def besides(tree: Tree, root: Word) -> str:
     for noun in others:
         members = tree.members(own_phrase(tree, noun))
         text = spell(tree, members)
-        shares = article is not None and noun is not conjuncts[0] and noun.tag == "NN"
-        if shares and article and not tree.child(noun, ("det", "poss")) and " " in text:
+        if (article is not None and noun is not conjuncts[0] and noun.tag == "NN"
+                and not tree.child(noun, ("det", "poss")) and " " in text):
             text = f"{article.lower} {text}"
         texts.append(text)
     listed = " and ".join([", ".join(texts[:-1]), texts[-1]] if texts[1:] else texts)
@@ -45,7 +45,7 @@ def besides(tree: Tree, root: Word) -> str:
 
 def own_phrase(tree: Tree, noun: Word) -> int:
     """The phrase without coordinated nouns after it, relative clauses and asides."""
-    others = (c for c in tree.children[noun.i] if (c.dep == "punct" and c.text == ",")
+    others = (c for c in tree.children[noun.i] if c.text == ","
               or c.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod"))
     return tree.below[noun.i] & ~tree.under(others)
 
@@ -62,7 +62,7 @@ def is_example(tree: Tree, preposition: Word) -> bool:
 def kept_modifiers(tree: Tree, top: Word) -> int:
     """Such as "for collectors" in "a fair for collectors"."""
     return tree.under(c for c in tree.children[top.i]
-                      if c.dep == "prep" and c.i > top.i and c.lower not in ("of", "like", "as"))
+                      if c.dep == "prep" and c.lower not in ("of", "like", "as"))
 
 
 def has_complement(tree: Tree, noun: Word) -> bool:
@@ -71,7 +71,7 @@ def has_complement(tree: Tree, noun: Word) -> bool:
         infinitive = child.dep == "acl" and tree.words[child.i - 1].lower == "to"
         if infinitive and noun.lemma in ("ability", "right", "attempt", "tendency", "need"):
             return True
-        if child.dep == "appos" and child.i > noun.i and not is_aside(tree, child):
+        if child.dep == "appos" and not is_aside(tree, child):
             return True  # 'the word "pizza"'
         if child.dep == "prep" and child.lower == "of":
             inner = tree.child(child, ("pobj",))

@@ -21,16 +21,13 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
         yield time
         return
     place = label in lexicon.LOCATIONS or (not label and root.lemma.lower() in lexicon.PLACES)
-    if place and preposition.lower in lexicon.LOCATIVE and (
-            holder.lower not in ("based", "interested")):
+    if place and preposition.lower in lexicon.LOCATIVE and holder.lower != "based":
         yield from _place_gaps(tree, root, top, around, label)
         if label:
             return
     if is_example(tree, preposition) or holder.label in ("DATE", "ORDINAL"):
         return
-    existential = any(tree.child(word, ("expl",)) for word in tree.up(holder))
-    if not (root.lemma == "people" and existential):
-        yield from _object_gaps(tree, root, top, label, text)
+    yield from _object_gaps(tree, root, top, label, text)
 
 
 def _around(tree: Tree, preposition: Word, holder: Word) -> int:
@@ -50,12 +47,11 @@ def _time_gap(
     prep = preposition.lower
     date = label == "DATE" or (
         label in ("CARDINAL", "")
-        and bool(lexicon.YEAR.match(text) or lexicon.ERA.match(text)
-                 or (prep == "in" and lexicon.OLD_YEAR.match(text)))
+        and bool(lexicon.YEAR.match(text) or (prep == "in" and lexicon.OLD_YEAR.match(text)))
     )
     when = not label and (root.lemma in lexicon.TIME_NOUNS or root.lower in lexicon.TIME_NOUNS)
     time = time_wh(prep, text, date or when)
-    if date and prep == "of" and holder.lower == "as":
+    if prep == "of" and holder.lower == "as":
         return Gap("when", tree.below[holder.i])
     if time is not None:
         wh, replaces = time
@@ -86,7 +82,7 @@ def _object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> It
     holder = tree.words[preposition.head]
     whole, after = tree.below[top.i], besides(tree, root)
     wh = plain_wh(tree, root, label, text)
-    if preposition.dep == "agent" and holder.lemma in lexicon.AGENT_VERBS and label != "NORP":
+    if preposition.dep == "agent" and holder.lemma in lexicon.AGENT_VERBS:
         wh = "who"
     wh = {"how many": "what number", "when": "what date"}.get(wh, wh)
     if after:

@@ -38,19 +38,16 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
     """The candidate questions about the words [first, last) of a sentence, best first."""
     members = tree.words[first:last]
     inside = range(first, last)
-    root = next((w for w in members if w.head not in inside or w.head == w.i), None)
-    if (
-        root is None
-        or text.lower() in NOT_ASKED - ({"us"} if label else set())
-        or root.tag in ("WP", "WDT", "EX", "WRB")
-    ):
+    root = next(w for w in members if w.head not in inside or w.head == w.i)
+    if text.lower() in NOT_ASKED - ({"us"} if label else set()) or root.tag in ("WP", "WDT"):
         return []
-    cut = not label and members[0].goes_on
-    cut |= last < len(tree.words) and tree.words[last].text == "-" and not members[-1].blank
-    if "__" in text or cut or (last < len(tree.words) and tree.words[last].goes_on):
+    cut = members[0].goes_on or any(
+        word.goes_on or (word.text == "-" and not members[-1].blank)
+        for word in tree.words[last : last + 1])
+    if "__" in text or cut:
         return []  # an unknown word, or a piece of an entity
-    idiom = root.dep == "pobj" and root.lemma in IDIOMS and not label and len(members) < 4
-    if idiom and not (root.lower == "time" and "long" in text):
+    idiom = root.dep == "pobj" and root.lemma in IDIOMS and len(members) < 4
+    if idiom and "long" not in text:
         return []
     light = root.lemma in LIGHT_NOUNS or root.dep != "attr"
     if not label and light and has_complement(tree, root):

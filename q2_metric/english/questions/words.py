@@ -25,19 +25,13 @@ class Gap:
     echo: bool = False
 
 
-def is_person(tree: Tree, root: Word, label: str) -> bool:
-    if label:
-        return label == "PERSON"
-    if tree.child(root, ("nummod",)):
-        return False  # in "about 2 million people", the number is asked for
-    return root.label == "PERSON" or root.lemma.lower() in lexicon.PEOPLE
-
-
 def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
     """The question word that the span alone suggests."""
-    if is_person(tree, root, label):
+    # In "about 2 million people", the number is asked for.
+    person = root.lemma.lower() in lexicon.PEOPLE and not tree.child(root, ("nummod",))
+    if label == "PERSON" or (not label and person):
         return "who"
-    if label == "DATE" or (label in ("CARDINAL", "") and lexicon.YEAR.match(text)):
+    if label == "DATE" or lexicon.YEAR.match(text):
         return "how long" if lexicon.DURATION.search(text) and text[0].isdigit() else "when"
     if label == "TIME" and lexicon.DURATION.search(text):
         return "how long"
@@ -81,11 +75,10 @@ def with_part(tree: Tree, root: Word, wh: str) -> str:
 
 def about_person(tree: Tree, clause: Clause, noun: Word | None = None) -> bool:
     """Whether the clause is about a person, or ``noun`` names a role of people."""
-    if clause.subject in ("he", "she", "I", "who"):
+    if clause.subject in ("he", "she", "I"):
         return True
     subject = tree.child(clause.verb, ("nsubj",))
     if subject is not None and (
             subject.label == "PERSON" or subject.lemma.lower() in lexicon.PEOPLE):
         return True
-    named = noun is not None and noun.lemma in lexicon.PEOPLE
-    return named and clause.subject not in ("it", "that")
+    return noun is not None and noun.lemma in lexicon.PEOPLE
