@@ -69,8 +69,7 @@ class CachedMetric:
                 why = machine_fault(error) or f"{type(error).__name__}: {error}"
                 raise MachineFault(f"{self.name} cannot be loaded: {why}") from error
             for base in entry(self.name).bases:
-                if inner := getattr(self._metric, base):
-                    setattr(self._metric, base, self._shared(base, inner))
+                setattr(self._metric, base, self._shared(base, getattr(self._metric, base)))
             # Its signature and flags are cached for later processes.
             self.signature = self._metric.signature
             self.scores_all = bool(getattr(self._metric, "scores_all", False))

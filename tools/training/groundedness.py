@@ -52,10 +52,9 @@ In expertqa_attribution, the experts judged by more than the given evidence.
 CALIBRATED_ON: dict[Reading, str] = {"attributable": "ais_wow"}
 """The development set on whose responses the probabilities of a reading are calibrated."""
 
-FEATURES = ("weakest_third", "weakest", "numbers")
-"""Not among them are the mean of all claims, because many true claims would hide a false one, and
-shares of words that occur in the knowledge: in answers that people write in words of their own,
-they say nothing about support (docs/results/training.md)."""
+FEATURES = ("claims", "weakest_third", "weakest", "numbers")
+"""Shares of words that occur in the knowledge are not among them: in answers that people write in
+words of their own, they say nothing about support (docs/results/training.md)."""
 LONGEST = 6000
 """Premises are cut to this many characters, because a few web pages are as long as books."""
 PENALTY = 0.03
