@@ -173,9 +173,9 @@ def test_a_text_is_never_the_structure_of_an_input() -> None:
 
 @pytest.mark.usefixtures("with_fakes")
 @pytest.mark.slow
-def test_a_megabyte_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
+def test_a_long_response_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    long = " ".join(f"It has {i} hills." for i in range(70_000))[:1_000_000]
+    long = " ".join(f"It has {i} hills." for i in range(15_000))
     rows = [
         {"id": "fine", "response": "Rome has 7 hills.", "knowledge": "Rome has 7 hills."},
         {"id": "long", "response": long, "knowledge": "Rome has 7 hills."},
@@ -185,10 +185,10 @@ def test_a_megabyte_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = score(path, out, "--metrics", "q2,scale,knowledge_f1")
     assert result.exit_code == 0
-    fine, megabyte, word, knowledge = rows_of(out)
+    fine, sentences, word, knowledge = rows_of(out)
     assert (fine["q2"], fine["scale"], fine["knowledge_f1"]) == (1.0, 1.0, 1.0)
-    assert 0 < megabyte["q2"] < 1
-    assert megabyte["scale"] is not None
+    assert 0 < sentences["q2"] < 1
+    assert sentences["scale"] is not None
     assert (word["q2"], word["reason"]) == (None, "no_claim")  # one word says nothing
     assert knowledge["error"] is None
     assert knowledge["scale"] == 0.0

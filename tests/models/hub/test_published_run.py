@@ -62,6 +62,8 @@ def test_one_command_gives_numbers(
         read = [file for file in hub.downloads() if file.endswith((".bin", ".safetensors"))]
         assert len(read) == len(set(read))  # none twice, and no pickle beside safetensors
         assert not [one for one in hub.requests if "discussions" in one or "POST" in one]
+    if preset != "modern":  # which has both kinds of files, pickles and safetensors
+        return
     # Then all is in the cache: without a network, and no variable set, the same to the last bit.
     started = time.monotonic()
     again, _ = score(rows, environment, "--preset", preset, "--no-cache")
