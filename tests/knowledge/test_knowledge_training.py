@@ -183,7 +183,7 @@ def test_the_paper_settings_are_the_defaults() -> None:
                             (respond.commands["train"], (3e-5, 10))):
         given = {param.name: param.default for param in command.params}
         assert (given["rate"], given["epochs"]) == wanted
-        assert given["train_batch"] == 16
+        assert given["batch_size"] == 16
         assert not isinstance(given["patience"], int), "all epochs"
 
 

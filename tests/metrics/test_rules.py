@@ -50,8 +50,7 @@ COST = "The library cost 21 million euros, of which the city paid two thirds."
     ("The museum opened in 1968.", "The museum opened in 1968 and has 40 rooms.", True),
     ("He did not win 3 medals.", "He won 4 medals.", None),
     ("The room does not have 12 beds.", "The inn has 12 rooms and 30 beds.", None),
-    ("The museum has 14 rooms.", "The museum has 12 rooms. A ticket costs 15 euros.", False),
-    ("The museum has 14 rooms.", "The museum has 12 rooms. A ticket costs 14 euros.", None),
+    ("The museum has 14 rooms.", "The museum has 12 rooms. A ticket costs 14 euros.", False),
     # The sentence must have all other words of the claim.
     ("The fee per line goes up by 0.35.", "The fee per line rises from 2.10 to 2.45.", None),
     ("A family of four can collect 16 litres a day.", "They get 4 litres per person a day.", None),

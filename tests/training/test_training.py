@@ -284,14 +284,13 @@ def test_a_calibrated_head_gives_the_share_of_supported_responses_and_keeps_thei
     from tools.training.groundedness import FEATURES, Rows, calibrated
 
     draw = np.random.default_rng(1)
-    values = draw.normal(size=(400, len(FEATURES) - 1))
+    values = draw.normal(size=(400, len(FEATURES)))
     head = {"intercept": 0.1, "features": {
-        name: {"mean": 0.0, "deviation": 1.0, "weight": 0.3} for name in FEATURES[:-1]}}
+        name: {"mean": 0.0, "deviation": 1.0, "weight": 0.3} for name in FEATURES}}
     before = 0.1 + 0.3 * values.sum(axis=1)
     supported = draw.random(400) < 1 / (1 + np.exp(1 - 2 * before))
 
-    questions = draw.normal(size=(400, 1))  # this head does not use them
-    found = calibrated(head, Rows(np.hstack([values, questions]), supported))
+    found = calibrated(head, Rows(values, supported))
 
     weights = [item["weight"] for item in found["features"].values()]
     after = found["intercept"] + values @ np.array(weights)
@@ -311,5 +310,5 @@ def test_a_response_in_which_no_claim_is_found_is_left_out_of_the_fit() -> None:
 
     examples = [Example("The old one.", "It is old."), Example("It is old.", "It is old.")]
     judging: Any = Judging()
-    rows = of_examples(examples, [False, True], judging, judging)
+    rows = of_examples(examples, [False, True], judging)
     assert (rows.values.shape, rows.supported.tolist()) == ((1, len(FEATURES)), [True])

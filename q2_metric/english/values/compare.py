@@ -25,6 +25,7 @@ _HEDGES = ASIDE | words(
     "approx some more less than fewer least most up to only estimated between from and times old "
     "long tall high wide deep away early late mid on at in by degree minus plus us american people")
 """Words beside a value that do not say what it measures or counts."""
+_COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
 _COMPUTED = re.compile(
     r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable|more|less|fewer|than"
     r"|total|together|altogether|combined|average|mean|another|other|left|missing)\b|n['’]t\b",
@@ -32,6 +33,8 @@ _COMPUTED = re.compile(
 """Words with which a claim denies something, or states a value that must be computed."""
 _MOST_VALUES = 2
 """With more values in a sentence, it is unclear which of them a claim contradicts."""
+_LARGE = 1000
+"""From here on, equal numbers are the same number, whatever they count."""
 
 
 def compare_values(claimed: Value, known: Value) -> bool | None:
@@ -233,8 +236,8 @@ def _one_of_days(value: Value, other: Value) -> bool:
 def has_wrong_value(claim: str, sentence: str, knowledge: str = "") -> bool:
     """Whether a sentence that has all other words of a claim contradicts one of its values.
 
-    Claim and sentence must each have one value of this kind, and the claimed value must occur
-    nowhere in the ``knowledge`` around the sentence. A claim with a negation, "more" or "total" is
+    Claim and sentence must each have one value of this kind, for the same counted thing, and the
+    claimed value must occur nowhere in the ``knowledge`` around the sentence. A claim with a negation, "more" or "total" is
     never contradicted, nor is any by a sentence with more than two values.
 
     >>> has_wrong_value("The trail is 24 km long.", "The trail is 41.9 km long.")
@@ -247,12 +250,30 @@ def has_wrong_value(claim: str, sentence: str, knowledge: str = "") -> bool:
             or len(known) > _MOST_VALUES):
         return False
     for value in own:
-        meant = [other for other in known if _may_be_meant(value, other)]
+        counted = _counted(claim, value)
+        meant = [other for other in known if _may_be_meant(value, other)
+                 and (not counted or counted & _counted(sentence, other))]
         if (len(meant) == 1 == sum(_may_be_meant(value, other) for other in own)
                 and compare_values(value, meant[0]) is False
-                and not any(compare_values(value, other) for other in values_in(knowledge))):
+                and not any(_repeats(value, counted, other, knowledge)
+                            for other in values_in(knowledge))):
             return True
     return False
+
+
+def _repeats(value: Value, counted: set[str], other: Value, text: str) -> bool:
+    """Not "14 rooms" and "14 euros", nor "60 cars" and "60 vans"."""
+    if not compare_values(value, other):
+        return False
+    of = _counted(text, other)
+    return not counted or value.low >= _LARGE or (
+        value.kind == other.kind and (not of or bool(counted & of)))
+
+
+def _counted(text: str, value: Value) -> set[str]:
+    """The stems of what a number counts: "cars" in "60 cars"."""
+    match = _COUNTED.match(text, value.end) if value.kind == "number" else None
+    return stems(match[1]) if match else set()
 
 
 def _may_be_meant(value: Value, other: Value) -> bool:
