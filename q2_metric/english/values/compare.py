@@ -237,8 +237,9 @@ def has_wrong_value(claim: str, sentence: str, knowledge: str = "") -> bool:
     """Whether a sentence that has all other words of a claim contradicts one of its values.
 
     Claim and sentence must each have one value of this kind, for the same counted thing, and the
-    claimed value must occur nowhere in the ``knowledge`` around the sentence. A claim with a negation, "more" or "total" is
-    never contradicted, nor is any by a sentence with more than two values.
+    claimed value must occur nowhere in the ``knowledge`` around the sentence. A claim with a
+    negation, "more" or "total" is never contradicted, nor is any by a sentence with more than two
+    values.
 
     >>> has_wrong_value("The trail is 24 km long.", "The trail is 41.9 km long.")
     True
