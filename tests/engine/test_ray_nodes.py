@@ -30,8 +30,10 @@ def nodes() -> Iterator[Any]:
     here = str(Path(__file__).parents[1])
     os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
     node = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
+    # Ray itself asks every 3 s; after five questions without an answer a node is dead.
+    often = {"_system_config": {"health_check_period_ms": 300}}
     ray.shutdown()
-    two = utils.Cluster(initialize_head=True, head_node_args=node)  # ports of its own
+    two = utils.Cluster(initialize_head=True, head_node_args=node | often)  # ports of its own
     try:
         two.add_node(**{name: node[name] for name in ("num_cpus", "object_store_memory")})
         two.wait_for_nodes()

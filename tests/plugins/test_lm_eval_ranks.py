@@ -26,10 +26,11 @@ from fakes import FakeClaims
 from q2_metric import metrics, scoring
 metrics.load_metrics = lambda names, *_, **__: [FakeClaims(name) for name in names]
 from harness_models import GlooOracle
-from lm_eval import simple_evaluate
+from lm_eval import evaluator, simple_evaluate
 from lm_eval.tasks import TaskManager
 from q2_metric.integrations.lm_eval import tasks_folder
 
+evaluator.add_env_info = lambda results: None  # surveys the machine for seconds
 rows, *outs = sys.argv[1:]
 real = scoring.score
 def failing(loaded, *rows, **how):
