@@ -126,6 +126,16 @@ def test_the_workers_of_a_trainers_data_loader(tmp_path: Path) -> None:
     run(tmp_path, script(tmp_path, TRAINER), str(tmp_path / "gpt2"))
 
 
+HARNESS = """
+from lm_eval import evaluator
+from lm_eval.__main__ import cli_evaluate
+
+if __name__ == "__main__":
+    evaluator.add_env_info = lambda results: None  # surveys the machine for seconds
+    cli_evaluate()
+"""
+
+
 def test_lm_eval_with_gold_responses(tmp_path: Path) -> None:
     """The harness forks a pool for BLEU's standard error, after the metrics were let go."""
     needs("lm_eval")
@@ -138,7 +148,7 @@ def test_lm_eval_with_gold_responses(tmp_path: Path) -> None:
         for said, known in zip(SAID, KNOWN, strict=True)))
     shown = run(tmp_path, "-m", "q2_metric", "lm-eval-path").strip()
     out = run(
-        tmp_path, "-m", "lm_eval", "run", "--model", "hf",
+        tmp_path, script(tmp_path, HARNESS), "run", "--model", "hf",
         "--model_args", f"pretrained={folder}", "--device", "cpu",
         "--include_path", shown, "--tasks", "q2_custom",
         "--metadata", json.dumps({"data_files": str(rows), "preset": "bundled-small"}),
