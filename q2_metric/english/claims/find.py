@@ -18,6 +18,7 @@ from q2_metric.english.claims.statements import stated
 from q2_metric.english.parse.clauses import (
     clause_of,
     finite_clause,
+    first_of,
     is_finite_clause,
     is_negated,
     subject_of,
@@ -301,7 +302,18 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
     said = [word for word in words if not clause.subject_bits >> word.i & 1]
     finite = clause.auxiliary_bits or part.head.lower in lexicon.PASTS
     auxiliary = "" if finite else clause.auxiliary
-    return _sentence(" ".join(filter(None, (clause.subject, auxiliary, _joined(said)))))
+    adverb = "" if part.kind == "relative" else _before_subject(tree, part.head)
+    return _sentence(" ".join(filter(None, (adverb, clause.subject, auxiliary, _joined(said)))))
+
+
+def _before_subject(tree: Tree, verb: Word) -> str:
+    """In "nearly all paid and left", the parser takes "nearly" as an adverb of "paid"."""
+    opening = first_of(tree, verb)
+    subject = subject_of(tree, opening)
+    at = first(tree.below[subject.i]) - 1 if subject else -1
+    word = tree.words[at]
+    return word.lower if at >= 0 and word.dep == "advmod" and word.tag == "RB" and (
+        word.head == opening.i) else ""
 
 
 def _trimmed(words: Sequence[Word], head: Word) -> list[Word]:

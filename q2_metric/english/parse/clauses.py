@@ -140,9 +140,10 @@ def fronted_auxiliary(tree: Tree, verb: Word, carrier: Word) -> tuple[str, int]:
 
 
 def shared_clause(tree: Tree, verb: Word) -> Clause | None:
-    """In "it has rooms and allows pets", the clause of "allows" gets the subject "it"."""
-    first = first_of(tree, verb)
-    clause = finite_clause(tree, first) if first is not verb else None
+    """In "it has rooms and allows pets", the clause of "allows" gets the subject "it". In "they are
+    tested and may eat and drink", "drink" gets "may"."""
+    before = tree.words[verb.head]
+    clause = finite_clause(tree, before) if first_of(tree, verb) is not verb else None
     if clause is None:
         return None
     carrier = finite_word(tree, verb)
@@ -151,8 +152,10 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
         auxiliary, bits = fronted_auxiliary(tree, verb, carrier)
     is_participle = verb.tag == "VBD" and clause.auxiliary in ("was", "were", "is", "are")
     if not auxiliary and (is_participle or verb.tag not in ("VBD", "VBZ", "VBP")):
-        if verb.tag != "VBN" and (not clause.auxiliary or first.lemma == "be"):
+        if verb.tag != "VBN" and (not clause.auxiliary or before.lemma == "be"):
             return None
+        if sum(child.dep in lexicon.AUXILIARIES for child in tree.children[before.i]) > 1:
+            return None  # "it has been rebuilt and extended": one auxiliary would not do
         auxiliary = clause.auxiliary
     return replace(clause, verb=verb, subject_bits=0, auxiliary=auxiliary, auxiliary_bits=bits)
 
