@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
@@ -27,7 +28,9 @@ class Inherited(Protocol):
 
 _kept: WeakSet[object] = WeakSet()
 _inherited: WeakSet[Inherited] = WeakSet()
-_loading = threading.RLock()
+_changed = threading.Condition()
+_loading: Counter[int] = Counter()
+"""By thread, the blocks of :func:`held_off` that it is in."""
 _child = False
 
 
@@ -55,15 +58,29 @@ def is_child() -> bool:
 @contextmanager
 def held_off() -> Iterator[None]:
     """Prevents other threads from forking until the block ends. Use it around an import or the
-    set-up of a native library, which a child forked in the meantime could never finish."""
-    lock = _loading
-    with lock:
+    set-up of a native library, which a child forked in the meantime could never finish. Several
+    threads may be in such blocks at the same time."""
+    changed, loading, thread = _changed, _loading, threading.get_ident()
+    with changed:
+        loading[thread] += 1
+    try:
         yield
+    finally:
+        with changed:
+            loading[thread] -= 1
+            changed.notify_all()
+
+
+def _before() -> None:
+    thread = threading.get_ident()
+    _changed.acquire()
+    _changed.wait_for(lambda: not any(
+        blocks for other, blocks in _loading.items() if other != thread))
 
 
 def _in_child() -> None:
-    global _loading, _child
-    _loading, _child = threading.RLock(), True
+    global _changed, _loading, _child
+    _changed, _loading, _child = threading.Condition(), Counter(), True
     for value in list(_kept):
         never_destroy(value)
     for one in list(_inherited):
@@ -72,5 +89,4 @@ def _in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=lambda: _loading.acquire(), after_in_parent=lambda: _loading.release(),
-        after_in_child=_in_child)
+        before=_before, after_in_parent=lambda: _changed.release(), after_in_child=_in_child)

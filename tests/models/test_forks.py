@@ -101,6 +101,19 @@ def test_a_fork_waits_for_what_another_thread_is_loading() -> None:
     thread.join()
 
 
+def test_threads_load_at_the_same_time() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    def load() -> None:
+        with forks.held_off():
+            both.wait()
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    load()
+    thread.join()
+
+
 def test_a_child_leaves_its_parents_cache_alone(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     cache.put({"a": 1})

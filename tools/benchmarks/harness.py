@@ -27,7 +27,7 @@ import numpy as np
 
 from q2_metric import DataError, Example
 from q2_metric.data.wow import read_annotated
-from q2_metric.models.bundled.models import BundledCascade
+from q2_metric.models.bundled.models import BundledCascade, BundledReader
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "speed"
@@ -236,7 +236,7 @@ def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
         for model in (given.first, given.second) if cascade else (given,):
             key = f"{name}, {model.network}" if cascade else name
             found[key] = model._forward = Counted(model._forward, clock, model.network)
-            if model._exact:
+            if isinstance(model, BundledReader) and model._exact:
                 found[f"{key}, ties"] = model._exact = Counted(model._exact, clock, model.network)
     return found
 

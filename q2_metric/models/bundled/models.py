@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -77,8 +77,6 @@ class _Bundled:
     """
 
     network: str
-    settles_ties = False
-    """Whether rows near a tie (:data:`TIE`) in 8 bits run again in float32."""
 
     def __init__(
         self,
@@ -93,14 +91,11 @@ class _Bundled:
             dtype = "int8" if on_cpu else "float32"
         self._asked = (device, dtype, batch_size, self.network)
         self._forward, self._at_once = forward_of(self.network, device, dtype)
-        self._exact: Forward | None = None
         self.budget = Budget(BATCH_TOKENS if on_cpu else device_tokens(device), batch_size)
         if dtype == "int8":
             # Rounding to 8 bits amplifies a change in a value's last bit, and padding changes the
             # last bit.
             self.budget.step = MULTIPLE
-            if self.settles_ties:
-                self._exact, _ = forward_of(self.network, device, "float32")
         self.dtype = dtype
         self.name = _name(dtype, self.network)
 
@@ -154,15 +149,20 @@ class BundledReader(_Bundled):
     "no answer" in any window."""
 
     network = "reader"
-    settles_ties = True
+
+    @cached_property
+    def _exact(self) -> Forward | None:
+        """In 8 bits, what reads answers near a tie (:data:`TIE`). It is opened when it is first
+        needed."""
+        return forward_of(self.network, "cpu", "float32")[0] if self.dtype == "int8" else None
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         return [answer for slab in _slabs(pairs) for answer in self._read(slab)]
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         reads = self._decided(pairs, self._forward)
-        if self._exact:
-            close = [i for i, (_, lead) in enumerate(reads) if lead < TIE]
+        close = [i for i, (_, lead) in enumerate(reads) if lead < TIE]
+        if close and self._exact:
             again = self._decided([pairs[i] for i in close], self._exact)
             for i, read in zip(close, again, strict=True):
                 reads[i] = read

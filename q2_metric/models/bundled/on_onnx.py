@@ -135,7 +135,8 @@ def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]
     for name, value, scale in stored.each_stored(prefix):
         if name == f"{prefix}.words.weight":
             has_words = True
-            yield "words.weight", stored.halved(value, scale)
+            yield "words.weight", value
+            yield "words.weight.scale", scale
         elif ranges is not None and eight_bits.is_product(name):
             yield from eight_bits.initializers(name, stored.whole(value, scale), ranges)
         elif scale is not None and not name.endswith(LOOKED_UP):
@@ -145,4 +146,4 @@ def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]
         else:
             yield name, stored.whole(value, scale).astype(np.float32, copy=False)
     if not has_words:
-        yield "words.weight", stored.words()
+        yield from stored.words()

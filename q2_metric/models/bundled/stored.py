@@ -86,14 +86,7 @@ def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.floa
 
 
 @lru_cache(maxsize=1)
-def words() -> NDArray[np.float16]:
-    """The shared word vectors, in 16 bits to halve the memory."""
-    [(_, value, scale)] = each_stored("words")
-    return halved(value, scale)
-
-
-def halved(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[np.float16]:
-    """Converts a weight to 16 bits, without a 32-bit copy in between."""
-    half = np.empty(value.shape, np.float16)
-    np.multiply(value, np.float32(1) if scale is None else scale, out=half, casting="unsafe")
-    return half
+def words() -> tuple[tuple[str, NDArray[Any]], ...]:
+    """The shared word vectors and their scales, each with its name."""
+    [(name, value, scale)] = each_stored("words")
+    return (name, value), (f"{name}.scale", scale)

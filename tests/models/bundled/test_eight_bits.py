@@ -109,7 +109,7 @@ def test_answers_at_a_tie_are_read_in_float32(monkeypatch: pytest.MonkeyPatch) -
     assert rough != pytest.approx(exact, abs=1e-3)
     monkeypatch.setattr(models, "TIE", float("inf"))
     assert [one and one.score for one in reader.read(asked)] == pytest.approx(exact, abs=1e-4)
-    assert BundledReader()._exact is BundledEntailment(dtype="int8")._exact is None
+    assert BundledReader()._exact is None
 
 
 def test_eight_bits_are_named() -> None:
