@@ -18,8 +18,8 @@ and a deeper network on the data of the wide network's first stage. "reading-wid
 the wide network on the second part of the written claims, and "asked" the reader on questions about
 their sources. "reading-nine" trains nine layers: the wide network with three more of MPNet's, and
 "reading-nine-again" goes on with it. Each export also measures the ranges for 8-bit computation on
-training texts. The part "ranges" only does this, for the shipped weights. A run that was killed
-resumes from its last save. Two processes may train different networks at the same time.
+training texts. A run that was killed resumes from its last save. Two processes may train different
+networks at the same time.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ import click
 SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-general",
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
            "export-wide-again", "wide-on", "export-wide-on", "reading-wide", "export-reading-wide",
-           "reading", "export-reading", "reading-wide-again", "export-reading-wide-again",
-           "ranges")
+           "reading", "export-reading", "reading-wide-again", "export-reading-wide-again")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "deep",
          "reading-wide-second", "export-reading-wide-second", "asked", "export-asked",
          "reading-nine", "reading-nine-again")

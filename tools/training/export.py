@@ -9,9 +9,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.network import NARROW, SHAPES
-from q2_metric.models.bundled.stored import FILES, WEIGHTS
+from q2_metric.models.bundled.stored import FILES, TABLES, WEIGHTS
 from tools.training import hashes
+from tools.training.eight_bits import in_eight_bits, is_product
 from tools.training.graph import graph_of
 
 WORDS = "encoder.words.weight"
@@ -31,10 +31,9 @@ def averaged(network: nn.Module, state: Path) -> nn.Module:
     return network
 
 
-def stored(name: str, value: Tensor) -> dict[str, Tensor]:
-    """Converts a tensor to the form in which it is stored, as tensors by name.
-
-    A matrix becomes 8-bit integers and a scale for each row. Any other tensor becomes float16.
+def stored(name: str, value: Tensor, ranges: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Converts a weight to the form in which it is stored (:mod:`q2_metric.models.bundled.stored`),
+    as tensors by name. ``ranges`` are those of its network.
 
     Raises:
         ValueError: a value is not finite.
@@ -42,12 +41,19 @@ def stored(name: str, value: Tensor) -> dict[str, Tensor]:
     if not torch.isfinite(value).all():
         raise ValueError(f"{name} holds values that are not finite")
     if value.ndim != 2:
-        return {name: value.half().contiguous()}
-    scale = value.abs().amax(1, keepdim=True).clamp(min=1e-12) / 127
-    return {name: (value / scale).round().to(torch.int8), f"{name}.scale": scale.contiguous()}
+        return {name: value.float().contiguous()}
+    if is_product(name):
+        return in_eight_bits(name.removesuffix(".weight"), value, ranges)
+    scale = value.abs().amax(1).clamp(min=1e-12) / 127
+    whole = (value / scale[:, None]).round().to(torch.int8)
+    return {name: whole if name.endswith(TABLES) else whole.T.contiguous(),
+            f"{name}.scale": scale.contiguous()}
 
 
-def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> None:
+def export(
+    networks: Mapping[str, nn.Module], ranges: Mapping[str, Mapping[str, Tensor]],
+    tokenizer: Path, folder: Path,
+) -> None:
     """Writes networks, their ONNX graphs and the tokenizer to a folder.
 
     Networks that are not given keep their shipped weights. The word vectors that two networks share
@@ -56,6 +62,7 @@ def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> 
 
     Args:
         networks: the networks, by name.
+        ranges: what :func:`tools.training.ranges.ranges` measured for each of them.
         tokenizer: file of the tokenizer.
         folder: the folder.
 
@@ -69,7 +76,11 @@ def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> 
         left = [name for name in here if name not in networks]
         tensors = _shipped(file, (*left, "words")) if left else _words(inside)
         for name, network in inside.items():
-            tensors |= _named(network, name)
+            measured = {f"{name}.{key}": value for key, value in ranges[name].items()}
+            for key, value in network.state_dict().items():
+                if key != WORDS:
+                    own = f"{name}.{key.removeprefix('encoder.')}"
+                    tensors |= stored(own, value.detach(), measured)
         save_file(tensors, folder / file, metadata={"format": "pt"})
         (folder / file).chmod(0o644)  # all users of an installation can read the file
     for name in networks:
@@ -86,25 +97,8 @@ def _shipped(file: str, owners: tuple[str, ...]) -> dict[str, Tensor]:
 
 
 def _words(networks: Mapping[str, nn.Module]) -> dict[str, Tensor]:
-    """The word vectors that these networks share, in the form in which they are stored."""
-    shared = [network.get_parameter(WORDS).detach()
-              for name, network in networks.items() if _shares(name)]
-    if not all(torch.equal(words, shared[0]) for words in shared):
+    """The word vectors of the networks in a file, in the form in which they are stored."""
+    first, *others = (network.get_parameter(WORDS).detach() for network in networks.values())
+    if not all(torch.equal(words, first) for words in others):
         raise ValueError("the networks must share their word vectors")
-    return stored("words.weight", shared[0]) if shared else {}
-
-
-def _shares(name: str) -> bool:
-    return SHAPES[name] == NARROW
-
-
-def _named(network: nn.Module, prefix: str) -> dict[str, Tensor]:
-    """The weights of a network in the form in which they are stored, without shared word vectors.
-
-    ``prefix`` is the name of the network.
-    """
-    tensors: dict[str, Tensor] = {}
-    for name, value in network.state_dict().items():
-        if not (_shares(prefix) and name == WORDS):
-            tensors |= stored(f"{prefix}.{name.removeprefix('encoder.')}", value.detach())
-    return tensors
+    return stored("words.weight", first, {})

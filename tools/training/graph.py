@@ -1,9 +1,9 @@
 """Writes the bundled networks as ONNX graphs without weights.
 
 The weights are in a safetensors file, and are given to ONNX Runtime when a session starts
-(:mod:`q2_metric.models.bundled.models`). So torch and ONNX Runtime use the same file, and users do
+(:mod:`q2_metric.models.bundled.stored`). So torch and ONNX Runtime use the same file, and users do
 not need the package ``onnx``. For each network there is also a graph whose layers compute in 8 bits
-(:mod:`q2_metric.models.bundled.eight_bits`).
+(:mod:`tools.training.eight_bits`).
 """
 
 from __future__ import annotations
@@ -75,26 +75,33 @@ class _Graph:
         return str(self.add("Add", [product, self.weight(f"{name}.bias", [size[1]])]))
 
     def layer_linear(self, x: str, name: str, size: list[int]) -> str:
-        """Adds x @ weight + bias for a product inside a layer. In a graph for 8 bits, the product
-        is computed in 8 bits."""
-        if not self.eight_bits:
-            return self.linear(x, name, size)
-        step = self.once("step", TensorProto.FLOAT, [], [1.0])
-        zero = self.weight(f"{name}.zero", [], TensorProto.UINT8)
-        wide = self.add("Mul", [x, self.weight(f"{name}.multiplier", [size[0]])])
-        product = str(self.add("MatMulIntegerToFloat", [
-            self.add("QuantizeLinear", [wide, step, zero]),
-            self.weight(f"{name}.weight", size, TensorProto.INT8),
-            step, self.weight(f"{name}.weight.scale", [size[1]]), zero, "",
-            self.weight(f"{name}.bias", [size[1]])], FUSED))
+        """Adds the linear map of a layer (:mod:`q2_metric.models.bundled.stored`). In a graph for 8
+        bits, its product is computed in 8 bits."""
+        scaled = self.add("Mul", [x, self.weight(f"{name}.multiplier", [size[0]])])
+        if self.eight_bits:
+            step = self.once("step", TensorProto.FLOAT, [], [1.0])
+            zero = self.weight(f"{name}.zero", [], TensorProto.UINT8)
+            product = self.add("MatMulIntegerToFloat", [
+                self.add("QuantizeLinear", [scaled, step, zero]),
+                self.weight(f"{name}.weight", size, TensorProto.INT8),
+                step, self.weight(f"{name}.weight.scale", [size[1]]), zero, "",
+                self.weight(f"{name}.bias", [size[1]])], FUSED)
+        else:
+            product = self.linear(scaled, name, size)
         apart = apart_of(name)
         if not apart:
-            return product
+            return str(product)
         channels = self.add("Gather", [
             x, self.weight(f"{name}.apart", [apart], TensorProto.INT64)], axis=-1)
         beside = self.add("MatMul", [
             channels, self.weight(f"{name}.apart.weight", [apart, size[1]])])
         return str(self.add("Add", [product, beside]))
+
+    def table(self, name: str, rows: int, width: int) -> str:
+        """A table of vectors in floats."""
+        return str(self.add("DequantizeLinear", [
+            self.weight(name, [rows, width], TensorProto.INT8),
+            self.weight(f"{name}.scale", [rows])], axis=0))
 
     def norm(self, x: str, name: str) -> str:
         # On a CPU, SkipLayerNormalization takes more than twice as long as Add and
@@ -113,16 +120,16 @@ class _Graph:
         words = self.add("Cast", [self.add("Gather", [
             self.weight("words.weight", [VOCABULARY, hidden], TensorProto.INT8), "ids"],
         )], to=TensorProto.FLOAT)
-        words = self.add("Mul", [words, self.add("Gather", [
-            self.weight("words.weight.scale", [VOCABULARY, 1]), "ids"])])
+        words = self.add("Mul", [words, self.add("Unsqueeze", [self.add("Gather", [
+            self.weight("words.weight.scale", [VOCABULARY]), "ids"]), self.index(-1)])])
         # Rounded to 16 bits, as all figures were measured.
         for kind in (TensorProto.FLOAT16, TensorProto.FLOAT):
             words = self.add("Cast", [words], to=kind)
         kinds = self.add("Gather", [
-            self.weight(f"{self.prefix}.types.weight", [N_TYPES, hidden]), "types"])
+            self.table(f"{self.prefix}.types.weight", N_TYPES, hidden), "types"])
         length = self.add("Shape", ["ids"], start=1, end=2)
         places = self.first(
-            self.weight(f"{self.prefix}.positions.weight", [POSITIONS, hidden]), length, 0)
+            self.table(f"{self.prefix}.positions.weight", POSITIONS, hidden), length, 0)
         x = self.add("Add", [self.add("Add", [words, kinds]), places])
         x = self.norm(x, f"{self.prefix}.norm")
         away = [self.away(length)] if self.shape.distances else []
@@ -191,8 +198,8 @@ class _Graph:
         distances = self.add("Add", [self.add("Sub", [places, rows]), whole])
         found = self.add("Gather", [
             self.constant("classes", TensorProto.INT64, [len(classes)], classes), distances])
-        added = self.add("Gather", [self.weight(
-            f"{self.prefix}.distances.weight", [self.shape.distances, self.shape.heads]), found])
+        added = self.add("Gather", [self.table(
+            f"{self.prefix}.distances.weight", self.shape.distances, self.shape.heads), found])
         heads_first = self.add("Transpose", [added], perm=[2, 0, 1])
         return str(self.add("Unsqueeze", [heads_first, self.index(0)]))
 

@@ -10,21 +10,17 @@ inputs are not scaled down fully, because the weights are rounded too.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.eight_bits import LAYER, RANGES, fingerprint
 from q2_metric.models.bundled.encoding import QueryWindow, Tokenizer, collate, pair
 from q2_metric.models.bundled.models import WINDOW
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
-from q2_metric.models.bundled.stored import FILES, WEIGHTS
-from tools.training import hashes
+from tools.training.eight_bits import LAYER
 from tools.training.examples import held_out, read_jsonl
 
 CLAIMS = ("bump", "faithdial_audit_wow", "fever_dev", "fool_me_twice", "lingnli_val",
@@ -165,35 +161,3 @@ def ranges(network: Network, rows: Sequence[QueryWindow]) -> dict[str, Tensor]:
         if apart:
             tensors[f"{name}.apart"] = channels
     return tensors
-
-
-def write(networks: Mapping[str, Network], tokenizer: Tokenizer, data: Path, folder: Path) -> None:
-    """Measures the ranges of networks and writes them to a file. Other networks keep their shipped
-    ranges.
-
-    Args:
-        networks: the networks, by name.
-        tokenizer: the tokenizer.
-        data: folder with the training data.
-        folder: folder of the file. It must contain the weights of the networks.
-
-    Raises:
-        FileNotFoundError: a training set is missing.
-    """
-    tensors, made_for = _shipped()
-    for prefix, network in networks.items():
-        made_for[prefix] = fingerprint(folder / FILES[prefix], prefix)
-        found = ranges(network, windows(data, prefix, tokenizer))
-        tensors |= {f"{prefix}.{name}": value for name, value in found.items()}
-    path = folder / RANGES
-    save_file(tensors, path, metadata=made_for)
-    path.chmod(0o644)
-    hashes.write(folder)
-
-
-def _shipped() -> tuple[dict[str, Tensor], dict[str, str]]:
-    """(the shipped ranges; by network, the digest of the weights for which they were measured)."""
-    path = WEIGHTS / RANGES
-    with safe_open(path, framework="pt") as file:
-        made_for = dict(file.metadata() or {})
-    return load_file(path), made_for

@@ -286,16 +286,11 @@ class Recipe:
         averaged(network, self.runs / "entailment-wide-2" / STATE)
         self._export({"wide": network})
 
-    def write_ranges(self) -> None:
-        """Measures and writes the ranges for 8-bit computation of the shipped networks."""
-        shipped: dict[str, ranges.Network] = {
-            "reader": shipped_reader(), "entailment": shipped_entailment(),
-            "wide": shipped_entailment(name="wide")}
-        ranges.write(shipped, self._tokenizer(), self.data, self.out)
-
     def _export(self, networks: Mapping[str, ranges.Network]) -> None:
-        export(networks, self.tokenizer_file, self.out)
-        ranges.write(networks, self._tokenizer(), self.data, self.out)
+        measured = {name: ranges.ranges(
+            network, ranges.windows(self.data, name, self._tokenizer()))
+            for name, network in networks.items()}
+        export(networks, measured, self.tokenizer_file, self.out)
 
     def _train_on(
         self, number: int, sources: Sequence[ExampleSource], seed: int, frozen: int
@@ -401,7 +396,6 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "reading-wide-second": lambda recipe: recipe.train_reading("wide-second", READING_SECOND_SEED),
     "export-reading-wide-second": lambda recipe: recipe.write_shipped(
         "wide-second-reading", READING_SHARE),
-    "ranges": Recipe.write_ranges,
 }
 """By name, all parts in order, including those that were only tried
 (:mod:`tools.training.__main__`)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -13,11 +12,8 @@ from numpy.typing import NDArray
 
 from q2_metric import forks
 from q2_metric.errors import MachineFault, machine_fault
-from q2_metric.models.bundled import eight_bits, stored
+from q2_metric.models.bundled import stored
 from q2_metric.models.bundled.encoding import Batch, Forward
-
-LOOKED_UP = ("types.weight", "positions.weight", "distances.weight")
-"""Ends of the names of embedding tables, whose rows are looked up instead of multiplied."""
 
 
 class _Opener:
@@ -106,9 +102,10 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
     import onnxruntime
 
     names, values = [], []
-    for name, value in _initializers(prefix, dtype):
-        names.append(name)
-        values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
+    for name, value in stored.tensors(prefix):
+        if dtype == "int8" or not name.endswith(".zero"):
+            names.append(name)
+            values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # errors are raised, and need not be printed too
     options.intra_op_num_threads = threads
@@ -123,27 +120,3 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
 
 def _graph(prefix: str, dtype: str) -> str:
     return f"{prefix}.onnx" if dtype == "float32" else f"{prefix}.{dtype}.onnx"
-
-
-def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """One at a time, to save memory."""
-    ranges = None
-    if dtype == "int8":
-        stored.intact(eight_bits.RANGES)
-        ranges = eight_bits.load_ranges(stored.intact(stored.FILES[prefix]), prefix)
-    has_words = False
-    for name, value, scale in stored.each_stored(prefix):
-        if name == f"{prefix}.words.weight":
-            has_words = True
-            yield "words.weight", value
-            yield "words.weight.scale", scale
-        elif ranges is not None and eight_bits.is_product(name):
-            yield from eight_bits.initializers(name, stored.whole(value, scale), ranges)
-        elif scale is not None and not name.endswith(LOOKED_UP):
-            # A torch linear layer stores (out, in). ONNX multiplies by (in, out).
-            yield name, np.ascontiguousarray(value.T)
-            yield f"{name}.scale", scale[:, 0]
-        else:
-            yield name, stored.whole(value, scale).astype(np.float32, copy=False)
-    if not has_words:
-        yield from stored.words()

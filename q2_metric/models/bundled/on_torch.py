@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import ModelError, is_out_of_memory, not_imported
 from q2_metric.models.bundled.encoding import Batch, Forward
-from q2_metric.models.bundled.stored import VERSIONS, each_stored, whole
+from q2_metric.models.bundled.stored import VERSIONS, in_floats
 
 if TYPE_CHECKING:
     from torch import nn
@@ -22,13 +22,10 @@ def load(module: nn.Module, prefix: str) -> None:
 
     heads = ("span", "dense", "classify")
     state = {}
-    for name, value, scale in each_stored(prefix):
+    for name, value in in_floats(prefix):
         short = name.removeprefix(f"{prefix}.")
         key = short if short.startswith(heads) else f"encoder.{short}"
-        state[key] = torch.from_numpy(whole(value, scale).astype(np.float32))
-    if "encoder.words.weight" not in state:
-        [(_, value, scale)] = each_stored("words")
-        state["encoder.words.weight"] = torch.from_numpy(whole(value, scale).astype(np.float32))
+        state[key] = torch.from_numpy(value)
     module.load_state_dict(state)
 
 

@@ -47,12 +47,9 @@ class TextVectors:
 
 def piece_vectors() -> Floats:
     """Unit vectors: (30522, 384)."""
-    from safetensors import safe_open
+    from q2_metric.models.bundled.stored import SHARED, intact, words
 
-    from q2_metric.models.bundled.stored import SHARED, intact
-
-    with safe_open(intact(SHARED), framework="numpy") as file:
-        vectors = file.get_tensor("words.weight").astype(np.float32)
+    vectors = words(intact(SHARED))["words.weight"].astype(np.float32)
     # Scaling to unit length cancels the scale of a row's 8-bit values.
     units: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-6)
     return units

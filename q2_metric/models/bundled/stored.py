@@ -1,4 +1,9 @@
-"""Reads the bundled weights from safetensors files, in which matrices have 8 bits per value.
+"""Reads the bundled weights from safetensors files, in the form that the ONNX graphs need.
+
+A linear map NAME of a layer computes ``(x * multiplier) @ (weight * scale) + x[apart] @
+apart.weight + bias`` (:mod:`tools.training.eight_bits`). Its matrix ``NAME.weight`` (in, out) has 8
+bits, and ``NAME.weight.scale`` (out,) a number for each output. A matrix after the last layer has a
+scale, but no multiplier. A table, such as the word vectors, has a scale for each row.
 
 Raises ModelError if a file is missing or damaged.
 """
@@ -23,6 +28,8 @@ VERSIONS = {"reader": "2", "entailment": "5", "wide": "5"}
 SHARED = "bundled.safetensors"
 FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
 """:data:`SHARED` also contains the word vectors that reader and entailment network share."""
+TABLES = ("words.weight", "positions.weight", "types.weight", "distances.weight")
+"""Ends of the names of tables, whose rows are looked up instead of multiplied."""
 HASHES = "sha256.json"
 """The sha256 of each file in the folder. ``tools.training.hashes`` writes it."""
 
@@ -67,26 +74,44 @@ def _hashes(path: Path) -> dict[str, str]:
         raise ModelError(f"{path} is damaged: reinstall q2-metric") from error
 
 
-def whole(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[Any]:
-    return value if scale is None else value * scale
-
-
-def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.float32] | None]]:
-    """Yields name, stored value, and the scale (rows, 1) of an 8-bit weight or ``None``, one weight
-    at a time to save memory. ``owner`` is a network, or "words" for the word vectors that networks
-    share."""
+def tensors(network: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yields the name and value of each tensor, one at a time to save memory. The word vectors are
+    called "words.weight" in every network."""
     from safetensors import safe_open
 
-    with safe_open(intact(FILES.get(owner, SHARED)), framework="numpy") as file:
-        for name in file.keys():  # noqa: SIM118 (not a dictionary)
-            if name.startswith(f"{owner}.") and not name.endswith(".scale"):
-                value = file.get_tensor(name)
-                in_bits = value.dtype == np.int8
-                yield name, value, file.get_tensor(f"{name}.scale") if in_bits else None
+    file = intact(FILES[network])
+    yield from words(file).items()
+    with safe_open(file, framework="numpy") as opened:
+        for name in opened.keys():  # noqa: SIM118 (not a dictionary)
+            if name.startswith(f"{network}."):
+                yield name, opened.get_tensor(name)
 
 
-@lru_cache(maxsize=1)
-def words() -> tuple[tuple[str, NDArray[Any]], ...]:
-    """The shared word vectors and their scales, each with its name."""
-    [(name, value, scale)] = each_stored("words")
-    return (name, value), (f"{name}.scale", scale)
+@lru_cache(maxsize=len(FILES))
+def words(file: Path) -> dict[str, NDArray[Any]]:
+    """The word vectors in a file, which its networks share, and their scales."""
+    from safetensors import safe_open
+
+    with safe_open(file, framework="numpy") as opened:
+        return {name: opened.get_tensor(name) for name in ("words.weight", "words.weight.scale")}
+
+
+def in_floats(network: str) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Yields the name and value of each weight as torch has it, with matrices (out, in)."""
+    found = dict(tensors(network))
+    for name, value in found.items():
+        product, _, kind = name.rpartition(".")
+        scale = found.get(f"{name}.scale")
+        if kind not in ("weight", "bias") or product.endswith(".apart"):
+            continue
+        if scale is None:
+            yield name, value
+        elif name.endswith(TABLES):
+            yield name, value * scale[:, None]
+        else:
+            matrix = (value * scale).T
+            if (multiplier := found.get(f"{product}.multiplier")) is not None:
+                matrix *= multiplier
+            if (apart := found.get(f"{product}.apart")) is not None:
+                matrix[:, apart] = found[f"{product}.apart.weight"].T
+            yield name, matrix

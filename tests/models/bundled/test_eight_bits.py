@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 from test_bundled import FILLER, PAIRS, QUESTIONS, cascade, flat
 
-from q2_metric import Q2, InputError, ModelError, Scale
-from q2_metric.models.bundled import eight_bits, models, on_onnx, on_torch, runtimes
+from q2_metric import Q2, InputError, Scale
+from q2_metric.models.bundled import models, on_torch, runtimes
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
-from q2_metric.models.bundled.stored import FILES, SHARED, WEIGHTS
+from q2_metric.models.bundled.stored import FILES, tensors
 
 MORE = [(FILLER[: 90 * i + 40], f"Room {i} holds {3 * i} chairs.") for i in range(12)]
 """Rows of many lengths."""
@@ -24,6 +22,9 @@ MORE = [(FILLER[: 90 * i + 40], f"Room {i} holds {3 * i} chairs.") for i in rang
 
 def test_no_sum_of_two_products_leaves_16_bits() -> None:
     """Processors without VNNI would cut it off; the matrix loses at most half a step."""
+    pytest.importorskip("torch")
+    from tools.training.eight_bits import quantised
+
     rng = np.random.default_rng(0)
     weight = rng.standard_normal((64, 96)).astype(np.float32)
     weight[0] = 1.0  # all neighbours as large as can be
@@ -31,7 +32,7 @@ def test_no_sum_of_two_products_leaves_16_bits() -> None:
     weight[2] = 0.0
     multiplier = rng.uniform(0.5, 60, 96).astype(np.float32)
     multiplier[:2] = 1.0
-    whole, scale = eight_bits.quantised(weight, multiplier)
+    whole, scale = quantised(weight, multiplier)
     first, second = whole[0::2].astype(int), whole[1::2].astype(int)
     for a, b in ((255, 255), (255, 0), (0, 255)):
         assert np.abs(a * first + b * second).max() <= 32767
@@ -55,10 +56,13 @@ def test_batches_that_run_at_once_have_the_same_bits(dtype: str) -> None:
 def test_the_largest_numbers_are_added_exactly() -> None:
     """By ONNX Runtime on this processor; a sum that is cut off would be far off."""
     onnx = pytest.importorskip("onnx")
+    pytest.importorskip("torch")
     import onnxruntime
 
+    from tools.training.eight_bits import quantised
+
     weight = np.where(np.random.default_rng(1).random((16, 64)) < 0.9, 1.0, -1.0)
-    whole, _ = eight_bits.quantised(weight.astype(np.float32), np.ones(64, np.float32))
+    whole, _ = quantised(weight.astype(np.float32), np.ones(64, np.float32))
     helper, kinds = onnx.helper, onnx.TensorProto
     graph = helper.make_graph(
         [helper.make_node("MatMulInteger", ["a", "b"], ["c"])], "product",
@@ -133,22 +137,6 @@ def test_eight_bits_are_the_default_on_a_cpu() -> None:
         assert "-int8|" not in metric.from_preset("bundled", dtype="float32").signature
 
 
-def test_ranges_belong_to_their_weights(tmp_path: Path) -> None:
-    """Those that ship do; after a training they are refused until they are taken anew."""
-    for prefix, file in FILES.items():
-        assert len(eight_bits.load_ranges(WEIGHTS / file, prefix)) == (2 * 4 + 1) * 6
-    here = tmp_path / SHARED
-    with pytest.raises(ModelError, match="missing"):
-        eight_bits.load_ranges(here, "reader")
-    (tmp_path / eight_bits.RANGES).write_bytes((WEIGHTS / eight_bits.RANGES).read_bytes())
-    weights = load_file(WEIGHTS / SHARED)
-    weights["entailment.layers.5.down.bias"] = weights["entailment.layers.5.down.bias"] * 2
-    save_file(weights, here)
-    assert eight_bits.load_ranges(here, "reader")
-    with pytest.raises(ModelError, match="other weights of the entailment network"):
-        eight_bits.load_ranges(here, "entailment")
-
-
 class _Rounded:
     """A linear layer of torch that rounds as the graph does, and adds whole numbers exactly."""
 
@@ -168,16 +156,15 @@ class _Rounded:
 
 
 def test_channels_apart_are_in_no_sum_of_whole_numbers() -> None:
-    for prefix, file in FILES.items():
-        ranges = eight_bits.load_ranges(WEIGHTS / file, prefix)
-        found = dict(on_onnx._initializers(prefix, "int8"))
+    for prefix in FILES:
+        found = dict(tensors(prefix))
         for layer in range(6):
             product = f"{prefix}.layers.{layer}.down"
-            apart = np.flatnonzero(ranges[f"{product}.multiplier"] == 0)
+            apart = np.flatnonzero(found[f"{product}.multiplier"] == 0)
             assert apart.tolist() == found[f"{product}.apart"].tolist()
             assert not found[f"{product}.weight"][apart].any()
             assert np.abs(found[f"{product}.apart.weight"]).max(1).min() > 0
-            assert ranges[f"{prefix}.layers.{layer}.up.multiplier"].all()
+            assert found[f"{prefix}.layers.{layer}.up.multiplier"].all()
 
 
 @pytest.mark.slow
@@ -188,7 +175,7 @@ def test_another_runtime_gives_the_same_in_eight_bits(prefix: str) -> None:
 
     network = made(prefix)
     on_torch.load(network, prefix)
-    found = dict(on_onnx._initializers(prefix, "int8"))
+    found = dict(tensors(prefix))
     changed = 0
     for name, module in network.named_modules():
         product = f"{prefix}.{name.removeprefix('encoder.')}"
