@@ -317,7 +317,7 @@ def _sizes(network: str) -> tuple[int, int, int]:
     with safe_open(WEIGHTS / FILES[network], framework="numpy") as file:
         ups = [name for name in file.keys()  # noqa: SIM118 (not a dictionary)
                if name.startswith(f"{network}.layers.") and name.endswith(".up.weight")]
-        inner, hidden = file.get_slice(ups[0]).get_shape()
+        hidden, inner = file.get_slice(ups[0]).get_shape()
     return len(ups), hidden, inner
 
 
