@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
-from q2_metric.knowledge.encoder import check_batch_size, written
+from q2_metric.knowledge.encoder import written
 from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Snippet
 
@@ -52,7 +52,6 @@ class Responder:
         beam: width of the beam search; with 1, decoding is greedy.
 
     Raises:
-        InputError: the beam or batch size is below 1.
         MissingExtra: torch is not installed.
         ModelError: the model cannot be loaded.
     """
@@ -64,14 +63,12 @@ class Responder:
         from q2_metric.models.hub.loading import load_config, load_pretrained
         from q2_metric.models.hub.tokens import window_size
 
-        if beam < 1:
-            raise InputError(f"the beam must be at least 1, not {beam}")
         self.continues = not load_config(model).is_encoder_decoder
         self.loaded = load_pretrained(
             "AutoModelForCausalLM" if self.continues else "AutoModelForSeq2SeqLM", model, device)
         self.beam = 1 if sample else beam
         self.sample = sample
-        self.batch_size = check_batch_size(batch_size)
+        self.batch_size = batch_size
         window = window_size(self.loaded)
         self.longest = min(LONGEST_RESPONSE, window // 2)
         # The response of a decoder-only model stands in the same window as its input.
@@ -157,10 +154,6 @@ class Responder:
             text_target=response, truncation=True, max_length=self.longest)["input_ids"]
         return ids
 
-    def save(self, folder: Path) -> None:
-        self.loaded.model.save_pretrained(folder)
-        self.loaded.tokenizer.save_pretrained(folder)
-
 
 def train_responder(
     base: str, items: Sequence[GroundedTurn], dev: Sequence[GroundedTurn], folder: str | Path,
@@ -190,5 +183,5 @@ def train_responder(
         parts = [dev[at : at + size] for at in range(0, len(dev), size)]
         return -sum(float(responder.loss(part)) * len(part) for part in parts) / len(dev)
 
-    task = Task(responder.loaded.model, len(items), loss_of, judge, responder.save)
+    task = Task(responder.loaded, len(items), loss_of, judge)
     return train(task, folder, settings, report=report)

@@ -54,10 +54,8 @@ def train_rss(
     interrupted run. All turns must need knowledge.
 
     Raises:
-        InputError: there are no turns, a snippet is not in the pool, or a setting is wrong.
+        InputError: there are no turns, or a snippet is not in the pool.
     """
-    if negatives < 1:
-        raise InputError(f"negatives must be at least 1, not {negatives}")
     if not turns.dialogues or not dev.dialogues:
         raise InputError("RSS needs labelled turns for training and for development")
     settings = settings or TrainSettings()
@@ -67,8 +65,6 @@ def train_rss(
         raise InputError(f"{pool.source}: has a single snippet; there is no wrong snippet to "
                          "sample")
     choices = _choices(pool, held, dev_candidates, random.Random(settings.seed))
-    if kind not in ("rss", "choice"):
-        raise InputError(f"kind must be 'rss' or 'choice', not {kind!r}")
     encoder = HeadedEncoder(base, CHOICE if kind == "choice" else HEADS, device=device,
                             trained=False, domain=domain, seed=settings.seed)
 
@@ -84,7 +80,7 @@ def train_rss(
         hits = [r[0].snippet.key == g.key for r, g in zip(ranked, held, strict=True)]
         return sum(hits) / len(hits)
 
-    task = Task(encoder.network, len(golds), loss_of, judge, encoder.save)
+    task = Task(encoder.loaded, len(golds), loss_of, judge)
     return train(task, folder, settings, report=report)
 
 
