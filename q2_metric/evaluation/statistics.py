@@ -168,34 +168,20 @@ def correlation(
     return around(float(measure(x, y).statistic), drawn)
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """All values are in [0, 1]. The precision of a class that was never chosen is 0."""
-
-    accuracy: float
-    balanced_accuracy: float
-    consistent_precision: float
-    consistent_recall: float
-    inconsistent_precision: float
-    inconsistent_recall: float
-    macro_f1: float
-
-
-def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
-    """Accuracy, precision and recall if a score above the threshold means consistent."""
+def detection(
+    truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD
+) -> dict[str, float]:
+    """How good the decisions are if a score above the threshold means consistent: by the titles of
+    columns, values in [0, 1]. The precision of a class that was never chosen is 0."""
     labels, values = checked(truth, scores)
     predicted = values > threshold
     precision, recall, f1, _ = sklearn_metrics().precision_recall_fscore_support(
         labels, predicted, labels=[True, False], zero_division=0.0)
-    return Decisions(
-        accuracy=float((predicted == labels).mean()),
-        balanced_accuracy=float(recall.mean()),
-        consistent_precision=float(precision[0]),
-        consistent_recall=float(recall[0]),
-        inconsistent_precision=float(precision[1]),
-        inconsistent_recall=float(recall[1]),
-        macro_f1=float(f1.mean()),
-    )
+    found = {"accuracy": (predicted == labels).mean(), "balanced accuracy": recall.mean(),
+             "F1-macro": f1.mean()}
+    for i, side in enumerate(("consistent", "inconsistent")):
+        found |= {f"{side}: precision": precision[i], f"{side}: recall": recall[i]}
+    return {name: float(value) for name, value in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
