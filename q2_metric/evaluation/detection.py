@@ -88,9 +88,9 @@ def _series(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, Any]:
 
 def _points(curve: st.Curve) -> dict[str, list[float]]:
     """At most :data:`MOST_POINTS` evenly spaced points, including both ends."""
-    n = len(curve.x)
+    n = len(curve["x"])
     places = np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))
-    return {name: [series[i] for i in places] for name, series in asdict(curve).items()}
+    return {name: axis[places].tolist() for name, axis in curve.items()}
 
 
 def _histogram(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, list[float]]:

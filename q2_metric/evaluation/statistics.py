@@ -184,20 +184,15 @@ def detection(
     return {name: float(value) for name, value in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The rates if responses whose score is at least ``threshold[i]`` are found."""
-
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    threshold: tuple[float, ...]
+Curve = dict[Literal["x", "y", "threshold"], Floats]
+"""The rates if responses whose score is at least ``threshold[i]`` are found."""
 
 
 def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
     """The false positive rate (x) and the true positive rate (y); positive means consistent."""
     labels, values = checked(truth, scores)
     false, true, thresholds = sklearn_metrics().roc_curve(labels, values)
-    return Curve(*(tuple(axis[1:].tolist()) for axis in (false, true, thresholds)))
+    return {"x": false[1:], "y": true[1:], "threshold": thresholds[1:]}
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
@@ -209,8 +204,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = 
     sign = 1 if consistent else -1
     precision, recall, thresholds = sklearn_metrics().precision_recall_curve(
         labels if consistent else ~labels, sign * values)
-    axes = (recall[:-1], precision[:-1], sign * thresholds)
-    return Curve(*(tuple(axis.tolist()) for axis in axes))
+    return {"x": recall[:-1], "y": precision[:-1], "threshold": sign * thresholds}
 
 
 def best_threshold(

@@ -42,7 +42,7 @@ def draw(pool: Pool, gold: Snippet, count: int, rng: random.Random) -> list[Snip
 
 def train_rss(
     base: str, pool: Pool, turns: LabelledTurns, dev: LabelledTurns, folder: str | Path,
-    settings: TrainSettings | None = None, *, negatives: int = NEGATIVES, kind: Kind = "rss",
+    settings: TrainSettings, *, negatives: int = NEGATIVES, kind: Kind = "rss",
     domain: bool = True, device: str = "auto", dev_candidates: int = DEV_CANDIDATES,
     report: Report | None = None,
 ) -> Progress:
@@ -58,7 +58,6 @@ def train_rss(
     """
     if not turns.dialogues or not dev.dialogues:
         raise InputError("RSS needs labelled turns for training and for development")
-    settings = settings or TrainSettings()
     golds = [pool.find(label.knowledge[0], f"turn {i}") for i, label in enumerate(turns.labels)]
     held = [pool.find(label.knowledge[0], f"dev turn {i}") for i, label in enumerate(dev.labels)]
     if len(pool) < 2:
@@ -86,13 +85,12 @@ def train_rss(
 
 def train_ensemble(
     bases: tuple[str, str], pool: Pool, turns: LabelledTurns, dev: LabelledTurns,
-    folder: str | Path, settings: TrainSettings | None = None, **given: Any,
+    folder: str | Path, settings: TrainSettings, **given: Any,
 ) -> list[Progress]:
     """Trains the seven rankers of the paper's ensemble (section 4.4) in subfolders of ``folder``:
     RSS from the first base (BERT), then multiple choice, three times from the second base (RoBERTa)
     and three times from the first, each time with another seed. ``given`` goes to
     :func:`train_rss`."""
-    settings = settings or TrainSettings()
     first, second = bases
     seven: list[tuple[Kind, str, int]] = [
         ("rss", first, 0), *(("choice", base, i) for base in (second, first) for i in range(3))]

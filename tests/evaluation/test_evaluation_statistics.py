@@ -109,23 +109,23 @@ def test_detection_where_nothing_is_found() -> None:
 
 def test_roc_curve() -> None:
     found = st.roc_curve(ZIGZAG, FALLING)
-    assert found.threshold == (0.9, 0.8, 0.7, 0.1)
-    assert found.x == (0.0, 0.5, 0.5, 1.0)
-    assert found.y == (0.5, 0.5, 1.0, 1.0)
+    assert list(found["threshold"]) == [0.9, 0.8, 0.7, 0.1]
+    assert list(found["x"]) == [0.0, 0.5, 0.5, 1.0]
+    assert list(found["y"]) == [0.5, 0.5, 1.0, 1.0]
 
 
 def test_precision_and_recall_of_consistent_responses() -> None:
     found = st.precision_recall(ZIGZAG, FALLING)
-    assert found.threshold == (0.1, 0.7, 0.8, 0.9)
-    assert found.y == pytest.approx((2 / 4, 2 / 3, 1 / 2, 1 / 1))
-    assert found.x == (1.0, 1.0, 0.5, 0.5)
+    assert list(found["threshold"]) == [0.1, 0.7, 0.8, 0.9]
+    assert found["y"] == pytest.approx([2 / 4, 2 / 3, 1 / 2, 1 / 1])
+    assert list(found["x"]) == [1.0, 1.0, 0.5, 0.5]
 
 
 def test_precision_and_recall_of_inconsistent_responses() -> None:
     found = st.precision_recall(ZIGZAG, FALLING, consistent=False)
-    assert found.threshold == (0.9, 0.8, 0.7, 0.1)
-    assert found.y == pytest.approx((2 / 4, 2 / 3, 1 / 2, 1 / 1))
-    assert found.x == (1.0, 1.0, 0.5, 0.5)
+    assert list(found["threshold"]) == [0.9, 0.8, 0.7, 0.1]
+    assert found["y"] == pytest.approx([2 / 4, 2 / 3, 1 / 2, 1 / 1])
+    assert list(found["x"]) == [1.0, 1.0, 0.5, 0.5]
 
 
 def test_average_precision() -> None:

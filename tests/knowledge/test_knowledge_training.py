@@ -279,12 +279,13 @@ def test_another_head_is_refused(base: str, tmp_path: Path) -> None:
 
 def test_data_that_cannot_train(base: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="needs labelled turns"):
-        train_rss(base, POOL, turns([], []), TURNS, tmp_path)
+        train_rss(base, POOL, turns([], []), TURNS, tmp_path, TrainSettings())
     with pytest.raises(InputError, match="a single snippet"):
-        train_rss(base, Pool(POOL.snippets[:1]), TURNS.at([0]), TURNS.at([0]), tmp_path)
+        train_rss(base, Pool(POOL.snippets[:1]), TURNS.at([0]), TURNS.at([0]), tmp_path,
+                  TrainSettings())
     strange = turns(TURNS.dialogues[:1], [("spa", "1", "1")])
     with pytest.raises(InputError, match="turn 0: unknown domain 'spa'"):
-        train_rss(base, POOL, strange, TURNS, tmp_path)
+        train_rss(base, POOL, strange, TURNS, tmp_path, TrainSettings())
 
 
 def test_detector_learns(base: str, tmp_path: Path) -> None:
@@ -392,7 +393,8 @@ def test_responder_input_keeps_knowledge_and_the_last_turn(bart: str) -> None:
 
 def test_responder_needs_gold(bart: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="turn 0 has no response"):
-        train_responder(bart, [GroundedTurn(TURNS.dialogues[0], POOL.snippets[0])], ITEMS, tmp_path)
+        train_responder(bart, [GroundedTurn(TURNS.dialogues[0], POOL.snippets[0])], ITEMS, tmp_path,
+                        TrainSettings())
 
 
 def test_meteor_without_wordnet_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
