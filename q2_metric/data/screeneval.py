@@ -18,7 +18,7 @@ def read_screeneval(path: str | Path) -> list[Labelled]:
     """Reads the labelled sentences (the responses) of a file. The knowledge is the dialogue, one
     utterance a line. The ids are row numbers, from 0."""
     labelled = []
-    for row in read_rows(path, "json", ("convo", "inferred_summary", "agg_label")):
+    for row in read_rows(path, "json"):
         lines = _utterances(row)
         if row["agg_label"] not in (0, 1):
             raise row.wrong("'agg_label' is not true or false")
@@ -36,7 +36,7 @@ def read_screeneval(path: str | Path) -> list[Labelled]:
 
 
 def _utterances(row: SetRow) -> list[str]:
-    name = "convo" if row.get("original_convo") is None else "original_convo"
+    name = "original_convo" if "original_convo" in row else "convo"
     lines = row[name].split("\n") if isinstance(row[name], str) else row[name]
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise row.wrong(f"{name!r} is not a dialogue")

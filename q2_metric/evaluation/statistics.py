@@ -221,8 +221,6 @@ def best_threshold(
     Raises:
         InputError: all labels are equal, or the precision cannot be reached.
     """
-    if precision is not None and not 0 < precision <= 1:
-        raise InputError(f"the precision must be above 0 and at most 1, not {precision}")
     labels, values = checked(truth, scores)
     positive, negative = labels.sum(), (~labels).sum()
     # At point i, responses that score at least order[i] count as consistent. The first point, at

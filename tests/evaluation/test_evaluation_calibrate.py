@@ -60,7 +60,6 @@ def test_the_threshold_of_the_best_macro_f1() -> None:
     ("truth", "keywords", "message"),
     [
         ([0, 1], {"precision": 0.9}, "the highest is 0.500"),
-        ([0, 1], {"precision": 0.0}, "above 0"),
         ([1, 1], {}, "all the same"),
     ],
 )
