@@ -31,13 +31,9 @@ Kind = Literal["rss", "choice"]
 
 
 def draw(pool: Pool, gold: Snippet, count: int, rng: random.Random) -> list[Snippet]:
-    """Draws ``count`` snippets other than ``gold``. A snippet may be drawn twice."""
-    negatives: list[Snippet] = []
-    while len(negatives) < count:
-        drawn = rng.choice(pool.snippets)
-        if drawn.key != gold.key:
-            negatives.append(drawn)
-    return negatives
+    """Draws ``count`` snippets other than ``gold``, which is in the pool. A snippet may be drawn
+    twice."""
+    return rng.choices([snippet for snippet in pool if snippet is not gold], k=count)
 
 
 def train_rss(
@@ -63,7 +59,10 @@ def train_rss(
     if len(pool) < 2:
         raise InputError(f"{pool.source}: has a single snippet; there is no wrong snippet to "
                          "sample")
-    choices = _choices(pool, held, dev_candidates, random.Random(settings.seed))
+    rng = random.Random(settings.seed)
+    # In random order: the right snippet must not come first among equal scores.
+    choices = [rng.sample([gold, *draw(pool, gold, dev_candidates - 1, rng)], dev_candidates)
+               for gold in held]
     encoder = HeadedEncoder(base, CHOICE if kind == "choice" else HEADS, device=device,
                             trained=False, domain=domain, seed=settings.seed)
 
@@ -98,15 +97,6 @@ def train_ensemble(
         train_rss(base, pool, turns, dev, Path(folder) / f"{number}-{kind}",
                   replace(settings, seed=settings.seed + seed), kind=kind, **given)
         for number, (kind, base, seed) in enumerate(seven, start=1)]
-
-
-def _choices(
-    pool: Pool, golds: Sequence[Snippet], count: int, rng: random.Random
-) -> list[list[Snippet]]:
-    choices = [[gold, *draw(pool, gold, count - 1, rng)] for gold in golds]
-    for some in choices:  # the right snippet must not come first among equal scores
-        rng.shuffle(some)
-    return choices
 
 
 def _loss(
