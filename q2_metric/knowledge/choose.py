@@ -26,8 +26,8 @@ them in 2.5 s on one core. The recall of first stages is in docs/results/knowled
 
 PAPER_NAMES = {"bert": "BERT", "roberta": "RoBERTa", "gpt2": "GPT-2", "bart": "BART"}
 """The paper's names of the kinds of models, by transformers' ``model_type``."""
-Task = Literal["ranker", "detector", "responder"]
-TASKS: Mapping[str, Task] = {
+TaskName = Literal["ranker", "detector", "responder"]
+TASKS: Mapping[str, TaskName] = {
     "relevance": "ranker", "choice": "ranker", "detection": "detector"}
 """What a model is for, by the name of its first head."""
 CONFIG = "config.json"
@@ -84,7 +84,7 @@ def _check_folder(name: str, what: str, known: str) -> None:
 class Trained:
     """``model`` is named as in the paper's tables. ``domain``: a ranker reads domain names."""
 
-    task: Task
+    task: TaskName
     model: str
     domain: bool = True
 
