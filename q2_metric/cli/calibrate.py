@@ -45,7 +45,6 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     (1 = consistent). "q2 score --calibration" applies the result.
     """
     from q2_metric.evaluation import calibrate as fitting
-    from q2_metric.evaluation import labels
     from q2_metric.evaluation.scores import ScoreColumns
     from q2_metric.files import check_place
     from q2_metric.rows.columns import Columns
@@ -57,8 +56,9 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     out, name = options["out"], options["name"] or Path(options["out"]).stem
     experiments.check(options, f"calibration_{name}")
     check_place(out)
-    columns_read = Columns(options["response"], options["knowledge"], options["history"])
-    rows = labels.read_labelled(file, columns_read, options["label"], options["form"])
+    columns_read = Columns(**{name: options[name] for name in
+                              ("response", "knowledge", "history", "label")})
+    rows = fitting.read_labelled(file, columns_read, options["form"])
     source = experiments.metric_source(metric[0], options, experiments.score_cache(options))
     columns = ScoreColumns([source], experiments.bar_of(options))
     scored = columns.scores([row.example for row in rows])[metric[0]]

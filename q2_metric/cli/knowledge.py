@@ -17,15 +17,14 @@ from q2_metric.files import CHOOSE, check_place, replacing
 from q2_metric.knowledge.choose import combined, load_ranker, members
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
 from q2_metric.knowledge.pools import read_pool
-from q2_metric.knowledge.training import ABOUT, STATE, Progress, TrainSettings
+from q2_metric.knowledge.training import STATE, Progress, TrainSettings
 from q2_metric.knowledge.types import Pool, Ranked, Ranker
 
 NEW_FILE = Written(dir_okay=False, path_type=Path)
 
 
 def _check_folder(folder: Path) -> None:
-    if folder.is_dir() and any(folder.iterdir()) and not any(
-            folder.glob(f"**/{STATE}/**/{ABOUT}")):
+    if folder.is_dir() and any(folder.iterdir()) and not any(folder.glob(f"**/{STATE}/*")):
         raise InputError(f"{folder}: the folder is not empty and holds no training; {CHOOSE}")
 
 
@@ -55,7 +54,8 @@ def train_options(rate: float = 1e-5, epochs: int = 20) -> Callable[[Any], Any]:
                      help="Hub name or folder of the model to train from."),
         click.option("--out", "folder", type=NEW_FOLDER, required=True,
                      help="Folder of the trained model. An interrupted training resumes from it."),
-        click.option("--rate", type=float, default=rate, help="Learning rate of Adam."),
+        click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=rate,
+                     help="Learning rate of Adam."),
         click.option("--train-batch", "batch_size", type=click.IntRange(min=1), default=16,
                      help="Number of examples in a training step."),
         click.option("--epochs", type=click.IntRange(min=1), default=epochs,

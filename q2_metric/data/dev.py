@@ -14,6 +14,7 @@ from random import Random
 
 from q2_metric.data.download import ENVIRONMENT
 from q2_metric.data.labelled import Labelled
+from q2_metric.data.set_rows import SetRow
 from q2_metric.errors import DataError
 from q2_metric.metrics.bootstrap import SEED
 from q2_metric.types import Example
@@ -38,18 +39,12 @@ def read_dev(path: str | Path, limit: int | None = None) -> list[Labelled]:
     """
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
-            rows = [_row(json.loads(line), path, n) for n, line in enumerate(file)]
-    except (OSError, EOFError, ValueError) as error:
+            lines = [SetRow(json.loads(line), path, n) for n, line in enumerate(file, start=1)]
+    except (OSError, EOFError, ValueError, TypeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
+    rows = [Labelled(Example(line.text("hypothesis"), line.text("premise"),
+                             id=str(line.number - 1)), line.text("label") == "supported")
+            for line in lines]
     if limit is None or limit >= len(rows):
         return rows
     return [rows[i] for i in sorted(Random(SEED).sample(range(len(rows)), limit))]
-
-
-def _row(fields: object, path: str | Path, number: int) -> Labelled:
-    wanted = ("premise", "hypothesis", "label")
-    texts = [fields.get(name) for name in wanted] if isinstance(fields, dict) else []
-    if not texts or not all(isinstance(text, str) for text in texts):
-        raise DataError(f"{path}, line {number + 1}: needs the texts {', '.join(wanted)}")
-    premise, hypothesis, label = map(str, texts)
-    return Labelled(Example(hypothesis, premise, id=str(number)), label == "supported")

@@ -19,7 +19,7 @@ def read_dnli(path: str | Path, *, neutral: bool = True) -> list[Labelled]:
     """Reads pairs of sentences: the first is the knowledge, and the second the response. Neutral
     pairs are not consistent (Q², section 5.3); if ``neutral`` is false, they are left out."""
     pairs = []
-    for row in read_rows(path, "json", ("sentence1", "sentence2", "label")):
+    for row in read_rows(path, "json"):
         if row["label"] not in LABELS:
             raise row.wrong(f"the label is {row['label']!r}, not one of {', '.join(LABELS)}")
         example = Example(row.text("sentence2"), row.text("sentence1"),

@@ -36,13 +36,10 @@ def folder(name: str) -> Path:
     Raises:
         DataError: there is no set with this name, or it is not on this machine.
     """
-    chosen = select(name)
-    if len(chosen) > 1:
-        raise DataError(f"{name!r} names {len(chosen)} data sets; choose one, such as "
-                        f"{chosen[0].name!r}")
-    place = _place(chosen[0])
+    (dataset,) = select(name)
+    place = _place(dataset)
     if place is None:
-        raise DataError(f"the data set {name!r} is not here yet; {_remedy(chosen[0])}")
+        raise DataError(f"the data set {name!r} is not here yet; {_remedy(dataset)}")
     return place
 
 

@@ -12,12 +12,14 @@ from q2_metric.types import Example
 class Labelled:
     """An example that people found ``consistent`` with the knowledge, or not.
 
-    ``system`` wrote the response; ``None`` if the data set does not say.
+    ``system`` wrote the response; ``None`` if the data set does not say. ``relevant`` holds the
+    lines of the knowledge, from 0, that people marked as evidence.
     """
 
     example: Example
     consistent: bool
     system: str | None = None
+    relevant: frozenset[int] = frozenset()
 
 
 def contexts(items: Iterable[Labelled]) -> list[Example]:

@@ -7,29 +7,18 @@ https://github.com/asappresearch/scale-score
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from q2_metric.data.labelled import Labelled
 from q2_metric.data.set_rows import SetRow, read_rows
 from q2_metric.types import Example
 
 
-@dataclass(frozen=True, slots=True)
-class Supported:
-    """A sentence (the response) about a dialogue (the knowledge, one utterance a line).
-
-    ``relevant`` holds the lines, from 0, of the utterances that support the sentence.
-    """
-
-    example: Example
-    consistent: bool
-    relevant: frozenset[int]
-
-
-def read_screeneval(path: str | Path) -> list[Supported]:
-    """Reads the labelled sentences of a file. Their ids are row numbers, from 0."""
-    supported = []
-    for row in read_rows(path, "json", ("convo", "inferred_summary", "agg_label")):
+def read_screeneval(path: str | Path) -> list[Labelled]:
+    """Reads the labelled sentences (the responses) of a file. The knowledge is the dialogue, one
+    utterance a line. The ids are row numbers, from 0."""
+    labelled = []
+    for row in read_rows(path, "json"):
         lines = _utterances(row)
         if row["agg_label"] not in (0, 1):
             raise row.wrong("'agg_label' is not true or false")
@@ -41,12 +30,13 @@ def read_screeneval(path: str | Path) -> list[Supported]:
                             f"{len(lines)} utterances")
         sentence = " ".join(row.text("inferred_summary").split())
         example = Example(sentence, "\n".join(lines), id=str(row.number - 1))
-        supported.append(Supported(example, bool(row["agg_label"]), frozenset(relevant)))
-    return supported
+        labelled.append(
+            Labelled(example, bool(row["agg_label"]), relevant=frozenset(relevant)))
+    return labelled
 
 
 def _utterances(row: SetRow) -> list[str]:
-    name = "convo" if row.get("original_convo") is None else "original_convo"
+    name = "original_convo" if "original_convo" in row else "convo"
     lines = row[name].split("\n") if isinstance(row[name], str) else row[name]
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise row.wrong(f"{name!r} is not a dialogue")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from q2_metric.errors import DataError, InputError
 from q2_metric.rows.formats import read_fields
 
 
 class SetRow(dict[str, Any]):
-    """A row. ``number`` counts from 1."""
+    """A row, without empty (null) fields. ``number`` counts from 1. A field that is read but not
+    there is a DataError."""
 
-    def __init__(self, fields: Any, path: Path, number: int) -> None:
-        super().__init__(fields)
+    def __init__(self, fields: Mapping[str, Any], path: str | Path, number: int) -> None:
+        super().__init__({name: fields[name] for name in fields if fields[name] is not None})
         self.path, self.number = path, number
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise self.wrong(f"has no {name!r}; is it the right file?")
 
     def wrong(self, problem: str) -> DataError:
         return DataError(f"{self.path}, row {self.number}: {problem}")
@@ -32,18 +36,10 @@ class SetRow(dict[str, Any]):
         return bool(self[name] == "1")
 
 
-def read_rows(
-    path: str | Path, form: Literal["json", "csv"], needed: Sequence[str]
-) -> list[SetRow]:
-    """Reads rows, each with all ``needed`` fields; in a csv file, values are strings."""
-    path = Path(path)
+def read_rows(path: str | Path, form: Literal["json", "csv"]) -> list[SetRow]:
+    """Reads rows; in a csv file, values are strings."""
     try:
-        rows = [SetRow(fields, path, number)
+        return [SetRow(fields, path, number)
                 for number, (_, fields) in enumerate(read_fields(path, form), start=1)]
     except InputError as error:
         raise DataError(str(error)) from error
-    for row in rows:
-        for name in needed:
-            if row.get(name) is None:
-                raise row.wrong(f"has no {name!r}; is it the right file?")
-    return rows

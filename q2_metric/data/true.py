@@ -23,7 +23,7 @@ def read_true(source: str | Path) -> list[Labelled]:
     labelled = [
         Labelled(Example(row["generated_text"], row["grounding"], id=str(row.number - 1)),
                  row.label("label"), row.get("model"))
-        for row in read_rows(path, "csv", ("grounding", "generated_text", "label"))]
+        for row in read_rows(path, "csv")]
     if not labelled:
         raise DataError(f"{path}: has no rows")
     return labelled

@@ -37,7 +37,7 @@ def read_usr(path: str | Path, *, leave_out: Sequence[str] = (REFERENCE,)) -> li
     The id "3-1" means the second response to the fourth context.
     """
     rated = []
-    for row in read_rows(path, "json", ("context", "fact", "responses")):
+    for row in read_rows(path, "json"):
         fact, turns = row.text("fact").strip(), row.text("context").splitlines()
         if not isinstance(row["responses"], list):
             raise row.wrong("'responses' is not a list")

@@ -19,7 +19,6 @@ from q2_metric.types import Example
 
 WOW_FILE = "valid_random_split.json"
 SYSTEMS = ("dodeca", "memnet")
-_CONTEXT = ("episode_idx", "round", "message", "knowledge")
 
 
 def read_annotated(path: Path | None = None) -> list[Labelled]:
@@ -29,11 +28,10 @@ def read_annotated(path: Path | None = None) -> list[Labelled]:
     response answers, if there is one. The id has the form ``episode-round-system``.
     """
     path = path or folder("wow_q2") / "cross_annotation.csv"
-    needed = [*_CONTEXT, *(f"{s}_{part}" for s in SYSTEMS for part in ("response", "label"))]
     return [
         Labelled(_example(row, row[f"{system}_response"], system),
                  not row.label(f"{system}_label"), system)
-        for row in read_rows(path, "csv", needed) for system in SYSTEMS]
+        for row in read_rows(path, "csv") for system in SYSTEMS]
 
 
 def read_gold(path: Path | None = None) -> list[Example]:
@@ -42,7 +40,7 @@ def read_gold(path: Path | None = None) -> list[Example]:
     The order is that of :func:`read_annotated`. The id has the form ``episode-round``.
     """
     path = path or folder("wow_q2") / "cross_annotation.csv"
-    return [_example(row, row["gold"]) for row in read_rows(path, "csv", [*_CONTEXT, "gold"])]
+    return [_example(row, row["gold"]) for row in read_rows(path, "csv")]
 
 
 def read_selected(*, said: Literal["response", "gold"] = "response") -> list[Labelled]:
@@ -54,7 +52,7 @@ def read_selected(*, said: Literal["response", "gold"] = "response") -> list[Lab
         for system in SYSTEMS
         for consistent in (True, False)
         for row in read_rows(directory / f"{system}_{'' if consistent else 'in'}consistent.csv",
-                             "csv", [*_CONTEXT, said])
+                             "csv")
     ]
 
 

@@ -4,22 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import probable
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import title
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.read import BadRow, read_rows
 
 Kind = Literal["isotonic", "platt"]
 
 FOLDS = 5
 """Parts in the cross-validation."""
+
+
+def read_labelled(
+    path: str | Path, columns: Columns, form: str | None = None
+) -> list[Labelled]:
+    """Reads the rows of a file with their human labels, in any format that ``q2 score`` reads.
+
+    Raises:
+        InputError: a row cannot be read or has no label; the message says which row.
+    """
+    labelled = []
+    for number, row in enumerate(read_rows(path, columns, form=form), start=1):
+        if isinstance(row, BadRow):
+            raise InputError(f"{row.error}; every row of a labelled file must be readable")
+        if row.label is None:
+            raise InputError(f"{path}, row {number}: has no human label (1 or 0); name the column "
+                             "of the labels with --label")
+        labelled.append(Labelled(row, row.label))
+    if not labelled:
+        raise InputError(f"{path}: has no rows")
+    return labelled
 
 
 def fit(
@@ -105,14 +130,12 @@ def experiment(
 
 def _row(labels: st.Bools, values: st.Floats, decided: st.Bools) -> dict[Column, Cell]:
     inside = probable(values.tolist())
-    decisions = st.detection(labels, decided.astype(float))
+    found = st.detection(labels, decided.astype(float))
+    shown = ("accuracy", "balanced accuracy", "consistent: precision", "consistent: recall")
     return {
         Column("ECE"): st.ece(labels, values) if inside else None,
         Column("Brier score"): float(((values - labels) ** 2).mean()) if inside else None,
-        Column("accuracy", "percent"): decisions.accuracy,
-        Column("balanced accuracy", "percent"): decisions.balanced_accuracy,
-        Column("consistent: precision", "percent"): decisions.consistent_precision,
-        Column("consistent: recall", "percent"): decisions.consistent_recall,
+        **{Column(name, "percent"): found[name] for name in shown},
     }
 
 

@@ -46,13 +46,8 @@ def _measured(truth: Sequence[bool], column: Sequence[ScoreSummary | None]) -> d
 def decided(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, float]:
     """How good the decisions at 0.5 are: shares in [0, 1] by their titles."""
     found = st.detection(truth, numbers)
-    return {
-        "accuracy": found.accuracy,
-        "consistent: precision": found.consistent_precision,
-        "consistent: recall": found.consistent_recall,
-        "inconsistent: precision": found.inconsistent_precision,
-        "inconsistent: recall": found.inconsistent_recall,
-    }
+    return {name: share for name, share in found.items()
+            if name not in ("balanced accuracy", "F1-macro")}
 
 
 def probable(numbers: Sequence[float]) -> bool:
@@ -93,9 +88,9 @@ def _series(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, Any]:
 
 def _points(curve: st.Curve) -> dict[str, list[float]]:
     """At most :data:`MOST_POINTS` evenly spaced points, including both ends."""
-    n = len(curve.x)
+    n = len(curve["x"])
     places = np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))
-    return {name: [series[i] for i in places] for name, series in asdict(curve).items()}
+    return {name: axis[places].tolist() for name, axis in curve.items()}
 
 
 def _histogram(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, list[float]]:

@@ -15,8 +15,7 @@ sweep                what is measured -> metric -> x, y
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import cycle
 from pathlib import Path
@@ -57,8 +56,15 @@ Styles = Mapping[str, Mapping[str, Any]]
 """For each metric, matplotlib's keywords for its line, such as colour and label."""
 
 
+def _figure(rows: int, columns: int, size: float = PANEL) -> tuple[Any, Any]:
+    """A figure, and its axes (rows, columns) of ``size`` inches."""
+    figure = import_module("matplotlib.figure").Figure(
+        (size * columns, size * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
 def _row(
-    plt: Any, panels: Panels, xlabel: str, ylabel: str = "", *, unit: bool = False
+    panels: Panels, xlabel: str, ylabel: str = "", *, unit: bool = False
 ) -> tuple[Any, list[tuple[Any, str, Any]]]:
     """A figure with a row of panels, and (axis, metric, curve) for each curve to draw.
 
@@ -66,8 +72,7 @@ def _row(
         ylabel: if "", the title of a panel stands beside its y-axis instead of above it.
         unit: whether both axes go from 0 to 1; a grey line then shows where they are equal.
     """
-    figure, axes = plt.subplots(1, len(panels), figsize=(PANEL * len(panels), PANEL),
-                                squeeze=False, layout="constrained")
+    figure, axes = _figure(1, len(panels))
     for axis, panel in zip(axes[0], panels, strict=True):
         axis.set(xlabel=xlabel, ylabel=ylabel or panel, title=panel if ylabel else "")
         if unit:
@@ -85,9 +90,8 @@ def _legend(figure: Any, columns: int = 4) -> None:
                   ncols=max(1, min(columns, len(labels))))
 
 
-def _precision_recall(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, axes = plt.subplots(2, len(panels), figsize=(PANEL * len(panels), PANEL * 2),
-                                squeeze=False, layout="constrained")
+def _precision_recall(panels: Panels, styles: Styles) -> Any:
+    figure, axes = _figure(2, len(panels))
     for row, side in zip(axes, ("consistent", "inconsistent"), strict=True):
         for axis, (panel, series) in zip(row, panels.items(), strict=True):
             for metric, curves in series.items():
@@ -100,8 +104,8 @@ def _precision_recall(plt: Any, panels: Panels, styles: Styles) -> Any:
     return figure
 
 
-def _roc(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, lines = _row(plt, panels, "false positive rate", "true positive rate", unit=True)
+def _roc(panels: Panels, styles: Styles) -> Any:
+    figure, lines = _row(panels, "false positive rate", "true positive rate", unit=True)
     for axis, metric, curve in lines:
         label = f"{styles[metric]['label']} ({100 * curve['auc']:.1f})"
         axis.plot([0, *curve["x"]], [0, *curve["y"]], **{**styles[metric], "label": label})
@@ -110,8 +114,8 @@ def _roc(plt: Any, panels: Panels, styles: Styles) -> Any:
     return figure
 
 
-def _reliability(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, lines = _row(plt, panels, "mean score of the bin", "share consistent", unit=True)
+def _reliability(panels: Panels, styles: Styles) -> Any:
+    figure, lines = _row(panels, "mean score of the bin", "share consistent", unit=True)
     for axis, metric, bins in lines:
         most = max(bin_["n"] for bin_ in bins)
         x, y = [bin_["score"] for bin_ in bins], [bin_["consistent"] for bin_ in bins]
@@ -122,8 +126,8 @@ def _reliability(plt: Any, panels: Panels, styles: Styles) -> Any:
     return figure
 
 
-def _robustness(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, lines = _row(plt, panels, "share of inconsistent responses", "mean score")
+def _robustness(panels: Panels, styles: Styles) -> Any:
+    figure, lines = _row(panels, "share of inconsistent responses", "mean score")
     for axis, metric, curve in lines:
         axis.plot(curve["x"], curve["y"], **styles[metric])
         axis.fill_between(curve["x"], curve["low"], curve["high"], alpha=0.15, linewidth=0,
@@ -132,12 +136,9 @@ def _robustness(plt: Any, panels: Panels, styles: Styles) -> Any:
     return figure
 
 
-def _histogram(plt: Any, panels: Panels, styles: Styles) -> Any:
+def _histogram(panels: Panels, styles: Styles) -> Any:
     metrics = list(styles)
-    figure, axes = plt.subplots(
-        len(panels), len(metrics), squeeze=False, layout="constrained",
-        figsize=(0.62 * PANEL * len(metrics), 0.62 * PANEL * len(panels)),
-    )
+    figure, axes = _figure(len(panels), len(metrics), 0.62 * PANEL)
     for axes_of_set, (panel, series) in zip(axes, panels.items(), strict=True):
         for axis, metric in zip(axes_of_set, metrics, strict=True):
             curve = series.get(metric)
@@ -157,15 +158,15 @@ def _histogram(plt: Any, panels: Panels, styles: Styles) -> Any:
     return figure
 
 
-def _sweep(plt: Any, panels: Panels, styles: Styles) -> Any:
-    figure, lines = _row(plt, panels, "chunk size in tokens")
+def _sweep(panels: Panels, styles: Styles) -> Any:
+    figure, lines = _row(panels, "chunk size in tokens")
     for axis, metric, curve in lines:
         axis.plot(curve["x"], curve["y"], marker="o", markersize=3, **styles[metric])
     _legend(figure)
     return figure
 
 
-DRAWINGS: Mapping[str, Callable[[Any, Panels, Styles], Any]] = {
+DRAWINGS: Mapping[str, Callable[[Panels, Styles], Any]] = {
     "precision_recall": _precision_recall,
     "roc": _roc,
     "reliability": _reliability,
@@ -204,27 +205,14 @@ def draw(report: Report, folder: str | Path) -> list[Path]:
     except OSError as error:
         raise WriteError(f"{folder}: cannot be written: {error.strerror or error}") from error
     paths: list[Path] = []
-    with _pyplot() as plt:
+    matplotlib = optional("matplotlib", "--figures", "matplotlib", "meta")
+    with matplotlib.rc_context(dict(_STYLE)):
         for kind, drawing in DRAWINGS.items():
             panels = report.curves.get(kind)
             if panels:
-                figure = drawing(plt, panels, _styles(panels))
+                figure = drawing(panels, _styles(panels))
                 paths += _save(figure, folder / f"{_stem(report.name)}_{kind}")
-                plt.close(figure)
     return paths
-
-
-@contextmanager
-def _pyplot() -> Iterator[Any]:
-    matplotlib = optional("matplotlib", "--figures", "matplotlib", "meta")
-    plt = import_module("matplotlib.pyplot")
-    with matplotlib.rc_context(dict(_STYLE)):
-        backend = matplotlib.get_backend()
-        plt.switch_backend("agg")  # no screen is needed
-        try:
-            yield plt
-        finally:
-            plt.switch_backend(backend)
 
 
 def _save(figure: Any, stem: Path) -> list[Path]:

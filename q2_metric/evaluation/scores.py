@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.errors import InputError
@@ -48,7 +47,7 @@ class ByGuideline:
     """A metric with one version for each reading (definition of "supported")."""
 
     name: str
-    under: Callable[[Reading], ScoreSource]
+    under: Callable[[Reading], MetricSource]
 
 
 Scores = Mapping[str, Sequence[ScoreSummary | None]]
@@ -59,18 +58,6 @@ Bar = Callable[[str, int], AbstractContextManager[Progress]]
 """Opens a progress bar with a title, for a total number of responses."""
 
 
-class ScoreSource(Protocol):
-    name: str
-
-    @property
-    def signature(self) -> str:
-        ...
-
-    def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """One score for each example, in order; ``None`` for an example without a score."""
-        ...
-
-
 class ScoreColumns:
     """Gets the scores of several metrics for the same examples.
 
@@ -78,8 +65,8 @@ class ScoreColumns:
     """
 
     def __init__(
-        self, sources: Sequence[ScoreSource | ByGuideline], bar: Bar | None = None,
-        reading: Reading | None = None,
+        self, sources: Sequence[MetricSource | FileSource | ByGuideline],
+        bar: Bar | None = None, reading: Reading | None = None,
     ) -> None:
         names = [source.name for source in sources]
         if len(set(names)) < len(names):
@@ -153,6 +140,7 @@ class MetricSource(CachedMetric):
     """The scores of one of our metrics, from the cache or by computing them."""
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
+        """One score for each example, in order."""
         return [scored(self.name, score) for score in self.score(examples, progress=progress)]
 
 
@@ -214,6 +202,7 @@ class FileSource:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
+        """One score for each example, in order; ``None`` for an example that is not in the file."""
         progress(len(examples))
         return [self._summaries.get((one.response, one.knowledge)) for one in examples]
 

@@ -168,50 +168,31 @@ def correlation(
     return around(float(measure(x, y).statistic), drawn)
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """All values are in [0, 1]. The precision of a class that was never chosen is 0."""
-
-    accuracy: float
-    balanced_accuracy: float
-    consistent_precision: float
-    consistent_recall: float
-    inconsistent_precision: float
-    inconsistent_recall: float
-    macro_f1: float
-
-
-def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
-    """Accuracy, precision and recall if a score above the threshold means consistent."""
+def detection(
+    truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD
+) -> dict[str, float]:
+    """How good the decisions are if a score above the threshold means consistent: by the titles of
+    columns, values in [0, 1]. The precision of a class that was never chosen is 0."""
     labels, values = checked(truth, scores)
     predicted = values > threshold
     precision, recall, f1, _ = sklearn_metrics().precision_recall_fscore_support(
         labels, predicted, labels=[True, False], zero_division=0.0)
-    return Decisions(
-        accuracy=float((predicted == labels).mean()),
-        balanced_accuracy=float(recall.mean()),
-        consistent_precision=float(precision[0]),
-        consistent_recall=float(recall[0]),
-        inconsistent_precision=float(precision[1]),
-        inconsistent_recall=float(recall[1]),
-        macro_f1=float(f1.mean()),
-    )
+    found = {"accuracy": (predicted == labels).mean(), "balanced accuracy": recall.mean(),
+             "F1-macro": f1.mean()}
+    for i, side in enumerate(("consistent", "inconsistent")):
+        found |= {f"{side}: precision": precision[i], f"{side}: recall": recall[i]}
+    return {name: float(value) for name, value in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The rates if responses whose score is at least ``threshold[i]`` are found."""
-
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    threshold: tuple[float, ...]
+Curve = dict[Literal["x", "y", "threshold"], Floats]
+"""The rates if responses whose score is at least ``threshold[i]`` are found."""
 
 
 def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
     """The false positive rate (x) and the true positive rate (y); positive means consistent."""
     labels, values = checked(truth, scores)
     false, true, thresholds = sklearn_metrics().roc_curve(labels, values)
-    return Curve(*(tuple(axis[1:].tolist()) for axis in (false, true, thresholds)))
+    return {"x": false[1:], "y": true[1:], "threshold": thresholds[1:]}
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
@@ -223,8 +204,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = 
     sign = 1 if consistent else -1
     precision, recall, thresholds = sklearn_metrics().precision_recall_curve(
         labels if consistent else ~labels, sign * values)
-    axes = (recall[:-1], precision[:-1], sign * thresholds)
-    return Curve(*(tuple(axis.tolist()) for axis in axes))
+    return {"x": recall[:-1], "y": precision[:-1], "threshold": sign * thresholds}
 
 
 def best_threshold(
@@ -241,8 +221,6 @@ def best_threshold(
     Raises:
         InputError: all labels are equal, or the precision cannot be reached.
     """
-    if precision is not None and not 0 < precision <= 1:
-        raise InputError(f"the precision must be above 0 and at most 1, not {precision}")
     labels, values = checked(truth, scores)
     positive, negative = labels.sum(), (~labels).sum()
     # At point i, responses that score at least order[i] count as consistent. The first point, at

@@ -6,7 +6,7 @@ Raises InputError for an unknown name, MissingExtra or ModelError if something c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,6 @@ from typing import Literal
 from q2_metric.errors import InputError
 from q2_metric.files import read_json
 from q2_metric.knowledge.egr import EntityGuided
-from q2_metric.knowledge.encoder import ABOUT
 from q2_metric.knowledge.ensemble import Ensemble, Vote
 from q2_metric.knowledge.mentions import Matching
 from q2_metric.knowledge.types import Detector, Pool, Ranker
@@ -27,7 +26,11 @@ them in 2.5 s on one core. The recall of first stages is in docs/results/knowled
 
 PAPER_NAMES = {"bert": "BERT", "roberta": "RoBERTa", "gpt2": "GPT-2", "bart": "BART"}
 """The paper's names of the kinds of models, by transformers' ``model_type``."""
-TASKS = {"relevance": "ranker", "choice": "ranker", "detection": "detector"}
+TaskName = Literal["ranker", "detector", "responder"]
+TASKS: Mapping[str, TaskName] = {
+    "relevance": "ranker", "choice": "ranker", "detection": "detector"}
+"""What a model is for, by the name of its first head."""
+CONFIG = "config.json"
 
 
 def load_ranker(
@@ -81,14 +84,14 @@ def _check_folder(name: str, what: str, known: str) -> None:
 class Trained:
     """``model`` is named as in the paper's tables. ``domain``: a ranker reads domain names."""
 
-    task: Literal["ranker", "detector", "responder"]
+    task: TaskName
     model: str
     domain: bool = True
 
 
 def members(folder: str) -> list[str]:
     """The folders of the rankers of an ensemble; of another trained folder, itself."""
-    found = sorted(Path(folder).expanduser().glob(f"*/{ABOUT}"))
+    found = sorted(Path(folder).expanduser().glob(f"*/{CONFIG}"))
     return [str(path.parent) for path in found] or [folder]
 
 
@@ -98,14 +101,11 @@ def trained(folder: str) -> Trained:
     Raises:
         InputError: the folder holds none of these.
     """
-    path = Path(folder).expanduser()
     try:
-        kind = PAPER_NAMES.get(found := str(read_json(path / "config.json")["model_type"]), found)
-        if not (path / ABOUT).is_file():
-            return Trained("responder", kind)
-        about = read_json(path / ABOUT)
-        first = about["heads"][0]
-        return Trained(TASKS[first], "RSS" if first == "relevance" else kind,  # type: ignore[arg-type]
-                       bool(about.get("domain", True)))
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        config = read_json(Path(folder).expanduser() / CONFIG)
+        kind = PAPER_NAMES.get(found := str(config["model_type"]), found)
+        head = config.get("id2label", {}).get("0")
+        return Trained(TASKS.get(head, "responder"), "RSS" if head == "relevance" else kind,
+                       config.get("reads_domain", True))
+    except (InputError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{folder}: holds no trained ranker, detector or responder") from error

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from q2_metric.errors import InputError
 from q2_metric.knowledge.bundled import without
 from q2_metric.knowledge.dstc import LabelledTurns
-from q2_metric.knowledge.encoder import HeadedEncoder, check_batch_size
+from q2_metric.knowledge.encoder import HeadedEncoder
 from q2_metric.knowledge.mentions import spoken_words
 from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Pool
 
 THRESHOLD = 0.5
+HEADS = ("detection",)
 
 REQUESTS = (
     "what is the phone number", "can i get the address", "what is the postcode",
@@ -82,19 +83,13 @@ class EncoderDetector:
     """Reads the dialogue with a model that :func:`train_detector` wrote."""
 
     def __init__(self, model: str, *, device: str = "auto", batch_size: int = 32) -> None:
-        self._encoder = HeadedEncoder(model, ("detection",), device=device)
-        self._batch_size = check_batch_size(batch_size)
+        self._encoder = HeadedEncoder(model, HEADS, device=device)
+        self._batch_size = batch_size
         self.name = f"detector:{self._encoder.name}"
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
-        return _detected(self._encoder, dialogues, self._batch_size)
-
-
-def _detected(
-    encoder: HeadedEncoder, dialogues: Sequence[Dialogue], batch_size: int
-) -> list[float]:
-    pairs = [(dialogue, "") for dialogue in dialogues]
-    return [row[0] for row in encoder.probabilities(pairs, batch_size)]
+        pairs = [(dialogue, "") for dialogue in dialogues]
+        return [p for (p,) in self._encoder.probabilities(pairs, self._batch_size)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +119,19 @@ def evaluate_detection(probabilities: Sequence[float], targets: Sequence[bool]) 
 
 def train_detector(
     base: str, turns: LabelledTurns, dev: LabelledTurns, folder: str | Path,
-    settings: TrainSettings | None = None, *, device: str = "auto", report: Report | None = None,
+    settings: TrainSettings, *, device: str = "auto", report: Report | None = None,
 ) -> Progress:
     """Trains a detector from an encoder and saves the model with the best dev F1 in ``folder``.
 
     Raises:
-        InputError: there are no turns, or a setting is wrong.
+        InputError: there are no turns.
     """
     import torch
     from torch.nn import functional as F
 
     if not turns.dialogues or not dev.dialogues:
         raise InputError("the detector needs labelled turns for training and for development")
-    settings = settings or TrainSettings()
-    encoder = HeadedEncoder(base, ("detection",), device=device, trained=False)
+    encoder = HeadedEncoder(base, HEADS, device=device, trained=False)
 
     def loss_of(places: Sequence[int], rng: random.Random) -> torch.Tensor:
         logits = encoder.logits([(turns.dialogues[i], "") for i in places])[:, 0]
@@ -147,8 +141,9 @@ def train_detector(
         return loss
 
     def judge() -> float:
-        probabilities = _detected(encoder, dev.dialogues, 2 * settings.batch_size)
-        return evaluate_detection(probabilities, [label.target for label in dev.labels]).f1
+        pairs = [(dialogue, "") for dialogue in dev.dialogues]
+        found = [p for (p,) in encoder.probabilities(pairs, 2 * settings.batch_size)]
+        return evaluate_detection(found, [label.target for label in dev.labels]).f1
 
-    task = Task(encoder.network, len(turns.dialogues), loss_of, judge, encoder.save)
+    task = Task(encoder.loaded, len(turns.dialogues), loss_of, judge)
     return train(task, folder, settings, report=report)

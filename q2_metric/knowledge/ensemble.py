@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal
 
-from q2_metric.errors import InputError
 from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Ranker, Snippet
 
 Vote = Literal["hard", "soft"]
@@ -46,17 +45,9 @@ def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 
 
 class Ensemble:
-    """A ranker that combines several rankers by a vote.
-
-    Raises:
-        InputError: there is no ranker, or the vote is unknown.
-    """
+    """A ranker that combines several rankers, at least one, by a vote."""
 
     def __init__(self, rankers: Sequence[Ranker], vote: Vote = "hard") -> None:
-        if not rankers:
-            raise InputError("an ensemble needs at least one ranker")
-        if vote not in ("hard", "soft"):
-            raise InputError(f"the vote must be 'hard' or 'soft', not {vote!r}")
         self.rankers = tuple(rankers)
         self.count = hard_vote if vote == "hard" else soft_vote
         self.name = f"{vote}({','.join(ranker.name for ranker in rankers)})"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from q2_metric.errors import InputError, optional
+from q2_metric.errors import optional
 from q2_metric.knowledge.types import Dialogue, Pool, Turn
 from q2_metric.text.alignment import STOP_WORDS
 
@@ -91,13 +91,10 @@ class MentionFinder:
             Hotel"), and searches the speech recogniser's other hypotheses.
 
     Raises:
-        InputError: ``matching`` is unknown.
         MissingExtra: "fuzzy" needs rapidfuzz, which is not installed.
     """
 
     def __init__(self, pool: Pool, matching: Matching = "exact") -> None:
-        if matching not in ("exact", "fuzzy"):
-            raise InputError(f"the matching of names must be 'exact' or 'fuzzy', not {matching!r}")
         self.matching = matching
         # Plain passages have no entity.
         subjects = {(s.domain, s.entity_id): s.subject for s in pool}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
-from q2_metric.knowledge.encoder import check_batch_size, written
+from q2_metric.knowledge.encoder import written
 from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Snippet
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 MODEL = "facebook/bart-base"
 BEAM = 5
 NUCLEUS = 0.9
-RATE, EPOCHS = 3e-5, 10
-"""Bae et al., section 4.3."""
 LENGTH = 512
 """Maximum number of tokens of an input. The beginning of a longer dialogue is cut off."""
 LONGEST_RESPONSE = 128
@@ -52,7 +50,6 @@ class Responder:
         beam: width of the beam search; with 1, decoding is greedy.
 
     Raises:
-        InputError: the beam or batch size is below 1.
         MissingExtra: torch is not installed.
         ModelError: the model cannot be loaded.
     """
@@ -64,14 +61,12 @@ class Responder:
         from q2_metric.models.hub.loading import load_config, load_pretrained
         from q2_metric.models.hub.tokens import window_size
 
-        if beam < 1:
-            raise InputError(f"the beam must be at least 1, not {beam}")
         self.continues = not load_config(model).is_encoder_decoder
         self.loaded = load_pretrained(
             "AutoModelForCausalLM" if self.continues else "AutoModelForSeq2SeqLM", model, device)
         self.beam = 1 if sample else beam
         self.sample = sample
-        self.batch_size = check_batch_size(batch_size)
+        self.batch_size = batch_size
         window = window_size(self.loaded)
         self.longest = min(LONGEST_RESPONSE, window // 2)
         # The response of a decoder-only model stands in the same window as its input.
@@ -126,24 +121,20 @@ class Responder:
 
     def loss(self, items: Sequence[GroundedTurn]) -> Tensor:
         """The mean negative log-likelihood of the tokens of the batch's reference responses."""
-        import torch
+        from transformers import DataCollatorForSeq2Seq
 
-        from q2_metric.models.hub.batches import pad
-
-        tokenizer, device = self.loaded.tokenizer, self.loaded.device
-        tokenizer.padding_side = "right"
-        rows, golds = [self.row(item) for item in items], []
-        for row, item in zip(rows, items, strict=True):
-            gold, before = self._gold(item.response), len(row["input_ids"])
+        self.loaded.tokenizer.padding_side = "right"
+        rows = []
+        for item in items:
+            row, gold = self.row(item), self._gold(item.response)
+            labels = gold
             if self.continues:  # the response follows the input, whose tokens are not learned
+                labels = [IGNORED] * len(row["input_ids"]) + gold
                 row["input_ids"] += gold
                 row["attention_mask"] += [1] * len(gold)
-            golds.append([IGNORED] * before + gold if self.continues else gold)
-        width = max(map(len, golds))
-        labels = torch.tensor([gold + [IGNORED] * (width - len(gold)) for gold in golds])
-        tensors = {name: torch.tensor(ids, device=device)
-                   for name, ids in pad(tokenizer, rows).items()}
-        loss: Tensor = self.loaded.model(**tensors, labels=labels.to(device)).loss
+            rows.append({**row, "labels": labels})
+        batch = DataCollatorForSeq2Seq(self.loaded.tokenizer, label_pad_token_id=IGNORED)(rows)
+        loss: Tensor = self.loaded.model(**batch.to(self.loaded.device)).loss
         return loss
 
     def _gold(self, response: str) -> list[int]:
@@ -157,21 +148,17 @@ class Responder:
             text_target=response, truncation=True, max_length=self.longest)["input_ids"]
         return ids
 
-    def save(self, folder: Path) -> None:
-        self.loaded.model.save_pretrained(folder)
-        self.loaded.tokenizer.save_pretrained(folder)
-
 
 def train_responder(
     base: str, items: Sequence[GroundedTurn], dev: Sequence[GroundedTurn], folder: str | Path,
-    settings: TrainSettings | None = None, *, device: str = "auto", report: Report | None = None,
+    settings: TrainSettings, *, device: str = "auto", report: Report | None = None,
 ) -> Progress:
     """Trains a responder on reference responses and saves the model with the best dev loss.
 
     A call with the same arguments resumes an interrupted run. ``report`` gets the negative loss.
 
     Raises:
-        InputError: there are no items, an item has no response, or a setting is wrong.
+        InputError: there are no items, or an item has no response.
     """
     if not items or not dev:
         raise InputError("the responder needs labelled turns for training and for development")
@@ -179,7 +166,6 @@ def train_responder(
         for i, item in enumerate(some):
             if not item.response.strip():
                 raise InputError(f"{name} {i} has no response to learn from")
-    settings = settings or TrainSettings(rate=RATE, epochs=EPOCHS)
     responder = Responder(base, device=device)
 
     def loss_of(places: Sequence[int], _rng: random.Random) -> Tensor:
@@ -190,5 +176,5 @@ def train_responder(
         parts = [dev[at : at + size] for at in range(0, len(dev), size)]
         return -sum(float(responder.loss(part)) * len(part) for part in parts) / len(dev)
 
-    task = Task(responder.loaded.model, len(items), loss_of, judge, responder.save)
+    task = Task(responder.loaded, len(items), loss_of, judge)
     return train(task, folder, settings, report=report)

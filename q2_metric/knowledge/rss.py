@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from q2_metric.errors import InputError
 from q2_metric.knowledge.bundled import BundledRanker
-from q2_metric.knowledge.encoder import HeadedEncoder, check_batch_size, saved_heads
+from q2_metric.knowledge.encoder import HeadedEncoder
 from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked, Snippet
 
 HEADS = ("relevance", "similarity")
@@ -32,25 +31,19 @@ class RssRanker:
 
     Args:
         model: a folder that ``rss_training.train_rss`` wrote.
-        narrow: number of snippets that the bundled ranker, as a first stage, keeps; with
-            ``None``, all snippets are scored, as in the paper.
-
-    Raises:
-        InputError: ``narrow`` or ``batch_size`` is below 1.
+        narrow: number of snippets, at least 1, that the bundled ranker, as a first stage, keeps;
+            with ``None``, all snippets are scored, as in the paper.
     """
 
     def __init__(
         self, model: str, narrow: int | None = None, *, device: str = "auto",
         batch_size: int = 32,
     ) -> None:
-        if narrow is not None and narrow < 1:
-            raise InputError(f"narrow must be at least 1, not {narrow}")
-        heads = saved_heads(model)
-        self._encoder = HeadedEncoder(model, CHOICE if heads == CHOICE else HEADS, device=device)
-        self._batch_size = check_batch_size(batch_size)
+        self._encoder = HeadedEncoder(model, HEADS, CHOICE, device=device)
+        self._batch_size = batch_size
         self._narrow = narrow
         self._first = None if narrow is None else BundledRanker()
-        self.name = f"{'choice' if heads == CHOICE else 'rss'}:{self._encoder.name}"
+        self.name = f"{'choice' if self._encoder.heads == CHOICE else 'rss'}:{self._encoder.name}"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
         """The ``k`` best snippets for each dialogue. RSS's scores are in [0, 2]; those of multiple

@@ -31,18 +31,14 @@ Kind = Literal["rss", "choice"]
 
 
 def draw(pool: Pool, gold: Snippet, count: int, rng: random.Random) -> list[Snippet]:
-    """Draws ``count`` snippets other than ``gold``. A snippet may be drawn twice."""
-    negatives: list[Snippet] = []
-    while len(negatives) < count:
-        drawn = rng.choice(pool.snippets)
-        if drawn.key != gold.key:
-            negatives.append(drawn)
-    return negatives
+    """Draws ``count`` snippets other than ``gold``, which is in the pool. A snippet may be drawn
+    twice."""
+    return rng.choices([snippet for snippet in pool if snippet is not gold], k=count)
 
 
 def train_rss(
     base: str, pool: Pool, turns: LabelledTurns, dev: LabelledTurns, folder: str | Path,
-    settings: TrainSettings | None = None, *, negatives: int = NEGATIVES, kind: Kind = "rss",
+    settings: TrainSettings, *, negatives: int = NEGATIVES, kind: Kind = "rss",
     domain: bool = True, device: str = "auto", dev_candidates: int = DEV_CANDIDATES,
     report: Report | None = None,
 ) -> Progress:
@@ -54,21 +50,19 @@ def train_rss(
     interrupted run. All turns must need knowledge.
 
     Raises:
-        InputError: there are no turns, a snippet is not in the pool, or a setting is wrong.
+        InputError: there are no turns, or a snippet is not in the pool.
     """
-    if negatives < 1:
-        raise InputError(f"negatives must be at least 1, not {negatives}")
     if not turns.dialogues or not dev.dialogues:
         raise InputError("RSS needs labelled turns for training and for development")
-    settings = settings or TrainSettings()
     golds = [pool.find(label.knowledge[0], f"turn {i}") for i, label in enumerate(turns.labels)]
     held = [pool.find(label.knowledge[0], f"dev turn {i}") for i, label in enumerate(dev.labels)]
     if len(pool) < 2:
         raise InputError(f"{pool.source}: has a single snippet; there is no wrong snippet to "
                          "sample")
-    choices = _choices(pool, held, dev_candidates, random.Random(settings.seed))
-    if kind not in ("rss", "choice"):
-        raise InputError(f"kind must be 'rss' or 'choice', not {kind!r}")
+    rng = random.Random(settings.seed)
+    # In random order: the right snippet must not come first among equal scores.
+    choices = [rng.sample([gold, *draw(pool, gold, dev_candidates - 1, rng)], dev_candidates)
+               for gold in held]
     encoder = HeadedEncoder(base, CHOICE if kind == "choice" else HEADS, device=device,
                             trained=False, domain=domain, seed=settings.seed)
 
@@ -84,19 +78,18 @@ def train_rss(
         hits = [r[0].snippet.key == g.key for r, g in zip(ranked, held, strict=True)]
         return sum(hits) / len(hits)
 
-    task = Task(encoder.network, len(golds), loss_of, judge, encoder.save)
+    task = Task(encoder.loaded, len(golds), loss_of, judge)
     return train(task, folder, settings, report=report)
 
 
 def train_ensemble(
     bases: tuple[str, str], pool: Pool, turns: LabelledTurns, dev: LabelledTurns,
-    folder: str | Path, settings: TrainSettings | None = None, **given: Any,
+    folder: str | Path, settings: TrainSettings, **given: Any,
 ) -> list[Progress]:
     """Trains the seven rankers of the paper's ensemble (section 4.4) in subfolders of ``folder``:
     RSS from the first base (BERT), then multiple choice, three times from the second base (RoBERTa)
     and three times from the first, each time with another seed. ``given`` goes to
     :func:`train_rss`."""
-    settings = settings or TrainSettings()
     first, second = bases
     seven: list[tuple[Kind, str, int]] = [
         ("rss", first, 0), *(("choice", base, i) for base in (second, first) for i in range(3))]
@@ -104,15 +97,6 @@ def train_ensemble(
         train_rss(base, pool, turns, dev, Path(folder) / f"{number}-{kind}",
                   replace(settings, seed=settings.seed + seed), kind=kind, **given)
         for number, (kind, base, seed) in enumerate(seven, start=1)]
-
-
-def _choices(
-    pool: Pool, golds: Sequence[Snippet], count: int, rng: random.Random
-) -> list[list[Snippet]]:
-    choices = [[gold, *draw(pool, gold, count - 1, rng)] for gold in golds]
-    for some in choices:  # the right snippet must not come first among equal scores
-        rng.shuffle(some)
-    return choices
 
 
 def _loss(

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
+    from q2_metric.models.hub.loading import LoadedModel
+
 STATE = "training"
-"""The subfolder of the checkpoint and the progress, from which a run resumes."""
-ABOUT = "progress.json"
+"""The subfolder from which a run resumes: it holds the checkpoint, after the end the progress."""
+CHECKPOINT, ENDED = "checkpoint.pt", "progress.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,6 @@ class TrainSettings:
     evaluate_every: int | None = None
     patience: int | None = None
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("batch_size", "epochs", "patience", "evaluate_every"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be at least 1, not {value}")
-        if self.rate <= 0:
-            raise InputError(f"the learning rate must be above 0, not {self.rate}")
 
 
 @dataclass(slots=True)
@@ -75,14 +69,12 @@ class Task:
         loss_of: computes the loss of the examples with the given indices. It draws its random
             numbers from the given generator.
         judge: evaluates the current model; higher is better.
-        save: writes the model into a folder.
     """
 
-    model: nn.Module
+    loaded: LoadedModel
     count: int
     loss_of: Callable[[Sequence[int], random.Random], Tensor]
     judge: Callable[[], float]
-    save: Callable[[Path], None]
 
 
 def train(
@@ -99,10 +91,12 @@ def train(
 
     folder = Path(folder)
     state = folder / STATE
-    progress = _resumed(state / ABOUT, settings, task.count)
-    optimizer = torch.optim.AdamW(task.model.parameters(), settings.rate, weight_decay=0.0)
-    if progress.step and not progress.done:
-        _restore(_checkpoint(state, progress), task.model, optimizer)
+    model = task.loaded.model
+    # The number of epochs, for example, may change before a run resumes.
+    same = {"count": task.count, "rate": settings.rate, "batch_size": settings.batch_size,
+            "seed": settings.seed}
+    optimizer = torch.optim.AdamW(model.parameters(), settings.rate, weight_decay=0.0)
+    progress = _resumed(state, model, optimizer, same)
     steps = _steps(settings, task.count)
     every = settings.evaluate_every or -(-task.count // settings.batch_size)
     while not progress.done and progress.step < len(steps):
@@ -113,12 +107,12 @@ def train(
             value = _judge(task, folder, progress)
             waited = settings.patience is not None and progress.worse >= settings.patience
             progress.done = last or waited
-            _save(state, task, optimizer, settings, progress)
+            _save(state, model, optimizer, {"progress": asdict(progress), "settings": same})
             if report is not None:
                 report(progress, value)
     if progress.done:
-        _remove(state)
-    task.model.eval()
+        (state / CHECKPOINT).unlink(missing_ok=True)
+    model.eval()
     return progress
 
 
@@ -135,7 +129,7 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
 def _step(task: Task, optimizer: Optimizer, places: Sequence[int], seed: int, step: int) -> None:
     import torch
 
-    task.model.train()
+    task.loaded.model.train()
     torch.manual_seed(seed * 1_000_003 + step)  # seeds dropout
     optimizer.zero_grad()
     task.loss_of(places, random.Random(f"{seed}-{step}")).backward()  # type: ignore[no-untyped-call]
@@ -146,72 +140,51 @@ def _judge(task: Task, folder: Path, progress: Progress) -> float:
     """Evaluates the model, and saves it if it is the best so far."""
     import torch
 
-    task.model.eval()
+    task.loaded.model.eval()
     with torch.inference_mode():
         value = task.judge()
     if progress.best is None or value > progress.best:
         progress.best, progress.best_step, progress.worse = value, progress.step, 0
-        folder.mkdir(parents=True, exist_ok=True)
-        task.save(folder)
+        task.loaded.model.save_pretrained(folder)
+        task.loaded.tokenizer.save_pretrained(folder)
     else:
         progress.worse += 1
     return value
 
 
-def _checkpoint(state: Path, progress: Progress) -> Path:
-    return state / f"step-{progress.step}.pt"
-
-
-def _save(
-    state: Path, task: Task, optimizer: Optimizer, settings: TrainSettings, progress: Progress
-) -> None:
-    """Writes the progress after its checkpoint, and removes the checkpoint before. So a killed
-    process leaves a progress whose checkpoint is complete."""
+def _save(state: Path, model: nn.Module, optimizer: Optimizer, about: dict[str, Any]) -> None:
     import torch
 
     state.mkdir(parents=True, exist_ok=True)
-    with replacing(_checkpoint(state, progress)) as unfinished:
-        torch.save({"model": task.model.state_dict(), "optimizer": optimizer.state_dict()},
+    if about["progress"]["done"]:
+        write_text(state / ENDED, json.dumps(about))
+        return
+    with replacing(state / CHECKPOINT) as unfinished:
+        torch.save({**about, "model": model.state_dict(), "optimizer": optimizer.state_dict()},
                    unfinished)
-    about = {"progress": asdict(progress), "settings": _identity(settings, task.count)}
-    write_text(state / ABOUT, json.dumps(about))
-    _remove(state, but=_checkpoint(state, progress))
 
 
-def _remove(state: Path, but: Path | None = None) -> None:
-    for saved in state.glob("step-*.pt"):
-        if saved != but:
-            saved.unlink()
+def _resumed(
+    state: Path, model: nn.Module, optimizer: Optimizer, same: dict[str, Any]
+) -> Progress:
+    """The progress so far. Of a run that has not ended, also restores model and optimizer."""
+    import torch
 
-
-def _resumed(path: Path, settings: TrainSettings, count: int) -> Progress:
-    if not path.exists():
+    path = next((path for path in (state / ENDED, state / CHECKPOINT) if path.exists()), None)
+    if path is None:
         return Progress()
     try:
-        about = read_json(path)
-        progress, made = Progress(**about["progress"]), about["settings"]
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}; remove it to start again") from error
-    if made != _identity(settings, count):
+        kept = read_json(path) if path.name == ENDED else torch.load(
+            path, map_location="cpu", weights_only=True)
+        progress, made = Progress(**kept["progress"]), kept["settings"]
+        if made == same and not progress.done:
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+    except (OSError, ValueError, LookupError, TypeError, RuntimeError, EOFError,
+            UnpicklingError) as error:
+        reason = str(error).partition(". ")[0]  # torch goes on with advice to read it unsafely
+        raise InputError(f"{path}: cannot be read: {reason}; remove it to start again") from error
+    if made != same:
         raise InputError(f"{path}: was written by a run with other settings or data; remove it to "
                          "start again")
     return progress
-
-
-def _restore(path: Path, model: nn.Module, optimizer: Optimizer) -> None:
-    import torch
-
-    try:
-        kept = torch.load(path, map_location="cpu", weights_only=True)
-        model.load_state_dict(kept["model"])
-        optimizer.load_state_dict(kept["optimizer"])
-    except (OSError, ValueError, LookupError, RuntimeError, EOFError, UnpicklingError) as error:
-        reason = str(error).partition(". ")[0]  # torch goes on with advice to read it unsafely
-        raise InputError(f"{path}: cannot be read: {reason}; remove {path.parent} to start "
-                         "again") from error
-
-
-def _identity(settings: TrainSettings, count: int) -> dict[str, Any]:
-    """What must be equal for a run to resume; the number of epochs, for example, may change."""
-    return {"count": count, "rate": settings.rate, "batch_size": settings.batch_size,
-            "seed": settings.seed}

@@ -272,11 +272,6 @@ def test_a_file_that_git_names(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
             assert download.state(one) == "missing"
 
 
-def test_several_sets_have_no_single_folder(cache: Path) -> None:
-    with pytest.raises(DataError, match="'true' names 2 data sets; choose one"):
-        download.folder("true")
-
-
 def test_without_network_there_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = pytest.importorskip("requests")
     use(monkeypatch, FakePooch(requests.ConnectionError("HTTPSConnectionPool(\nlong story)")))

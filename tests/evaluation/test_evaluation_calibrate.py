@@ -17,7 +17,6 @@ from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError
 from q2_metric.evaluation import calibrate as fitting
-from q2_metric.evaluation import labels
 from q2_metric.evaluation.statistics import Interval, best_threshold
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.rows.columns import Columns
@@ -61,7 +60,6 @@ def test_the_threshold_of_the_best_macro_f1() -> None:
     ("truth", "keywords", "message"),
     [
         ([0, 1], {"precision": 0.9}, "the highest is 0.500"),
-        ([0, 1], {"precision": 0.0}, "above 0"),
         ([1, 1], {}, "all the same"),
     ],
 )
@@ -137,28 +135,31 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
 )
 def test_labels(value: object, wanted: bool, tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"Label": value, "response": "a", "knowledge": "k"})
-    assert [row.consistent for row in labels.read_labelled(path, Columns())] == [wanted]
+    assert [row.consistent for row in fitting.read_labelled(path, Columns())] == [wanted]
 
 
 @pytest.mark.parametrize(
     ("row", "label", "message"),
     [
-        ({"label": 2}, None, "line 1: the label is 2"),
-        ({"label": None}, None, "the label is None"),
-        ({"x": 1}, None, "no column 'label'; the columns are 'x'"),
-        ({"label": 1}, "mine", "no column 'mine'"),
+        ({"label": 2}, None, r"a\.jsonl, row 1: has no human label \(1 or 0\); name the column"),
+        ({"label": 2}, "label", "line 1: the label .* is '2', not 0 or 1"),
+        ({"label": None}, None, "has no human label"),
+        ({"label": None}, "label", "has no human label"),
+        ({"x": 1}, None, "has no human label .*--label"),
+        ({"label": 1}, "mine", "no column 'mine' for the label; the columns are 'response'"),
     ],
 )
 def test_no_labels(row: dict[str, Any], label: str | None, message: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", {"response": "a", "knowledge": "k", **row})
     with pytest.raises(InputError, match=message):
-        labels.read_labelled(write(tmp_path / "a.jsonl", row), Columns(), label)
+        fitting.read_labelled(path, Columns(label=label))
 
 
 def test_a_labelled_file_must_be_whole(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"response": "", "knowledge": "k", "label": 1})
     with pytest.raises(InputError, match=r"line 1: the response .* is empty; every row of a "
                                           "labelled file"):
-        labels.read_labelled(path, Columns())
+        fitting.read_labelled(path, Columns())
 
 
 # --- the commands ---------------------------------------------------------------------------

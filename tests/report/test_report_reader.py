@@ -12,7 +12,7 @@ from browsers import Tab
 from test_report_browser import TEXT, row, run
 from test_report_groups import answered, report, scored
 
-from q2_metric.evaluation.labels import read_labelled
+from q2_metric.evaluation.calibrate import read_labelled
 from q2_metric.report.page import write_page
 from q2_metric.rows.columns import Columns
 

@@ -11,7 +11,8 @@ from typing import cast
 
 from q2_metric.data.catalogue import CATALOGUE
 from q2_metric.data.download import folder, here
-from q2_metric.data.screeneval import Supported, read_screeneval
+from q2_metric.data.labelled import Labelled
+from q2_metric.data.screeneval import read_screeneval
 from q2_metric.data.true import read_true
 from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
@@ -95,7 +96,7 @@ def _calibration(run: Run) -> Figures:
     return {**figures, **_averages(figures, SETS)}
 
 
-def _rows(run: Run) -> list[Supported]:
+def _rows(run: Run) -> list[Labelled]:
     return run.some(read_screeneval(folder("screeneval") / "screen_eval.json"))
 
 
@@ -154,7 +155,7 @@ def _macro_f1(run: Run) -> Figures:
     figures: Figures = {}
     for model, (found, spent) in decided.items():
         figures |= measured(Key(6, *model, data="ScreenEval"),
-                            {"F1-macro": found.macro_f1, "seconds": spent})
+                            {"F1-macro": found["F1-macro"], "seconds": spent})
     return figures
 
 
@@ -186,17 +187,16 @@ def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int 
     metric = cast(Scale, source.metric)
     own = Scale(metric.backbone, Utterances(), replace(
         metric.settings, recipe="paper", chunking="knowledge", chunk_size=WHOLE))
-    return [_search(own, example) for example in examples]
-
-
-def _search(scale: Scale, example: Example) -> tuple[int | None, float]:
-    start = time.perf_counter()
-    claim = Claim(example.response, 0, len(example.response))
-    (units,) = scale.sentences.split([example.knowledge])
-    one = Search(example.knowledge, Judgement(claim, 0.0, "not found"), claim.text, units)
-    (place,) = scale.deciding([one], Known())
-    seconds = time.perf_counter() - start
-    return (None if place is None else example.knowledge.count("\n", 0, place[0])), seconds
+    found: list[tuple[int | None, float]] = []
+    for example in examples:
+        start = time.perf_counter()
+        claim = Claim(example.response, 0, len(example.response))
+        (units,) = own.sentences.split([example.knowledge])
+        one = Search(example.knowledge, Judgement(claim, 0.0, "not found"), claim.text, units)
+        (place,) = own.deciding([one], Known())
+        line = None if place is None else example.knowledge.count("\n", 0, place[0])
+        found.append((line, time.perf_counter() - start))
+    return found
 
 
 def _chunk_sizes(run: Run) -> Figures:

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from q2_metric.errors import InputError
 from q2_metric.evaluation.statistics import SEED, Interval, around, scipy_stats
 
-
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """``shares`` are the systems' shares of inconsistent responses, in [0, 1]. The ``size``
-    responses of each system are drawn ``repeats`` times."""
-
-    shares: tuple[float, ...]
-    size: int
-    repeats: int = 1000
-
-
-SYSTEMS = Simulation((0.05, 0.10, 0.15, 0.20, 0.25), size=350)
-"""Q², section 5.1."""
-
-ROBUSTNESS = Simulation((0, 0.05, 0.1, 0.15, 0.2, 0.25, *(i / 10 for i in range(3, 11))), size=400)
-"""Q², arXiv v1, figures 4 and 5: steps of 0.1, and of 0.05 to 0.25."""
+SHARES = (0.05, 0.10, 0.15, 0.20, 0.25)
+"""The simulated systems' shares of inconsistent responses (Q², section 5.1)."""
+SIZE = 350
+"""Responses of each system."""
+ROBUSTNESS = (0, 0.05, 0.1, 0.15, 0.2, 0.25, *(i / 10 for i in range(3, 11)))
+"""The shares in Q², arXiv v1, figures 4 and 5: steps of 0.1, and of 0.05 to 0.25."""
+ROBUSTNESS_SIZE = 400
+REPEATS = 1000
+"""How often the responses of each system are drawn."""
 
 
 def system_correlation(
-    consistent: ArrayLike, inconsistent: ArrayLike, drawn: Simulation = SYSTEMS
+    consistent: ArrayLike, inconsistent: ArrayLike, repeats: int = REPEATS
 ) -> Interval:
     """Spearman's correlation between the mean scores of simulated systems and their quality.
 
@@ -42,14 +33,14 @@ def system_correlation(
         raise InputError(f"there are {len(good)} consistent and {len(bad)} inconsistent responses; "
                          "each context needs one of both")
     rng = np.random.default_rng(SEED)
-    quality = -np.asarray(drawn.shares)
-    correlations = np.empty(drawn.repeats)
-    for repeat in range(drawn.repeats):
-        rows = rng.integers(0, len(good), drawn.size)
-        systems = np.empty(len(drawn.shares))
-        for i, share in enumerate(drawn.shares):
+    quality = -np.asarray(SHARES)
+    correlations = np.empty(repeats)
+    for repeat in range(repeats):
+        rows = rng.integers(0, len(good), SIZE)
+        systems = np.empty(len(SHARES))
+        for i, share in enumerate(SHARES):
             values = good[rows]
-            spoilt = rng.choice(drawn.size, round(share * drawn.size), replace=False)
+            spoilt = rng.choice(SIZE, round(share * SIZE), replace=False)
             values[spoilt] = bad[rows[spoilt]]
             systems[i] = values.mean()
         level = np.ptp(systems) == 0
@@ -57,18 +48,16 @@ def system_correlation(
     return around(float(correlations.mean()), correlations)
 
 
-def robustness(
-    consistent: ArrayLike, inconsistent: ArrayLike, drawn: Simulation = ROBUSTNESS
-) -> list[Interval]:
-    """The mean score of simulated systems, for each share of inconsistent responses."""
+def robustness(consistent: ArrayLike, inconsistent: ArrayLike) -> list[Interval]:
+    """The mean score of simulated systems, for each share in :data:`ROBUSTNESS`."""
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if not len(good) or not len(bad):
         raise InputError("robustness needs consistent and inconsistent responses")
     rng = np.random.default_rng(SEED)
     points = []
-    for share in drawn.shares:
-        spoilt = round(share * drawn.size)
-        sums = rng.choice(bad, (drawn.repeats, spoilt)).sum(axis=1)
-        sums += rng.choice(good, (drawn.repeats, drawn.size - spoilt)).sum(axis=1)
-        points.append(around(float((sums / drawn.size).mean()), sums / drawn.size))
+    for share in ROBUSTNESS:
+        spoilt = round(share * ROBUSTNESS_SIZE)
+        sums = rng.choice(bad, (REPEATS, spoilt)).sum(axis=1)
+        sums += rng.choice(good, (REPEATS, ROBUSTNESS_SIZE - spoilt)).sum(axis=1)
+        points.append(around(float((sums / ROBUSTNESS_SIZE).mean()), sums / ROBUSTNESS_SIZE))
     return points

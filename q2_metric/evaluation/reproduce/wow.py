@@ -282,12 +282,11 @@ def _robustness(run: Run) -> Figures:
         found = known(column)
         points = robustness([value for i, value in found.items() if truth[i]],
                             [value for i, value in found.items() if not truth[i]])
-        shares = ROBUSTNESS.shares
-        lines[metric] = {"x": list(shares), "y": [point.value for point in points],
+        lines[metric] = {"x": list(ROBUSTNESS), "y": [point.value for point in points],
                          "low": [point.low for point in points],
                          "high": [point.high for point in points]}
         figures |= {Key(0, metric, data=f"{share:g} inconsistent", measure="mean"): point
-                    for share, point in zip(shares, points, strict=True)}
+                    for share, point in zip(ROBUSTNESS, points, strict=True)}
     run.draw({**{kind: curves[kind] for kind in ("histogram", "precision_recall")},
               "robustness": {panel: lines}})
     return figures

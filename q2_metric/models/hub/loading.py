@@ -160,6 +160,8 @@ def load_pretrained(
     name: str,
     device: str = "auto",
     dtype: str = "float32",
+    *,
+    new_head: tuple[Sequence[str], int] | None = None,
 ) -> LoadedModel:
     """Loads a tokenizer and a model from the Hub or from a local folder.
 
@@ -170,6 +172,8 @@ def load_pretrained(
     Args:
         auto_class: name of the transformers class, which says what the model is for.
         name: Hub name ("google/flan-t5-base", "google/flan-t5-base@main") or local folder.
+        new_head: the labels of a classification head that will be trained, and a seed for its
+            values.
 
     Raises:
         InputError: the device or the dtype is unknown.
@@ -181,9 +185,13 @@ def load_pretrained(
     # One quick request comes first. So an unreachable Hub costs one round of retries instead of
     # three.
     config = load_config(name)
+    import torch
     import transformers
 
     check_models([name])
+    if new_head is not None:
+        config.id2label = dict(enumerate(new_head[0]))
+        torch.manual_seed(new_head[1])
     folder, revision = _place(name)
     tokenizer = _load_tokenizer(name, folder, revision)
     with _errors_about(name), _quiet():
@@ -196,8 +204,10 @@ def load_pretrained(
             local_files_only=is_cached(name),
             use_safetensors=None if may_read_pickle(name) else True,
             output_loading_info=True,
+            ignore_mismatched_sizes=new_head is not None,
         )
-    _check_head(name, auto_class, model, info)
+    if new_head is None:
+        _check_head(name, auto_class, model, info)
     with _errors_about(name):
         model = model.to(place).eval()
     # Commit and dtype are part of the label, because both can change scores.
