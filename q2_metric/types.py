@@ -385,22 +385,6 @@ class PromptBackbone(Backbone, Protocol):
 
 
 @runtime_checkable
-class SentenceSplitter(Protocol):
-    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """(start, end) of each sentence of each text, in characters, without blanks at the ends."""
-
-
-@runtime_checkable
-class ClaimFinder(Protocol):
-    """Finds the parts of a response that are true or false by themselves."""
-
-    name: str
-
-    def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """The claims of each response, in order; empty if a response claims nothing."""
-
-
-@runtime_checkable
 class PersonalFilter(Protocol):
     def personal(self, questions: Sequence[str]) -> list[bool]:
         """True for each question whose subject is "I", "you" or something of theirs ("my dog")."""

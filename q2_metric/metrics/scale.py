@@ -25,7 +25,7 @@ from q2_metric.metrics.signature import signature
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.overlap import WordIndex
 from q2_metric.text.search import UnitRange, tree_search
-from q2_metric.text.sentences import RuleSentences
+from q2_metric.text.sentences import split_sentences
 from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
     Backbone,
@@ -34,7 +34,6 @@ from q2_metric.types import (
     Judgement,
     PromptBackbone,
     Score,
-    SentenceSplitter,
     Verdict,
 )
 
@@ -67,12 +66,11 @@ class Scale:
     reads_question = False
 
     def __init__(
-        self, backbone: Backbone, sentences: SentenceSplitter,
-        settings: ScaleSettings | None = None, preset: str = "custom",
+        self, backbone: Backbone, settings: ScaleSettings | None = None, preset: str = "custom",
         escalation: Escalation | None = None,
     ) -> None:
-        check_stages(("backbone", backbone, "judge"), ("sentences", sentences, "split"))
-        self.backbone, self.sentences, self.escalation = backbone, sentences, escalation
+        check_stages(("backbone", backbone, "judge"))
+        self.backbone, self.escalation = backbone, escalation
         self.settings = settings or ScaleSettings()
         self.scores_all = self.settings.recipe == "authors"
         if self.settings.chunking == "prompt" and not isinstance(backbone, PromptBackbone):
@@ -110,7 +108,6 @@ class Scale:
         Raises:
             InputError, MissingExtra, ModelError: as for :func:`~q2_metric.metrics.load_metrics`.
         """
-        from q2_metric.english.claims.find import EnglishClaims
         from q2_metric.models import presets, stages
 
         models, escalation = presets.preset(preset), None
@@ -122,17 +119,13 @@ class Scale:
             if second is None:  # said before a model is loaded
                 raise InputError(NO_ENDPOINT)
             judge = stages.load_backbone(models, second, prompt=chosen.prompt)
-            escalation = Escalation(
-                Scale(judge, RuleSentences()), *chosen.band, stages.load_counter(second))
+            escalation = Escalation(Scale(judge), *chosen.band, stages.load_counter(second))
         backbone = stages.load_backbone(
             models, scale_model, config, prompt=None if escalation else chosen.prompt,
             labels=check_labels(chosen.nli_labels), chunk_size=chosen.chunk_size)
-        if chosen.recipe != "bundled":
-            metric = cls(backbone, RuleSentences(), chosen, models.name, escalation)
-            metric.scores_all = metric.scores_all or models.scores_all
-        else:
-            metric = named(BUNDLED)(backbone, RuleSentences(), EnglishClaims(), chosen,
-                                    models.name, escalation)
+        recipe: type[Scale] = named(BUNDLED) if chosen.recipe == "bundled" else cls
+        metric = recipe(backbone, chosen, models.name, escalation)
+        metric.scores_all = metric.scores_all or (models.scores_all and recipe is cls)
         reads(metric, config)
         return metric
 
@@ -166,9 +159,8 @@ class Scale:
         """What is judged at a time in each response: sentences, or the whole response."""
         if self.settings.recipe == "authors" or self.settings.unit == "response":
             return [[Claim(e.response, 0, len(e.response))] for e in examples]
-        split = self.sentences.split([example.response for example in examples])
-        return [[Claim(example.response[start:end], start, end) for start, end in bounds]
-                for example, bounds in zip(examples, split, strict=True)]
+        return [[Claim(e.response[start:end], start, end)
+                 for start, end in split_sentences(e.response)] for e in examples]
 
     def said(self, knowledge: str, claim: Claim) -> str:
         """The text of a claim as the backbone reads it."""
@@ -224,7 +216,7 @@ class Scale:
 
     def cut(self, text: str) -> list[Place]:
         if self.settings.chunking == "sentences":
-            return sentence_chunks(text, self.sentences.split([text])[0], self.settings.chunk_size)
+            return sentence_chunks(text, split_sentences(text), self.settings.chunk_size)
         return chunks(self.backbone.offsets(text), self.settings.chunk_size,
                       self.settings.overlap)
 
@@ -293,7 +285,7 @@ class Scale:
         self, examples: Sequence[Example], judged: Sequence[list[Judgement]],
         places: Sequence[Place], known: Known,
     ) -> list[list[Judgement]]:
-        split = self.sentences.split([example.knowledge for example in examples])
+        split = [split_sentences(example.knowledge) for example in examples]
         owners = [i for i, some in enumerate(judged) for _ in some]
         searches = []
         for i, judgement, chunk in zip(owners, chain.from_iterable(judged), places, strict=True):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from q2_metric.english.claims.short_answers import is_short
 from q2_metric.errors import InputError
 from q2_metric.metrics.claims import check_examples
+from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Claim, Example, Judgement, Score
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Stream:
         if words <= self._seen:
             return 0
         self._seen = words
-        found = [(start, end) for start, end in self._scale.sentences.split([self._text[:words]])[0]
+        found = [(start, end) for start, end in split_sentences(self._text[:words])
                  if any(map(str.isalnum, self._text[start:end]))]
         # What ends with a colon may introduce a list or a table.
         while len(found) > 1 and self._text[slice(*found[-2])].endswith(":"):

@@ -12,8 +12,7 @@ from q2_metric.english.parse import parser as spacy_parser
 from q2_metric.english.parse.parser import Parser, SpacyPersonal, SpacySpans
 from q2_metric.errors import ModelError
 from q2_metric.text.normalise import normalise
-from q2_metric.text.sentences import RuleSentences
-from q2_metric.types import Example, PersonalFilter, SentenceSplitter, SpanFinder
+from q2_metric.types import Example, PersonalFilter, SpanFinder
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +147,6 @@ def test_personal_keeps_the_order(parser: Parser) -> None:
 
 def test_protocols(parser: Parser) -> None:
     assert isinstance(SpacySpans(parser), SpanFinder)
-    assert isinstance(RuleSentences(), SentenceSplitter)
     assert isinstance(SpacyPersonal(parser), PersonalFilter)
 
 

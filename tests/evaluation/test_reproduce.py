@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from fakes import FakeBackbone, FakeMetric, FakeSentences
+from fakes import FakeBackbone, FakeMetric
 from optional import agreement
 
 from q2_metric import metrics
@@ -352,7 +352,7 @@ def screeneval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_screeneval(screeneval: None) -> None:
     asked: Asked = []
-    made = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=100))
+    made = Scale(FakeBackbone(), ScaleSettings(chunk_size=100))
     run = run_with(asked, scale=made)
     five = named(scale.TABLES, "scale-5").measure(run)
     for measure in ("Pearson", "Kendall", "ROC-AUC"):
@@ -386,7 +386,7 @@ def test_a_chat_model_gets_the_prompt_of_the_paper(
 
     monkeypatch.setattr(Endpoint, "_sent", answer)
     monkeypatch.setenv("Q2_CHAT_MODEL", "openai:tiny-chat@http://here.test/v1/")
-    made = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=100))
+    made = Scale(FakeBackbone(), ScaleSettings(chunk_size=100))
     six = named(scale.TABLES, "scale-6")
     found = six.measure(run_with(scale=made))
     assert value(found, "tiny-chat", "ScreenEval", "F1-macro") == 1.0

@@ -22,7 +22,6 @@ from fakes import (
     FakePersonal,
     FakeQuestions,
     FakeReader,
-    FakeSentences,
     FakeSpans,
 )
 
@@ -184,5 +183,5 @@ def test_a_response_that_claims_nothing_has_a_score(tmp_path: Path) -> None:
     q2 = metric(tmp_path, texts_of(EXAMPLES))
     assert q2.score([chat])[0].value is not None
     assert score_rows([q2], [chat])[0]["q2"].value is not None
-    scale = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(recipe="authors"))
+    scale = Scale(FakeBackbone(), ScaleSettings(recipe="authors"))
     assert score_rows([scale], [chat])[0]["scale"].value is not None

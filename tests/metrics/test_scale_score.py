@@ -21,7 +21,6 @@ from q2_metric.metrics.scale import ScaleSettings
 from q2_metric.models.hub.loading import LoadedModel
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.models.presets import preset
-from q2_metric.text.sentences import RuleSentences
 from q2_metric.text.windows import authors_windows
 from tools.benchmarks import scale_parity
 
@@ -64,7 +63,7 @@ def test_the_preset_paper_exact_equals_the_installed_package(model: LoadedModel)
     from scale_score.score import score
 
     settings = ScaleSettings(**preset("paper-exact").scale_settings)
-    metric = Scale(YesNoEntailment(model, prompt="scale-score"), RuleSentences(), settings)
+    metric = Scale(YesNoEntailment(model, prompt="scale-score"), settings)
     texts = scale_parity.texts()[8:16]  # 480 to 1,500 words: some in one chunk, some in several
     rows = [Example(f" {one}. {two}!\nhello !", knowledge)
             for (knowledge, one), (_, two) in itertools.pairwise(texts)]

@@ -171,20 +171,11 @@ def _retrieval(run: Run) -> Figures:
         "seconds": sum(seconds for _, seconds in found) / len(found)})
 
 
-class Utterances:
-    """A splitter at newlines, so that SCALE searches for an utterance instead of a sentence."""
-
-    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """The characters [start, end) of each non-empty line of each text."""
-        return [[match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
-                for text in texts]
-
-
 def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int | None, float]]:
     """For each example, the line, from 0, at which the search for the whole response ends
     (``None`` without a line), and the seconds it took."""
     metric = cast(Scale, source.metric)
-    own = Scale(metric.backbone, Utterances(), replace(
+    own = Scale(metric.backbone, replace(
         metric.settings, recipe="paper", chunking="knowledge", chunk_size=WHOLE))
     return [_search(own, example) for example in examples]
 
@@ -192,7 +183,8 @@ def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int 
 def _search(scale: Scale, example: Example) -> tuple[int | None, float]:
     start = time.perf_counter()
     claim = Claim(example.response, 0, len(example.response))
-    (units,) = scale.sentences.split([example.knowledge])
+    # Of utterances, which are lines, instead of sentences.
+    units = [match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", example.knowledge)]
     one = Search(example.knowledge, Judgement(claim, 0.0, "not found"), claim.text, units)
     (place,) = scale.deciding([one], Known())
     seconds = time.perf_counter() - start
