@@ -1,7 +1,7 @@
 """Reads parquet files. The memory depends on the size of the file, not on its unpacked size.
 
 A parquet file of 1 KB can say "this text of 1 MB, a million times". So rows with the same text
-share one copy, fewer rows are read at a time if the texts are long, and a column that unpacks to
+share one copy, fewer rows are read at a time if the texts may be long, and a column that unpacks to
 far more than the size of the file is an error.
 """
 
@@ -14,14 +14,11 @@ from typing import IO, Any
 from q2_metric.errors import InputError, optional
 from q2_metric.rows.record import LONGEST_LINE, Record, repeated
 
-_BATCHES = (256, 16_384)
-"""(Least, most) rows that are read at a time. For very long rows it may be less."""
+_ROWS = 1024
+"""Most rows that are read at a time."""
 
-_COPIED = 2**31
-"""In bytes: each batch of rows copies the dictionaries of its row group."""
-
-_BATCH = 2**28
-"""Most bytes of a batch of long rows."""
+_BATCH = 2**31
+"""Most bytes of a batch of texts that share no copy."""
 
 _RATIO = 200
 """A column of a row group may unpack to at most this many times its compressed size, or to
@@ -68,29 +65,23 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
     """Yields batches that fit in memory, row group by row group."""
     about = opened.metadata
     columns = [opened.schema.column(place) for place in range(about.num_columns)]
-    texts = [
-        place for place, column in enumerate(columns)
-        if column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")]
-    paths = [column.path for column in columns]
-    last = {path: place for place, path in enumerate(paths)}
-    # Of columns with the same name, pyarrow reads only the last as a dictionary.
-    plain = [place for place in texts if place != last[paths[place]]]
+    texts = {
+        place: column.path for place, column in enumerate(columns)
+        if column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")}
+    last = {column.path: place for place, column in enumerate(columns)}
     for group in range(about.num_row_groups):
         held = about.row_group(group)
         sizes = [_unpacked(held.column(place), column, name)
                  for place, column in enumerate(columns)]
-        shared = [
-            place for place in texts if place not in plain and sizes[place] <= LONGEST_LINE]
-        largest = max((sizes[place] for place in shared), default=0)
-        rows = min(max(held.num_rows * largest // _COPIED, _BATCHES[0]), _BATCHES[1])
-        if len(shared) < len(texts):
-            longest = max(_longest(parquet, file, [paths[place] for place in texts], group),
-                          *(sizes[place] for place in plain), 1)
-            rows = min(rows, max(1, _BATCH // longest))
+        # As a dictionary, equal texts share a copy. Each batch copies it, so it must be small. Of
+        # columns with the same name, pyarrow reads only the last as a dictionary.
+        shared = {place: path for place, path in texts.items()
+                  if place == last[path] and sizes[place] <= LONGEST_LINE}
+        longest = max((sizes[place] for place in texts.keys() - shared.keys()), default=1)
         yield from parquet.ParquetFile(
             file, metadata=about, page_checksum_verification=True,
-            read_dictionary=[paths[place] for place in shared],
-        ).iter_batches(batch_size=rows, row_groups=[group])
+            read_dictionary=list(shared.values()),
+        ).iter_batches(batch_size=max(1, min(_ROWS, _BATCH // longest)), row_groups=[group])
 
 
 def _unpacked(chunk: Any, column: Any, name: str) -> int:
@@ -104,23 +95,6 @@ def _unpacked(chunk: Any, column: Any, name: str) -> int:
             f"{name}: the column {column.path!r} has {chunk.total_compressed_size:,} bytes that "
             f"unpack to {size:,}; write the file again with smaller row groups")
     return size
-
-
-def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int:
-    """In bytes."""
-    compute = import_module("pyarrow.compute")
-    opened = parquet.ParquetFile(file, read_dictionary=texts)
-    first = next(opened.iter_batches(batch_size=1, row_groups=[group]))
-    waiting, longest = list(first.columns), 0
-    while waiting:
-        array = waiting.pop()
-        if hasattr(array, "dictionary"):
-            length = compute.max(compute.binary_length(array.dictionary)).as_py()
-            longest = max(longest, length or 0)
-        elif hasattr(array, "flatten") and array.type.num_fields:
-            inner = array.keys if hasattr(array, "keys") else array.flatten()
-            waiting += inner if isinstance(inner, list) else [inner]
-    return longest
 
 
 def _values(pa: Any, array: Any) -> list[Any]:
