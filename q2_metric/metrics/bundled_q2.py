@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from q2_metric.english.claims.find import EnglishClaims
-from q2_metric.english.values import compare_answers, in_notation_of, stated
+from q2_metric.english.values.compare import compare_answers, in_notation_of, stated
 from q2_metric.metrics.claims import without_marks
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.rules import bounded, ruling

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from q2_metric.english.claims.find import EnglishClaims
-from q2_metric.english.values import in_notation_of
+from q2_metric.english.values.compare import in_notation_of
 from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, unclaimed

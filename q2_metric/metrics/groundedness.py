@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.checks import check_fields
-from q2_metric.english.values import in_notation_of
+from q2_metric.english.values.compare import in_notation_of
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
 from q2_metric.metrics.calibration import logistic
