@@ -21,7 +21,7 @@ from q2_metric.errors import DataError, InputError, MissingExtra
 from q2_metric.evaluation import published
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce import ratings, scale, wow
-from q2_metric.evaluation.reproduce.scale import Utterances, search
+from q2_metric.evaluation.reproduce.scale import search, utterances
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, reproduce
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
 from q2_metric.evaluation.statistics import Interval
@@ -413,8 +413,7 @@ def test_search_with_the_bundled_models() -> None:
 
 def test_utterances_are_lines() -> None:
     text = "A: one. Two!\n\n  B: three  \nC"
-    spans = Utterances().split([text])[0]
-    assert [text[start:end] for start, end in spans] == ["A: one. Two!", "B: three", "C"]
+    assert [text[start:end] for start, end in utterances(text)] == ["A: one. Two!", "B: three", "C"]
 
 
 # --- the command --------------------------------------------------------------------------

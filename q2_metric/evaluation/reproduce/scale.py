@@ -171,6 +171,12 @@ def _retrieval(run: Run) -> Figures:
         "seconds": sum(seconds for _, seconds in found) / len(found)})
 
 
+def utterances(text: str) -> list[tuple[int, int]]:
+    """The characters [start, end) of each non-empty line, which SCALE searches here instead of
+    sentences."""
+    return [match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
+
+
 def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int | None, float]]:
     """For each example, the line, from 0, at which the search for the whole response ends
     (``None`` without a line), and the seconds it took."""
@@ -183,9 +189,8 @@ def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int 
 def _search(scale: Scale, example: Example) -> tuple[int | None, float]:
     start = time.perf_counter()
     claim = Claim(example.response, 0, len(example.response))
-    # Of utterances, which are lines, instead of sentences.
-    units = [match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", example.knowledge)]
-    one = Search(example.knowledge, Judgement(claim, 0.0, "not found"), claim.text, units)
+    one = Search(example.knowledge, Judgement(claim, 0.0, "not found"), claim.text,
+                 utterances(example.knowledge))
     (place,) = scale.deciding([one], Known())
     seconds = time.perf_counter() - start
     return (None if place is None else example.knowledge.count("\n", 0, place[0])), seconds
