@@ -15,16 +15,7 @@ from q2_metric.metrics.rules import bounded, ruling
 from q2_metric.text.excerpts import Excerpt, excerpt, with_tables
 from q2_metric.text.normalise import normalise, token_f1
 from q2_metric.text.passages import in_passages
-from q2_metric.types import (
-    Answer,
-    Claim,
-    Comparison,
-    Example,
-    Question,
-    Ruling,
-    Span,
-    Verdict,
-)
+from q2_metric.types import Answer, Claim, Comparison, Example, Question, Ruling, Span, Verdict
 
 ASKED_AS_A_WHOLE = "Is it so?"
 """Shown instead of a question if NLI judges a claim as a whole."""

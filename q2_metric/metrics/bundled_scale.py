@@ -12,24 +12,17 @@ from q2_metric.english.values.compare import in_notation_of
 from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, unclaimed
-from q2_metric.metrics.passages import SEARCHED, Pair, Place, Search
 from q2_metric.metrics.rules import bounded, ruling
-from q2_metric.metrics.scale import ChunkPair, Known, Scale
+from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale, Search
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
 from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
-from q2_metric.types import (
-    Backbone,
-    Cascade,
-    Claim,
-    Example,
-    Judgement,
-    Ruling,
-    Score,
-    Verdict,
-)
+from q2_metric.types import Backbone, Cascade, Claim, Example, Judgement, Ruling, Score, Verdict
+
+SEARCHED = 5
+"""Maximum number of sentences judged for a claim: those that share most words with it."""
 
 
 class BundledScale(Scale):

@@ -7,7 +7,7 @@ Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Do
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, cast
@@ -18,29 +18,28 @@ from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
-from q2_metric.metrics.passages import Pair, Place, Search
-from q2_metric.metrics.settings import ScaleSettings as ScaleSettings
-from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
+from q2_metric.metrics.settings import (
+    ScaleSettings,
+    check_labels,
+    check_stages,
+    settings_and_runtime,
+)
 from q2_metric.metrics.signature import signature
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.overlap import WordIndex
 from q2_metric.text.search import UnitRange, tree_search
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.windows import chunks, sentence_chunks
-from q2_metric.types import (
-    Backbone,
-    Claim,
-    Example,
-    Judgement,
-    PromptBackbone,
-    Score,
-    Verdict,
-)
+from q2_metric.types import Backbone, Claim, Example, Judgement, PromptBackbone, Score, Verdict
 
 BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"
 
 NO_ENDPOINT = "escalate needs an endpoint: scale_model=openai:MODEL@URL"
 
+Pair = tuple[str, str]
+"""A premise and a claim."""
+Place = tuple[int, int]
+"""A character range of the knowledge."""
 Claimed = tuple[int, Claim]
 """The index of an example, and a claim in its response."""
 
@@ -310,6 +309,42 @@ class Scale:
     def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
         """The sentences in which the evidence for a claim is sought."""
         return sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The search for the sentence that decided a claim. ``said`` is the claim as the model reads
+    it, and ``units`` are the places of the sentences that are searched."""
+
+    knowledge: str
+    judged: Judgement
+    said: str
+    units: Sequence[Place]
+
+    def pair(self, start: int, end: int) -> Pair:
+        return self.knowledge[start:end], self.said
+
+    @property
+    def is_open(self) -> bool:
+        """Whether verdicts on the single sentences are needed to choose one of them."""
+        return len(self.units) > 1 and self.judged.verdict != "not found"
+
+    def deciding(self, verdicts: Mapping[Pair, Verdict]) -> Place | None:
+        """The place of the sentence that best explains the judgement: the one that contradicts a
+        contradicted claim most, shares most words with a claim that is not found, and otherwise
+        supports the claim most. ``None`` without sentences."""
+        if len(self.units) < 2:
+            return next(iter(self.units), None)
+        if not self.is_open:
+            texts = [self.knowledge[start:end] for start, end in self.units]
+            return self.units[WordIndex(texts).nearest(self.said, 1)[0]]
+        refuted = self.judged.verdict == "contradicted"
+
+        def strength(place: Place) -> float:
+            verdict = verdicts[self.pair(*place)]
+            return verdict.contradiction if refuted else verdict.entailment
+
+        return max(self.units, key=strength)
 
 
 @dataclass(frozen=True, slots=True)

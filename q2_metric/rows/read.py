@@ -9,14 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from q2_metric.errors import InputError
-from q2_metric.rows.columns import (
-    ALIASES,
-    Columns,
-    as_label,
-    check_column,
-    described,
-    resolve,
-)
+from q2_metric.rows.columns import ALIASES, Columns, as_label, check_column, described, resolve
 from q2_metric.rows.examples import BadRow as BadRow
 from q2_metric.rows.examples import ExampleReader, no_label
 from q2_metric.rows.examples import Row as Row

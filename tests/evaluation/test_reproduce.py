@@ -26,7 +26,8 @@ from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, repro
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Table
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.endpoints import Endpoint
 from q2_metric.models.presets import PRESETS, preset
 from q2_metric.types import Comparison, Example, Metric, Question, Score, Span

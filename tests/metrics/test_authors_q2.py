@@ -29,7 +29,8 @@ from q2_metric import Q2, Example
 from q2_metric.data.wow import read_annotated
 from q2_metric.english.parse.parser import AuthorsPersonal, AuthorsSpans
 from q2_metric.metrics import authors
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.questions import Seq2SeqQuestions

@@ -15,8 +15,8 @@ from q2_metric.cli.main import main
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.groundedness import Groundedness, Head, evidence
-from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.metrics.settings import Reading
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import Reading, ScaleSettings
 from q2_metric.scoring import score_rows
 from q2_metric.types import (
     Claim,

@@ -24,8 +24,8 @@ from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2, without_nli
-from q2_metric.metrics.scale import Escalation, Scale, ScaleSettings
-from q2_metric.metrics.settings import Q2Settings
+from q2_metric.metrics.scale import Escalation, Scale
+from q2_metric.metrics.settings import Q2Settings, ScaleSettings
 from q2_metric.metrics.signature import parse, shortened, signature
 from q2_metric.types import Verdict
 

@@ -9,8 +9,8 @@ from fakes import FakeBackbone, FakeCascade
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.bundled_scale import BundledScale
-from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.metrics.settings import settings_and_runtime
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings, settings_and_runtime
 from q2_metric.models.presets import preset
 from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Claim, Example, Judgement, Verdict

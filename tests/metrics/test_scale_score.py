@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from q2_metric import Example, InputError, Scale
-from q2_metric.metrics.scale import ScaleSettings
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import LoadedModel
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.models.presets import preset

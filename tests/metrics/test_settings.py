@@ -8,8 +8,13 @@ import pytest
 from fakes import FakeBackbone
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.metrics.settings import Q2Settings, refuse_unknown, settings_and_runtime
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import (
+    Q2Settings,
+    ScaleSettings,
+    refuse_unknown,
+    settings_and_runtime,
+)
 from q2_metric.runtime_config import RuntimeConfig
 
 Q2_VALUES: dict[str, tuple[Any, ...]] = {

@@ -22,7 +22,8 @@ from typing import Any
 import torch
 
 from q2_metric import Example
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from tools.benchmarks import harness

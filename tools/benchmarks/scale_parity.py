@@ -26,7 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from local_models import WORDS, t5
 
 from q2_metric.english.claims.checkable import FUNCTION_WORDS
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.prompts import PROMPTS
 from q2_metric.models.hub.yes_no import YesNoEntailment

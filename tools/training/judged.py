@@ -21,7 +21,8 @@ import torch
 from numpy.typing import NDArray
 
 from q2_metric.data.dev import dev_files, read_dev
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.bundled import network as shapes
 from q2_metric.models.bundled.encoding import Batch
 from q2_metric.models.bundled.models import BundledEntailment

@@ -20,8 +20,7 @@ from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
 from q2_metric.evaluation.scores import MetricSource, Scores, values
 from q2_metric.evaluation.tables import Cell
-from q2_metric.metrics.passages import Search
-from q2_metric.metrics.scale import Known, Scale
+from q2_metric.metrics.scale import Known, Scale, Search
 from q2_metric.models.endpoints import Endpoint
 from q2_metric.types import Claim, Example, Judgement
 
