@@ -13,10 +13,9 @@ from typing import IO, Any
 
 from q2_metric.errors import InputError, Q2Error, unreadable
 from q2_metric.files import STDIN, json_problem, parse_json
-from q2_metric.rows.arrow import arrow_files, read_arrow
 from q2_metric.rows.delimited import read_table
 from q2_metric.rows.documents import LARGEST, read_document
-from q2_metric.rows.parquet import read_parquet
+from q2_metric.rows.parquet import arrow_files, read_arrow, read_parquet
 from q2_metric.rows.record import Record, lone_returns, record_of, repeated, text_lines
 from q2_metric.rows.traces import chats, holds_traces
 
