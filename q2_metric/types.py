@@ -56,11 +56,6 @@ class Example:
         if isinstance(turns, list):  # a list cannot be hashed
             object.__setattr__(self, "history", tuple(turns))
 
-    def passage_at(self, start: int) -> tuple[int, Passage] | None:
-        """The number (from 1) of the passage with character ``start``, and the passage."""
-        return next(((number, one) for number, one in enumerate(self.passages, start=1)
-                     if one.start <= start < one.end), None)
-
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -311,7 +306,6 @@ class SystemScore:
     no_claim: float | None = None
 
 
-@runtime_checkable
 class SpanFinder(Protocol):
     """Finds the informative spans (names, noun phrases) of responses."""
 
@@ -321,7 +315,6 @@ class SpanFinder(Protocol):
         """In text order. No two spans have the same position."""
 
 
-@runtime_checkable
 class QuestionGenerator(Protocol):
     """Writes questions whose answer is a given span."""
 
@@ -331,7 +324,6 @@ class QuestionGenerator(Protocol):
         """For each span, best first; may be empty."""
 
 
-@runtime_checkable
 class Reader(Protocol):
     """Answers questions with a span of a text, or with "no answer"."""
 
@@ -341,7 +333,6 @@ class Reader(Protocol):
         """The answer to each (question, text) pair; ``None`` if the text does not answer it."""
 
 
-@runtime_checkable
 class Entailment(Protocol):
     """Judges whether a hypothesis follows from a premise."""
 
@@ -351,7 +342,6 @@ class Entailment(Protocol):
         """A verdict for each (premise, hypothesis)."""
 
 
-@runtime_checkable
 class Backbone(Entailment, Protocol):
     """An entailment model whose tokens SCALE can count, to cut the knowledge into equal chunks."""
 
@@ -384,29 +374,11 @@ class PromptBackbone(Backbone, Protocol):
         """For each (document, sentence), the verdict of the chunk with the highest support."""
 
 
-@runtime_checkable
-class SentenceSplitter(Protocol):
-    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """(start, end) of each sentence of each text, in characters, without blanks at the ends."""
-
-
-@runtime_checkable
-class ClaimFinder(Protocol):
-    """Finds the parts of a response that are true or false by themselves."""
-
-    name: str
-
-    def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """The claims of each response, in order; empty if a response claims nothing."""
-
-
-@runtime_checkable
 class PersonalFilter(Protocol):
     def personal(self, questions: Sequence[str]) -> list[bool]:
         """True for each question whose subject is "I", "you" or something of theirs ("my dog")."""
 
 
-@runtime_checkable
 class CoreferenceResolver(Protocol):
     """Replaces pronouns by the first mention of what they refer to (Q² v1, appendix A)."""
 

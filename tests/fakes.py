@@ -162,20 +162,6 @@ class FakeCascade(FakeBackbone):
         return self.judge(pairs)
 
 
-class FakeSentences:
-    """Cuts after ".", "!" and "?", and at newlines."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        self.calls += 1
-        return [
-            [match.span() for match in re.finditer(r"[^\s.!?][^.!?\n]*[.!?]*", text)]
-            for text in texts
-        ]
-
-
 class FakePersonal:
     """Personal is what the set holds, else what has one of the words I, you, my, your."""
 

@@ -29,9 +29,6 @@ class AuthorsProgramQ2(Q2):
     recipe = "authors"
     scores_all = True
 
-    def can_be_asked(self, span: Span) -> bool:
-        return True
-
     def agrees(self, answer: Answer, span: Span) -> bool:
         """An empty answer equals a span of articles only."""
         return normalise(answer.text) == normalise(span.text)

@@ -28,9 +28,8 @@ class BertScore:
     texts that are less alike than random ones are below 0 before. A text that is longer than the
     encoder's input is truncated.
 
-    Args:
-        layer: the layer whose vectors are compared. The default is bert-score's layer for
-            ``model``, or the last layer if bert-score does not know the model.
+    The vectors of bert-score's layer for ``model`` are compared, or those of the last layer if
+    bert-score does not know the model.
 
     Raises:
         MissingExtra: bert-score is not installed.
@@ -43,7 +42,6 @@ class BertScore:
         self,
         model: str = DEFAULT_MODEL,
         *,
-        layer: int | None = None,
         device: str | None = None,
         batch_size: int = 64,
     ) -> None:
@@ -59,8 +57,7 @@ class BertScore:
         try:
             config = AutoConfig.from_pretrained(model)
             check_weights([model])
-            if layer is None:
-                layer = bert_score.utils.model2layers.get(model, config.num_hidden_layers)
+            layer = bert_score.utils.model2layers.get(model, config.num_hidden_layers)
             baselines = Path(bert_score.__file__).parent / "rescale_baseline" / "en"
             rescale = (baselines / f"{model}.tsv").is_file()
             self._scorer: Any = bert_score.BERTScorer(

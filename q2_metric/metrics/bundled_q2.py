@@ -6,26 +6,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from q2_metric.english.values import compare_answers, in_notation_of, stated
+from q2_metric.english.claims.find import EnglishClaims
+from q2_metric.english.values.compare import compare_answers, in_notation_of, stated
 from q2_metric.metrics.claims import without_marks
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.rules import bounded, ruling
 from q2_metric.text.excerpts import Excerpt, excerpt, with_tables
 from q2_metric.text.normalise import normalise, token_f1
 from q2_metric.text.passages import in_passages
-from q2_metric.types import (
-    Answer,
-    Claim,
-    ClaimFinder,
-    Comparison,
-    Example,
-    Question,
-    Ruling,
-    Span,
-    Verdict,
-)
+from q2_metric.types import Answer, Claim, Comparison, Example, Question, Ruling, Span, Verdict
 
 ASKED_AS_A_WHOLE = "Is it so?"
 """Shown instead of a question if NLI judges a claim as a whole."""
@@ -36,20 +26,12 @@ _BETWEEN_ITEMS = re.compile(r"[,;]\s*(?:and |or )?|\s(?:and|or|&)\s+")
 
 
 class BundledQ2(Q2):
-    """The arguments are those of :class:`~q2_metric.metrics.q2.Q2`, and ``claims``, which finds the
-    claims that the questions are about."""
+    """Its questions belong to the claims of the response."""
 
     recipe = "bundled"
     reading = "neighbours"
     reads_question = True
-
-    def __init__(
-        self, *stages: Any, claims: ClaimFinder | None = None, **keywords: Any
-    ) -> None:
-        from q2_metric.english.claims.find import EnglishClaims
-
-        self.claims = claims or EnglishClaims()
-        super().__init__(*stages, **keywords)
+    claims = EnglishClaims()
 
     def signed(self) -> dict[str, object]:
         return {**super().signed(), "claims": self.claims.name, "nli": self.entailment.name}

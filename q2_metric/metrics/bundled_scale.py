@@ -5,47 +5,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from q2_metric.english.values import in_notation_of
+from q2_metric.english.claims.find import EnglishClaims
+from q2_metric.english.values.compare import in_notation_of
 from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, unclaimed
-from q2_metric.metrics.passages import SEARCHED, Pair, Place, Search
 from q2_metric.metrics.rules import bounded, ruling
-from q2_metric.metrics.scale import ChunkPair, Escalation, Known, Scale
+from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale, Search
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
 from q2_metric.text.overlap import WordIndex
-from q2_metric.types import (
-    Backbone,
-    Cascade,
-    Claim,
-    ClaimFinder,
-    Example,
-    Judgement,
-    Ruling,
-    Score,
-    SentenceSplitter,
-    Verdict,
-)
+from q2_metric.text.sentences import split_sentences
+from q2_metric.types import Backbone, Cascade, Claim, Example, Judgement, Ruling, Score, Verdict
+
+SEARCHED = 5
+"""Maximum number of sentences judged for a claim: those that share most words with it."""
 
 
 class BundledScale(Scale):
-    """``claims`` finds the claims of a response, unless ``support`` is "attributable". If the
-    backbone is a :class:`~q2_metric.types.Cascade`, its first model chooses what both judge."""
+    """It judges claims, or sentences if ``support`` is "attributable". If the backbone is a
+    :class:`~q2_metric.types.Cascade`, its first model chooses what both judge."""
 
     reads_question = True
+    claims = EnglishClaims()
 
     def __init__(
-        self, backbone: Backbone, sentences: SentenceSplitter, claims: ClaimFinder,
-        settings: ScaleSettings | None = None, preset: str = "custom",
-        escalation: Escalation | None = None,
+        self, backbone: Backbone, settings: ScaleSettings | None = None, *rest: Any,
     ) -> None:
-        self.claims = claims
         self.cascade = backbone if isinstance(backbone, Cascade) else None
-        super().__init__(backbone, sentences, settings or ScaleSettings(recipe="bundled"), preset,
-                         escalation)
+        super().__init__(backbone, settings or ScaleSettings(recipe="bundled"), *rest)
         self.scores_all = self.settings.support == "attributable"
 
     def signed(self) -> dict[str, object]:
@@ -58,11 +49,11 @@ class BundledScale(Scale):
         claimed = self.claims.find(examples)
         if not self.scores_all:
             return claimed
-        split = self.sentences.split([example.response for example in examples])
         return [
             claims if not claims or claims[0].kind == "answer" else [] if unclaimed(example) else
-            [Claim(squeezed(example.response[start:end]), start, end) for start, end in bounds]
-            for example, claims, bounds in zip(examples, claimed, split, strict=True)]
+            [Claim(squeezed(example.response[start:end]), start, end)
+             for start, end in split_sentences(example.response)]
+            for example, claims in zip(examples, claimed, strict=True)]
 
     def said(self, knowledge: str, claim: Claim) -> str:
         return in_notation_of(knowledge, claim.text)

@@ -198,9 +198,6 @@ class Q2:
         """For each span, the text in which its question is answered to validate it."""
         return [span.example.response for span in spans]
 
-    def can_be_asked(self, span: Span) -> bool:
-        return bool(normalise(span.text))
-
     def agrees(self, answer: Answer, span: Span) -> bool:
         """The round trip (2.2): whether the answer from the response is the question's span."""
         return normalise(answer.text) == normalise(span.text)
@@ -278,7 +275,7 @@ class Q2:
         for rank in range(max(map(len, candidates), default=0)):
             turn = [
                 i for i, ranked in enumerate(candidates)
-                if rank < len(ranked) and self.can_be_asked(spans[i])
+                if rank < len(ranked)
                 and not (valid[i] and self.settings.questions_per_span == "first_valid")
             ]
             answers = remembered(

@@ -7,7 +7,7 @@ Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Do
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, cast
@@ -18,30 +18,28 @@ from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
-from q2_metric.metrics.passages import Pair, Place, Search
-from q2_metric.metrics.settings import ScaleSettings as ScaleSettings
-from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
+from q2_metric.metrics.settings import (
+    ScaleSettings,
+    check_labels,
+    check_stages,
+    settings_and_runtime,
+)
 from q2_metric.metrics.signature import signature
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.overlap import WordIndex
 from q2_metric.text.search import UnitRange, tree_search
-from q2_metric.text.sentences import RuleSentences
+from q2_metric.text.sentences import split_sentences
 from q2_metric.text.windows import chunks, sentence_chunks
-from q2_metric.types import (
-    Backbone,
-    Claim,
-    Example,
-    Judgement,
-    PromptBackbone,
-    Score,
-    SentenceSplitter,
-    Verdict,
-)
+from q2_metric.types import Backbone, Claim, Example, Judgement, PromptBackbone, Score, Verdict
 
 BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"
 
 NO_ENDPOINT = "escalate needs an endpoint: scale_model=openai:MODEL@URL"
 
+Pair = tuple[str, str]
+"""A premise and a claim."""
+Place = tuple[int, int]
+"""A character range of the knowledge."""
 Claimed = tuple[int, Claim]
 """The index of an example, and a claim in its response."""
 
@@ -67,12 +65,11 @@ class Scale:
     reads_question = False
 
     def __init__(
-        self, backbone: Backbone, sentences: SentenceSplitter,
-        settings: ScaleSettings | None = None, preset: str = "custom",
+        self, backbone: Backbone, settings: ScaleSettings | None = None, preset: str = "custom",
         escalation: Escalation | None = None,
     ) -> None:
-        check_stages(("backbone", backbone, "judge"), ("sentences", sentences, "split"))
-        self.backbone, self.sentences, self.escalation = backbone, sentences, escalation
+        check_stages(("backbone", backbone, "judge"))
+        self.backbone, self.escalation = backbone, escalation
         self.settings = settings or ScaleSettings()
         self.scores_all = self.settings.recipe == "authors"
         if self.settings.chunking == "prompt" and not isinstance(backbone, PromptBackbone):
@@ -110,7 +107,6 @@ class Scale:
         Raises:
             InputError, MissingExtra, ModelError: as for :func:`~q2_metric.metrics.load_metrics`.
         """
-        from q2_metric.english.claims.find import EnglishClaims
         from q2_metric.models import presets, stages
 
         models, escalation = presets.preset(preset), None
@@ -122,17 +118,13 @@ class Scale:
             if second is None:  # said before a model is loaded
                 raise InputError(NO_ENDPOINT)
             judge = stages.load_backbone(models, second, prompt=chosen.prompt)
-            escalation = Escalation(
-                Scale(judge, RuleSentences()), *chosen.band, stages.load_counter(second))
+            escalation = Escalation(Scale(judge), *chosen.band, stages.load_counter(second))
         backbone = stages.load_backbone(
             models, scale_model, config, prompt=None if escalation else chosen.prompt,
             labels=check_labels(chosen.nli_labels), chunk_size=chosen.chunk_size)
-        if chosen.recipe != "bundled":
-            metric = cls(backbone, RuleSentences(), chosen, models.name, escalation)
-            metric.scores_all = metric.scores_all or models.scores_all
-        else:
-            metric = named(BUNDLED)(backbone, RuleSentences(), EnglishClaims(), chosen,
-                                    models.name, escalation)
+        recipe: type[Scale] = named(BUNDLED) if chosen.recipe == "bundled" else cls
+        metric = recipe(backbone, chosen, models.name, escalation)
+        metric.scores_all = metric.scores_all or (models.scores_all and recipe is cls)
         reads(metric, config)
         return metric
 
@@ -166,9 +158,8 @@ class Scale:
         """What is judged at a time in each response: sentences, or the whole response."""
         if self.settings.recipe == "authors" or self.settings.unit == "response":
             return [[Claim(e.response, 0, len(e.response))] for e in examples]
-        split = self.sentences.split([example.response for example in examples])
-        return [[Claim(example.response[start:end], start, end) for start, end in bounds]
-                for example, bounds in zip(examples, split, strict=True)]
+        return [[Claim(e.response[start:end], start, end)
+                 for start, end in split_sentences(e.response)] for e in examples]
 
     def said(self, knowledge: str, claim: Claim) -> str:
         """The text of a claim as the backbone reads it."""
@@ -224,7 +215,7 @@ class Scale:
 
     def cut(self, text: str) -> list[Place]:
         if self.settings.chunking == "sentences":
-            return sentence_chunks(text, self.sentences.split([text])[0], self.settings.chunk_size)
+            return sentence_chunks(text, split_sentences(text), self.settings.chunk_size)
         return chunks(self.backbone.offsets(text), self.settings.chunk_size,
                       self.settings.overlap)
 
@@ -293,7 +284,7 @@ class Scale:
         self, examples: Sequence[Example], judged: Sequence[list[Judgement]],
         places: Sequence[Place], known: Known,
     ) -> list[list[Judgement]]:
-        split = self.sentences.split([example.knowledge for example in examples])
+        split = [split_sentences(example.knowledge) for example in examples]
         owners = [i for i, some in enumerate(judged) for _ in some]
         searches = []
         for i, judgement, chunk in zip(owners, chain.from_iterable(judged), places, strict=True):
@@ -318,6 +309,42 @@ class Scale:
     def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
         """The sentences in which the evidence for a claim is sought."""
         return sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The search for the sentence that decided a claim. ``said`` is the claim as the model reads
+    it, and ``units`` are the places of the sentences that are searched."""
+
+    knowledge: str
+    judged: Judgement
+    said: str
+    units: Sequence[Place]
+
+    def pair(self, start: int, end: int) -> Pair:
+        return self.knowledge[start:end], self.said
+
+    @property
+    def is_open(self) -> bool:
+        """Whether verdicts on the single sentences are needed to choose one of them."""
+        return len(self.units) > 1 and self.judged.verdict != "not found"
+
+    def deciding(self, verdicts: Mapping[Pair, Verdict]) -> Place | None:
+        """The place of the sentence that best explains the judgement: the one that contradicts a
+        contradicted claim most, shares most words with a claim that is not found, and otherwise
+        supports the claim most. ``None`` without sentences."""
+        if len(self.units) < 2:
+            return next(iter(self.units), None)
+        if not self.is_open:
+            texts = [self.knowledge[start:end] for start, end in self.units]
+            return self.units[WordIndex(texts).nearest(self.said, 1)[0]]
+        refuted = self.judged.verdict == "contradicted"
+
+        def strength(place: Place) -> float:
+            verdict = verdicts[self.pair(*place)]
+            return verdict.contradiction if refuted else verdict.entailment
+
+        return max(self.units, key=strength)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,29 +141,6 @@ def _from_chat(resolved: dict[str, str | None], columns: Columns,
         resolved["knowledge"] = chat
 
 
-def unsure(resolved: Mapping[str, str | None], columns: Columns, records: Sequence[Record],
-           aliases: Mapping[str, Sequence[str]]) -> str:
-    """A warning if several columns could hold the knowledge and the user named none, else "".
-    ``resolved`` and ``aliases`` are those of :func:`resolve`. The first of the aliases is beyond
-    doubt."""
-    read, others = resolved["knowledge"], []
-    if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
-        # Beside retrieved texts, "reference" is a gold response, and "source" is a name.
-        passed = _NO_RIVALS if read.strip().lower() in _RETRIEVED else ()
-        others = [name for name in names_in(records) if name not in resolved.values()
-                  and name.strip().lower() in aliases["knowledge"]
-                  and name.strip().lower() not in passed]
-    return "" if not others else (
-        f"the knowledge is read from {read!r}, not from {_listed(others)}; --knowledge names "
-        "the column (in Python: Columns(knowledge=...))")
-
-
-_RETRIEVED = ("documents", "passages", "retrieved_contexts", "retrieved_context", "contexts",
-              "retrieval_context", "retrieved_documents", "retrieved_docs", "source_documents",
-              "source_nodes", "nodes", "chunks", "docs")
-_NO_RIVALS = ("reference", "references", "source", "sources")
-
-
 def described(resolved: Mapping[str, str | None], records: Sequence[Record], turns: str) -> str:
     """A line such as "read response from 'answer'; kept: 'model'". It is empty if each column has
     the name of its field and the file has no other columns."""

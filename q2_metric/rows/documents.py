@@ -1,14 +1,16 @@
-"""Reads the rows of .json files: an array of rows, an object with such an array or with one list
-for each column, or jsonl."""
+"""Reads the rows of .jsonl files, and of .json files: an array of rows, an object with such an
+array or with one list for each column, or jsonl."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import IO, Any
 
 from q2_metric.errors import InputError
 from q2_metric.files import json_problem, parse_json
-from q2_metric.rows.record import Record, lone_returns, record_of, text_lines
+from q2_metric.rows.record import Record, lone_returns, record_of, repeated, text_lines
 from q2_metric.text.given import kind
 
 LARGEST = 2**30
@@ -19,18 +21,44 @@ _ROWS = ("data", "rows", "examples", "records", "samples", "items", "results", "
 """Keys under which an object may contain the rows."""
 
 
-def read_document(
-    file: IO[bytes], name: str, lines: Callable[[IO[bytes], str], Iterator[Record]]
-) -> Iterator[Record]:
-    """Yields the rows of a JSON document in UTF-8. ``lines`` reads it if it is jsonl: its first
-    line is an object and more lines follow. While rows are read, raises InputError if the file is
-    not JSON, contains no rows, or is too large."""
+def read_jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
+    """Yields the rows of a file in UTF-8 with a JSON object on each line."""
+    for number, line in enumerate(text_lines(file, name), start=1):
+        where = f"{name}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            twice: list[str | None] = []
+            value = parse_json(line.decode("utf-8"), partial(_object, twice))
+        except UnicodeDecodeError:
+            yield Record(where, {}, "is not UTF-8")
+        except (ValueError, RecursionError) as error:
+            yield Record(where, {}, f"is not JSON ({json_problem(error)}){lone_returns(line)}")
+        else:
+            note = f"has the key {twice[0]!r} twice; the last is read" if twice else None
+            yield record_of(where, value, note)
+
+
+def _object(twice: list[str | None], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Builds a JSON object. Of a repeated key, the last value counts."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        twice.append(repeated([name for name, _ in pairs]))
+    return fields
+
+
+def read_document(file: IO[bytes], name: str) -> Iterator[Record]:
+    """Yields the rows of a JSON document in UTF-8. It is jsonl if its first line is an object and
+    more lines follow. While rows are read, raises InputError if the file is not JSON, contains no
+    rows, or is too large."""
+    # A pipe can be read only once.
+    file = file if file.seekable() else io.BytesIO(file.read(LARGEST + 1))
     given = text_lines(file, name)
     first = next((line for line in given if line.strip()), b"")
     rest = next((line for line in given if line.strip()), b"")
-    if rest and isinstance(_one(first), dict):
+    if rest and next(read_jsonl(io.BytesIO(first), name)).problem is None:
         file.seek(0)
-        yield from lines(file, name)
+        yield from read_jsonl(file, name)
         return
     whole = bytearray(first + rest)
     for line in given:
@@ -47,13 +75,6 @@ def read_document(
             f"{name}: is not JSON ({json_problem(error)}){lone_returns(whole)}") from error
     for number, row in enumerate(_rows(value, name), start=1):
         yield record_of(f"{name}, row {number}", row)
-
-
-def _one(line: bytes) -> object:
-    try:
-        return parse_json(line.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _rows(value: Any, name: str) -> Iterable[Any]:

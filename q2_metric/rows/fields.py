@@ -239,9 +239,10 @@ def output_row(
 def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
     """Adds to each claim the number and id of the passage with its deciding sentence."""
     for claim in claims:
-        if claim["passage_start"] is not None and (
-                place := row.passage_at(claim["passage_start"])) is not None:
-            claim["passage_number"], claim["passage_id"] = place[0], place[1].id
+        start = claim["passage_start"]
+        for number, passage in enumerate(row.passages, start=1):
+            if start is not None and passage.start <= start < passage.end:
+                claim["passage_number"], claim["passage_id"] = number, passage.id
 
 
 def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:

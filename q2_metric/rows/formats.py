@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from q2_metric.errors import InputError, Q2Error, unreadable
-from q2_metric.files import STDIN, json_problem, parse_json
-from q2_metric.rows.arrow import arrow_files, read_arrow
+from q2_metric.files import STDIN
 from q2_metric.rows.delimited import read_table
-from q2_metric.rows.documents import LARGEST, read_document
-from q2_metric.rows.parquet import read_parquet
-from q2_metric.rows.record import Record, lone_returns, record_of, repeated, text_lines
+from q2_metric.rows.documents import read_document, read_jsonl
+from q2_metric.rows.parquet import arrow_files, read_arrow, read_parquet
+from q2_metric.rows.record import Record
 from q2_metric.rows.traces import chats, holds_traces
 
 
@@ -103,41 +101,10 @@ def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
         raise unreadable(name, error) from error
 
 
-def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
-    for number, line in enumerate(text_lines(file, name), start=1):
-        where = f"{name}, line {number}"
-        if not line.strip():
-            continue
-        try:
-            twice: list[str | None] = []
-            value = parse_json(line.decode("utf-8"), partial(_object, twice))
-        except UnicodeDecodeError:
-            yield Record(where, {}, "is not UTF-8")
-        except (ValueError, RecursionError) as error:
-            yield Record(where, {}, f"is not JSON ({json_problem(error)}){lone_returns(line)}")
-        else:
-            note = f"has the key {twice[0]!r} twice; the last is read" if twice else None
-            yield record_of(where, value, note)
-
-
-def _object(twice: list[str | None], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Builds a JSON object. Of a repeated key, the last value counts."""
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        twice.append(repeated([name for name, _ in pairs]))
-    return fields
-
-
-def _json(file: IO[bytes], name: str) -> Iterator[Record]:
-    # A pipe can be read only once, but read_document may read the file twice.
-    whole = file if file.seekable() else io.BytesIO(file.read(LARGEST + 1))
-    return read_document(whole, name, _jsonl)
-
-
 _READERS: Mapping[str, Callable[[IO[bytes], str], Iterator[Record]]] = {
-    ".jsonl": _jsonl,
-    ".ndjson": _jsonl,
-    ".json": _json,
+    ".jsonl": read_jsonl,
+    ".ndjson": read_jsonl,
+    ".json": read_document,
     ".csv": partial(read_table, delimiter=","),
     ".tsv": partial(read_table, delimiter="\t"),
     ".parquet": read_parquet,

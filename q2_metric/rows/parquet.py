@@ -1,27 +1,28 @@
-"""Reads parquet files. The memory depends on the size of the file, not on its unpacked size.
+"""Reads parquet files, Arrow files, and folders that ``datasets`` (which need not be installed) has
+saved. The memory depends on the size of the file, not on its unpacked size.
 
 A parquet file of 1 KB can say "this text of 1 MB, a million times". So rows with the same text
-share one copy, fewer rows are read at a time if the texts are long, and a column that unpacks to
+share one copy, fewer rows are read at a time if the texts may be long, and a column that unpacks to
 far more than the size of the file is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any
 
 from q2_metric.errors import InputError, optional
+from q2_metric.files import read_json
 from q2_metric.rows.record import LONGEST_LINE, Record, repeated
 
-_BATCHES = (256, 16_384)
-"""(Least, most) rows that are read at a time. For very long rows it may be less."""
+_ROWS = 1024
+"""Most rows that are read at a time."""
 
-_COPIED = 2**31
-"""In bytes: each batch of rows copies the dictionaries of its row group."""
-
-_BATCH = 2**28
-"""Most bytes of a batch of long rows."""
+_BATCH = 2**31
+"""Most bytes of a batch of texts that share no copy."""
 
 _RATIO = 200
 """A column of a row group may unpack to at most this many times its compressed size, or to
@@ -38,18 +39,35 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
     """Yields the rows of a parquet file. While rows are read, raises InputError if it is not
     parquet, is damaged, or unpacks to far more than its size."""
     pa, parquet = pyarrow()
-    try:
+    with _read(pa, "parquet", name):
         opened = parquet.ParquetFile(file)
-        yield from rows_of(
+        yield from _rows(
             pa, _batches(parquet, opened, file, name), opened.schema_arrow.names, name)
-    # pyarrow's own errors, and Python's errors on damaged names and numbers.
-    except (pa.ArrowException, ValueError, OverflowError) as error:
-        if isinstance(error, InputError):
+
+
+def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
+    """Yields the rows of a file in Arrow's file format or stream format. While rows are read,
+    raises InputError if the file has neither format or is damaged."""
+    pa, _ = pyarrow("Arrow files")
+    with _read(pa, "Arrow", name):
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+        yield from _rows(pa, _checked(opened, is_file), opened.schema.names, name)
+
+
+@contextmanager
+def _read(pa: Any, form: str, name: str) -> Iterator[None]:
+    """Raises InputError for pyarrow's errors, and for Python's on damaged names and numbers."""
+    try:
+        yield
+    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
+        if isinstance(error, InputError) or getattr(error, "errno", None):  # of the disk
             raise
-        raise InputError(f"{name}: is not a readable parquet file: {error}") from error
+        raise InputError(f"{name}: is not a readable {form} file: {error}") from error
 
 
-def rows_of(pa: Any, batches: Iterable[Any], names: Sequence[str], name: str) -> Iterator[Record]:
+def _rows(pa: Any, batches: Iterable[Any], names: Sequence[str], name: str) -> Iterator[Record]:
     """Yields the rows of pyarrow batches (``pyarrow.RecordBatch``) as records."""
     twice = repeated(names)
     note = twice and f"the file has the column {twice!r} twice; the last is read"
@@ -68,29 +86,23 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
     """Yields batches that fit in memory, row group by row group."""
     about = opened.metadata
     columns = [opened.schema.column(place) for place in range(about.num_columns)]
-    texts = [
-        place for place, column in enumerate(columns)
-        if column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")]
-    paths = [column.path for column in columns]
-    last = {path: place for place, path in enumerate(paths)}
-    # Of columns with the same name, pyarrow reads only the last as a dictionary.
-    plain = [place for place in texts if place != last[paths[place]]]
+    texts = {
+        place: column.path for place, column in enumerate(columns)
+        if column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")}
+    last = {column.path: place for place, column in enumerate(columns)}
     for group in range(about.num_row_groups):
         held = about.row_group(group)
         sizes = [_unpacked(held.column(place), column, name)
                  for place, column in enumerate(columns)]
-        shared = [
-            place for place in texts if place not in plain and sizes[place] <= LONGEST_LINE]
-        largest = max((sizes[place] for place in shared), default=0)
-        rows = min(max(held.num_rows * largest // _COPIED, _BATCHES[0]), _BATCHES[1])
-        if len(shared) < len(texts):
-            longest = max(_longest(parquet, file, [paths[place] for place in texts], group),
-                          *(sizes[place] for place in plain), 1)
-            rows = min(rows, max(1, _BATCH // longest))
+        # As a dictionary, equal texts share a copy. Each batch copies it, so it must be small. Of
+        # columns with the same name, pyarrow reads only the last as a dictionary.
+        shared = {place: path for place, path in texts.items()
+                  if place == last[path] and sizes[place] <= LONGEST_LINE}
+        longest = max((sizes[place] for place in texts.keys() - shared.keys()), default=1)
         yield from parquet.ParquetFile(
             file, metadata=about, page_checksum_verification=True,
-            read_dictionary=[paths[place] for place in shared],
-        ).iter_batches(batch_size=rows, row_groups=[group])
+            read_dictionary=list(shared.values()),
+        ).iter_batches(batch_size=max(1, min(_ROWS, _BATCH // longest)), row_groups=[group])
 
 
 def _unpacked(chunk: Any, column: Any, name: str) -> int:
@@ -104,23 +116,6 @@ def _unpacked(chunk: Any, column: Any, name: str) -> int:
             f"{name}: the column {column.path!r} has {chunk.total_compressed_size:,} bytes that "
             f"unpack to {size:,}; write the file again with smaller row groups")
     return size
-
-
-def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int:
-    """In bytes."""
-    compute = import_module("pyarrow.compute")
-    opened = parquet.ParquetFile(file, read_dictionary=texts)
-    first = next(opened.iter_batches(batch_size=1, row_groups=[group]))
-    waiting, longest = list(first.columns), 0
-    while waiting:
-        array = waiting.pop()
-        if hasattr(array, "dictionary"):
-            length = compute.max(compute.binary_length(array.dictionary)).as_py()
-            longest = max(longest, length or 0)
-        elif hasattr(array, "flatten") and array.type.num_fields:
-            inner = array.keys if hasattr(array, "keys") else array.flatten()
-            waiting += inner if isinstance(inner, list) else [inner]
-    return longest
 
 
 def _values(pa: Any, array: Any) -> list[Any]:
@@ -178,3 +173,40 @@ def pyarrow(feature: str = "parquet") -> tuple[Any, Any]:
     Raises MissingExtra if pyarrow is not installed."""
     return (optional("pyarrow", feature, "pyarrow", "parquet"),
             optional("pyarrow.parquet", feature, "pyarrow", "parquet"))
+
+
+# --- Arrow ------------------------------------------------------------------------------------
+
+
+def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
+    """Checks each batch: the file says at which memory offsets the values are."""
+    batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if is_file else opened
+    for batch in batches:
+        batch.validate(full=True)
+        yield batch
+
+
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+
+
+def arrow_files(folder: Path) -> list[Path]:
+    """The Arrow files of a folder that ``save_to_disk`` wrote, in order. Raises InputError if
+    ``save_to_disk`` did not write the folder, or the folder has several splits."""
+    if (folder / _SPLITS).exists():
+        saved = read_json(folder / _SPLITS)
+        names = saved.get("splits") if isinstance(saved, dict) else None
+        splits = list(map(str, names)) if isinstance(names, list) else []
+        if len(splits) == 1 and (folder / splits[0]).is_dir():
+            return arrow_files(folder / splits[0])
+        raise InputError(f"{folder}: has the splits {', '.join(splits)}; "
+                         f"name one of them: {folder / (splits or ['test'])[0]}")
+    if not (folder / _STATE).exists():
+        raise InputError(f"{folder}: is a folder, but not one that datasets saved with "
+                         "save_to_disk (it has no state.json); name a file")
+    state = read_json(folder / _STATE)
+    files = state.get("_data_files") if isinstance(state, dict) else None
+    names = [str(one.get("filename")) for one in files or () if isinstance(one, dict)]
+    paths = [folder / name for name in names]
+    if not paths or any(path.parent != folder for path in paths):
+        raise InputError(f"{folder / _STATE}: does not name the Arrow files of its folder")
+    return paths

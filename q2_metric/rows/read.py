@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from q2_metric.errors import InputError
-from q2_metric.rows.columns import (
-    ALIASES,
-    Columns,
-    as_label,
-    check_column,
-    described,
-    resolve,
-    unsure,
-)
+from q2_metric.rows.columns import ALIASES, Columns, as_label, check_column, described, resolve
 from q2_metric.rows.examples import BadRow as BadRow
 from q2_metric.rows.examples import ExampleReader, no_label
 from q2_metric.rows.examples import Row as Row
@@ -82,7 +74,7 @@ def read_rows(
     resolved = resolve(columns, first, name, aliases, [field for field in needs if needs[field]])
     for column in group_by:
         check_column(column, first, f"{name}: ", " for --group-by")
-    for doubt in _settled(resolved, columns, first, aliases):
+    for doubt in _settled(resolved, columns, first):
         on_note(f"{name}: {doubt}")
     if on_read is not _ignore and (words := described(resolved, first, turns)):
         on_read(f"{name}: {words}")
@@ -126,11 +118,8 @@ def _said_at(chat: Sequence[object]) -> list[int]:
 
 def _settled(
     resolved: dict[str, str | None], columns: Columns, first: Sequence[Record],
-    aliases: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
     """Yields warnings. Removes the label's column from ``resolved`` if it holds no labels."""
-    if doubt := unsure(resolved, columns, first, aliases):
-        yield doubt
     knowledge = resolved.get("knowledge")
     if knowledge and any(looks_folded(value_of(one.fields, knowledge)) for one in first):
         yield (f"the knowledge (column {knowledge!r}) looks like a list, but it is neither JSON "

@@ -14,8 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from q2_metric.errors import InputError, Q2Error, machine_fault
 from q2_metric.files import parse_json
-from q2_metric.metrics.groundedness import Groundedness
-from q2_metric.metrics.streaming import Stream
+from q2_metric.metrics.groundedness import Groundedness, Stream
 from q2_metric.rows.fields import CLAIMS, Layout, output_row
 from q2_metric.rows.read import BadRow
 from q2_metric.scoring.verdict import GATED

@@ -50,13 +50,9 @@ def tree_search(
 
     Args:
         sizes: for each search, the number of tokens of each unit.
+        branches: at least 2.
         limit: maximum tokens of a part that is judged. A longer part is divided first.
-
-    Raises:
-        ValueError: ``branches`` is below 2.
     """
-    if branches < 2:
-        raise ValueError(f"branches must be at least 2, not {branches}")
     chosen: list[int | None] = [None] * len(sizes)
     level = [
         UnitRange(i, *part)

@@ -4,7 +4,6 @@ ends better than spaCy's small model, which starts a sentence at almost any "i".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from q2_metric.text.normalise import words
 
@@ -145,9 +144,3 @@ def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
         start = cut
     return [*pieces, (start, end)]
 
-
-class RuleSentences:
-    """Splits texts into sentences by rules (:func:`split_sentences`), without a model."""
-
-    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        return [split_sentences(text) for text in texts]

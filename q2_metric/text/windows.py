@@ -38,16 +38,11 @@ def chunks(
     offsets: Sequence[tuple[int, int]], size: int, overlap: float = 0.25
 ) -> list[tuple[int, int]]:
     """The character ranges of chunks of at most ``size`` tokens, which cover all tokens. Each
-    repeats the share ``overlap`` in [0, 1) of the one before. Raises ``ValueError`` if an argument
-    is out of range.
+    repeats the share ``overlap`` in [0, 1) of the one before.
 
     >>> chunks([(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)], size=4)
     [(0, 7), (6, 9)]
     """
-    if size < 1:
-        raise ValueError(f"chunk_size must be at least 1 token, not {size}")
-    if not 0 <= overlap < 1:
-        raise ValueError(f"overlap must be at least 0 and below 1, not {overlap}")
     if not offsets:
         return []
     step = max(1, int(size * (1 - overlap)))

@@ -17,7 +17,6 @@ from fakes import (
     FakePersonal,
     FakeQuestions,
     FakeReader,
-    FakeSentences,
     FakeSpans,
 )
 
@@ -54,7 +53,7 @@ def loader(monkeypatch: pytest.MonkeyPatch) -> Loader:
     spans, questions, reader = FakeSpans(), FakeQuestions(), FakeReader()
     fake = Loader(
         Q2(spans, questions, reader, FakeEntailment(), FakePersonal(), preset="fake"),
-        Scale(FakeBackbone(), FakeSentences(), preset="fake"),
+        Scale(FakeBackbone(), preset="fake"),
     )
     monkeypatch.setattr(metrics, "load_metrics", fake)
     return fake

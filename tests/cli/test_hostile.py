@@ -18,7 +18,6 @@ from fakes import (
     FakePersonal,
     FakeQuestions,
     FakeReader,
-    FakeSentences,
     FakeSpans,
 )
 from hypothesis import HealthCheck, given, settings
@@ -44,7 +43,7 @@ def fakes(names: Sequence[str], _preset: str = "", **_keywords: object) -> list[
     made: dict[str, Metric] = {
         "groundedness": FakeMetric("groundedness"),
         "q2": Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal()),
-        "scale": Scale(FakeBackbone(), FakeSentences()),
+        "scale": Scale(FakeBackbone()),
         "knowledge_f1": TokenF1(),
     }
     return [made[name] for name in names]

@@ -22,7 +22,6 @@ from fakes import (
     FakePersonal,
     FakeQuestions,
     FakeReader,
-    FakeSentences,
     FakeSpans,
 )
 
@@ -62,7 +61,7 @@ def q2() -> Q2:
 
 
 def scale() -> Scale:
-    return Scale(FakeBackbone(), FakeSentences())
+    return Scale(FakeBackbone())
 
 
 def nli() -> EndToEndNli:

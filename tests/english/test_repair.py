@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenised import TEXTS
 
-from q2_metric.english.parse.repair import repair
-from q2_metric.english.parse.truecase import capitalised
+from q2_metric.english.parse.repair import capitalised, repair
 
 
 @pytest.mark.parametrize(

@@ -12,25 +12,18 @@ from q2_metric.english.parse import parser as spacy_parser
 from q2_metric.english.parse.parser import Parser, SpacyPersonal, SpacySpans
 from q2_metric.errors import ModelError
 from q2_metric.text.normalise import normalise
-from q2_metric.text.sentences import RuleSentences
-from q2_metric.types import Example, PersonalFilter, SentenceSplitter, SpanFinder
-
-
-@pytest.fixture(scope="module")
-def parser() -> Parser:
-    return Parser()
-
+from q2_metric.types import Example
 
 # --- spans ---------------------------------------------------------------------------
 
 
-def texts(parser: Parser, response: str, knowledge: str = "") -> list[tuple[str, str]]:
-    found = SpacySpans(parser).find([Example(response, knowledge)])[0]
+def texts(response: str, knowledge: str = "") -> list[tuple[str, str]]:
+    found = SpacySpans().find([Example(response, knowledge)])[0]
     return [(span.text, span.label) for span in found]
 
 
-def test_entities_come_with_labels_and_win_over_equal_chunks(parser: Parser) -> None:
-    found = texts(parser, "Bob Ross was an American painter, born in 1942.")
+def test_entities_come_with_labels_and_win_over_equal_chunks() -> None:
+    found = texts("Bob Ross was an American painter, born in 1942.")
     assert found == [
         ("Bob Ross", "PERSON"),
         ("an American painter", ""),
@@ -39,39 +32,38 @@ def test_entities_come_with_labels_and_win_over_equal_chunks(parser: Parser) -> 
     ]
 
 
-def test_the_same_word_twice_is_two_spans(parser: Parser) -> None:
+def test_the_same_word_twice_is_two_spans() -> None:
     response = "milk is made from milk ."
-    found = SpacySpans(parser).find([Example(response, "")])[0]
+    found = SpacySpans().find([Example(response, "")])[0]
     assert [(span.text, span.start) for span in found] == [("milk", 0), ("milk", 18)]
 
 
-def test_i_and_empty_spans_are_dropped(parser: Parser) -> None:
-    assert texts(parser, "i know .") == []
-    assert texts(parser, "i know it .") == [("it", "")]
+def test_i_and_empty_spans_are_dropped() -> None:
+    assert texts("i know .") == []
+    assert texts("i know it .") == [("it", "")]
 
 
-def test_an_interjection_is_no_part_of_a_span(parser: Parser) -> None:
-    assert ("an american painter", "") in texts(parser, "yes , an american painter .")
+def test_an_interjection_is_no_part_of_a_span() -> None:
+    assert ("an american painter", "") in texts("yes , an american painter .")
 
 
-def test_spans_keep_the_text_of_the_response(parser: Parser) -> None:
+def test_spans_keep_the_text_of_the_response() -> None:
     response = "it was 1 - 2 percent in the u . s . in the 1980 ' s ."
-    found = texts(parser, response)
+    found = texts(response)
     assert ("1 - 2 percent", "PERCENT") in found
     assert ("the u . s .", "") in found
     assert ("u . s .", "GPE") in found
 
 
-def test_capitals_of_the_knowledge_help_the_entities(parser: Parser) -> None:
+def test_capitals_of_the_knowledge_help_the_entities() -> None:
     response = "it was created by rod serling ."
-    assert ("rod serling", "PERSON") in texts(
-        parser, response, "The writer Rod Serling created the series."
+    assert ("rod serling", "PERSON") in texts(response, "The writer Rod Serling created the series."
     )
 
 
-def test_spans_of_a_batch(parser: Parser) -> None:
+def test_spans_of_a_batch() -> None:
     examples = [Example("", ""), Example("Ford is a company.", ""), Example("", "")]
-    assert [len(found) for found in SpacySpans(parser).find(examples)] == [0, 2, 0]
+    assert [len(found) for found in SpacySpans().find(examples)] == [0, 2, 0]
 
 
 @given(TEXTS)
@@ -85,9 +77,9 @@ def test_every_span_stands_in_the_response(text: str) -> None:
         assert normalise(span.text)
 
 
-def test_a_very_long_text(parser: Parser) -> None:
+def test_a_very_long_text() -> None:
     text = "bob ross was born in florida in 1942 . " * 300
-    found = SpacySpans(parser).find([Example(text, "")])[0]
+    found = SpacySpans().find([Example(text, "")])[0]
     assert len(found) >= 600
     assert all(text[span.start : span.start + len(span.text)] == span.text for span in found)
 
@@ -136,20 +128,14 @@ def test_a_missing_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
         ("", False),
     ],
 )
-def test_personal(question: str, personal: bool, parser: Parser) -> None:
-    assert SpacyPersonal(parser).personal([question]) == [personal]
+def test_personal(question: str, personal: bool) -> None:
+    assert SpacyPersonal().personal([question]) == [personal]
 
 
-def test_personal_keeps_the_order(parser: Parser) -> None:
+def test_personal_keeps_the_order() -> None:
     questions = ["Who is it?", "What do I love?", "Who is it?", "What is my dog?"]
-    assert SpacyPersonal(parser).personal(questions) == [False, True, False, True]
-    assert SpacyPersonal(parser).personal([]) == []
-
-
-def test_protocols(parser: Parser) -> None:
-    assert isinstance(SpacySpans(parser), SpanFinder)
-    assert isinstance(RuleSentences(), SentenceSplitter)
-    assert isinstance(SpacyPersonal(parser), PersonalFilter)
+    assert SpacyPersonal().personal(questions) == [False, True, False, True]
+    assert SpacyPersonal().personal([]) == []
 
 
 def test_parses_do_not_hold_the_knowledge() -> None:

@@ -14,7 +14,7 @@ from q2_metric.english.parse.parser import Parser, SpacyPersonal, SpacySpans
 from q2_metric.english.parse.tree import Tree
 from q2_metric.english.questions.syntactic import MAX_QUESTIONS, SyntacticQuestions
 from q2_metric.text.normalise import normalise, words
-from q2_metric.types import Example, QuestionGenerator, Span
+from q2_metric.types import Example, Span
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "questions.tsv"
 
@@ -34,15 +34,10 @@ def golden() -> list[tuple[str, str, str]]:
 
 
 @pytest.fixture(scope="module")
-def parser() -> Parser:
-    return Parser()
-
-
-@pytest.fixture(scope="module")
-def spans(parser: Parser) -> dict[tuple[str, str], Span]:
+def spans() -> dict[tuple[str, str], Span]:
     """The first span of each (sentence, text)."""
     sentences = list(dict.fromkeys(sentence for sentence, _, _ in golden()))
-    finder = SpacySpans(parser)
+    finder = SpacySpans()
     found = finder.find([Example(sentence, "") for sentence in sentences])
     table: dict[tuple[str, str], Span] = {}
     for sentence, members in zip(sentences, found, strict=True):
@@ -51,9 +46,9 @@ def spans(parser: Parser) -> dict[tuple[str, str], Span]:
     return table
 
 
-def ask(parser: Parser, response: str, text: str, knowledge: str = "") -> list[str]:
+def ask(response: str, text: str, knowledge: str = "") -> list[str]:
     span = Span(Example(response, knowledge), text, response.index(text))
-    return SyntacticQuestions(parser).generate([span])[0]
+    return SyntacticQuestions().generate([span])[0]
 
 
 def test_the_table_is_large_enough() -> None:
@@ -65,17 +60,16 @@ def test_top_question(
     sentence: str,
     text: str,
     question: str,
-    parser: Parser,
     spans: dict[tuple[str, str], Span],
 ) -> None:
     assert (sentence, text) in spans, "the finder no longer finds the span"
-    found = SyntacticQuestions(parser).generate([spans[sentence, text]])[0]
+    found = SyntacticQuestions().generate([spans[sentence, text]])[0]
     assert found[:1] == [question]
 
 
-def test_questions_are_well_formed(parser: Parser, spans: dict[tuple[str, str], Span]) -> None:
+def test_questions_are_well_formed(spans: dict[tuple[str, str], Span]) -> None:
     members = list(spans.values())
-    for span, found in zip(members, SyntacticQuestions(parser).generate(members), strict=True):
+    for span, found in zip(members, SyntacticQuestions().generate(members), strict=True):
         assert len(found) <= MAX_QUESTIONS
         assert len(set(found)) == len(found)
         for question in found:
@@ -107,8 +101,8 @@ def test_questions_are_well_formed(parser: Parser, spans: dict[tuple[str, str], 
         ("he joined guil__unk__ in 2009 .", "guil__unk"),  # an unknown word
     ],
 )
-def test_no_question(response: str, text: str, parser: Parser) -> None:
-    assert ask(parser, response, text) == []
+def test_no_question(response: str, text: str) -> None:
+    assert ask(response, text) == []
 
 
 @pytest.mark.parametrize(
@@ -124,45 +118,45 @@ def test_no_question(response: str, text: str, parser: Parser) -> None:
         "It is true that it opened in 1889.",
     ],
 )
-def test_what_is_said_beside_a_denial_is_asked_about(response: str, parser: Parser) -> None:
-    assert ask(parser, response, "1889")
+def test_what_is_said_beside_a_denial_is_asked_about(response: str) -> None:
+    assert ask(response, "1889")
 
 
-def test_an_embedded_clause_of_a_question_is_asked_about(parser: Parser) -> None:
-    assert ask(parser, "did you know that it was formed in 1994 ?", "1994") == [
+def test_an_embedded_clause_of_a_question_is_asked_about() -> None:
+    assert ask("did you know that it was formed in 1994 ?", "1994") == [
         "When was it formed?"
     ]
 
 
-def test_names_take_the_capitals_of_the_knowledge(parser: Parser) -> None:
+def test_names_take_the_capitals_of_the_knowledge() -> None:
     knowledge = "The show follows painter Bob Ross as he teaches."
     response = "bob ross was born in florida ."
-    assert ask(parser, response, "florida", knowledge)[0] == "Where was Bob Ross born?"
+    assert ask(response, "florida", knowledge)[0] == "Where was Bob Ross born?"
 
 
 def test_order_and_batching_do_not_matter(
-    parser: Parser, spans: dict[tuple[str, str], Span]
+    spans: dict[tuple[str, str], Span]
 ) -> None:
     members = list(spans.values())[:40]
-    generator = SyntacticQuestions(parser)
+    generator = SyntacticQuestions()
     one_by_one = [generator.generate([span])[0] for span in members]
     assert generator.generate(members) == one_by_one
     assert generator.generate(members[::-1]) == one_by_one[::-1]
 
 
-def test_a_span_that_is_not_in_the_response_gets_no_question(parser: Parser) -> None:
+def test_a_span_that_is_not_in_the_response_gets_no_question() -> None:
     span = Span(Example("it was built in 1994 .", ""), "nowhere", 400)
-    assert SyntacticQuestions(parser).generate([span]) == [[]]
+    assert SyntacticQuestions().generate([span]) == [[]]
 
 
-def test_a_preposition_may_be_the_first_word_and_back_the_last(parser: Parser) -> None:
-    assert ask(parser, "for thirty days you can have it back", "thirty days")
+def test_a_preposition_may_be_the_first_word_and_back_the_last() -> None:
+    assert ask("for thirty days you can have it back", "thirty days")
 
 
-def test_a_long_chain_of_verbs_is_no_trouble(parser: Parser) -> None:
+def test_a_long_chain_of_verbs_is_no_trouble() -> None:
     response = "he " + "ran , jumped , swam and " * 80 + "won the cup ."
-    found = SpacySpans(parser).find([Example(response, "")])[0]
-    assert len(SyntacticQuestions(parser).generate(found)) == len(found)
+    found = SpacySpans().find([Example(response, "")])[0]
+    assert len(SyntacticQuestions().generate(found)) == len(found)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map(" ".join))
@@ -175,20 +169,19 @@ def test_any_text_can_be_asked_about(text: str) -> None:
             assert f" {normalise(span.text)} " not in f" {normalise(question)} "
 
 
-def test_nothing_in_nothing_out(parser: Parser) -> None:
-    assert SyntacticQuestions(parser).generate([]) == []
-    assert isinstance(SyntacticQuestions(parser), QuestionGenerator)
+def test_nothing_in_nothing_out() -> None:
+    assert SyntacticQuestions().generate([]) == []
 
 
-def test_subtrees_are_sets_of_words(parser: Parser) -> None:
-    doc = parser.parse(["Ford wrote a very long book."])[0].sentences[0].doc
+def test_subtrees_are_sets_of_words() -> None:
+    doc = Parser().parse(["Ford wrote a very long book."])[0].sentences[0].doc
     tree = Tree(doc)
     book = next(word for word in tree.words if word.lower == "book")
     assert [word.text for word in tree.members(tree.below[book.i])] == ["a", "very", "long", "book"]
 
 
 @pytest.mark.slow
-def test_coverage_of_dialogue_responses(parser: Parser) -> None:
+def test_coverage_of_dialogue_responses() -> None:
     """At least 91 % of the annotated WoW responses get a question that is not personal."""
     folder = os.environ.get("Q2_DATA_DIR")
     path = Path(folder or "", "wow_q2", "cross_annotation.csv")
@@ -200,10 +193,10 @@ def test_coverage_of_dialogue_responses(parser: Parser) -> None:
             for row in csv.DictReader(file)
             for column in ("dodeca_response", "memnet_response")
         ]
-    found = SpacySpans(parser).find(examples)
-    questions = SyntacticQuestions(parser).generate([span for spans in found for span in spans])
+    found = SpacySpans().find(examples)
+    questions = SyntacticQuestions().generate([span for spans in found for span in spans])
     flat = [question for candidates in questions for question in candidates]
-    personal = dict(zip(flat, SpacyPersonal(parser).personal(flat), strict=True))
+    personal = dict(zip(flat, SpacyPersonal().personal(flat), strict=True))
     remaining = iter(questions)
     covered = 0
     for members in found:

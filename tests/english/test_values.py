@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from q2_metric.english.values import (
-    compare_answers,
-    has_wrong_value,
-    in_notation_of,
-    values_in,
-)
+from q2_metric.english.values.compare import compare_answers, has_wrong_value, in_notation_of
+from q2_metric.english.values.find import values_in
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "values.tsv"
 SAME = {"yes": True, "no": False, "": None}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from fakes import FakeBackbone, FakeMetric, FakeSentences
+from fakes import FakeBackbone, FakeMetric
 from optional import agreement
 
 from q2_metric import metrics
@@ -21,12 +21,13 @@ from q2_metric.errors import DataError, InputError, MissingExtra
 from q2_metric.evaluation import published
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce import ratings, scale, wow
-from q2_metric.evaluation.reproduce.scale import Utterances, search
+from q2_metric.evaluation.reproduce.scale import search, utterances
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, reproduce
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Table
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.endpoints import Endpoint
 from q2_metric.models.presets import PRESETS, preset
 from q2_metric.types import Comparison, Example, Metric, Question, Score, Span
@@ -352,7 +353,7 @@ def screeneval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_screeneval(screeneval: None) -> None:
     asked: Asked = []
-    made = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=100))
+    made = Scale(FakeBackbone(), ScaleSettings(chunk_size=100))
     run = run_with(asked, scale=made)
     five = named(scale.TABLES, "scale-5").measure(run)
     for measure in ("Pearson", "Kendall", "ROC-AUC"):
@@ -386,7 +387,7 @@ def test_a_chat_model_gets_the_prompt_of_the_paper(
 
     monkeypatch.setattr(Endpoint, "_sent", answer)
     monkeypatch.setenv("Q2_CHAT_MODEL", "openai:tiny-chat@http://here.test/v1/")
-    made = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=100))
+    made = Scale(FakeBackbone(), ScaleSettings(chunk_size=100))
     six = named(scale.TABLES, "scale-6")
     found = six.measure(run_with(scale=made))
     assert value(found, "tiny-chat", "ScreenEval", "F1-macro") == 1.0
@@ -413,8 +414,7 @@ def test_search_with_the_bundled_models() -> None:
 
 def test_utterances_are_lines() -> None:
     text = "A: one. Two!\n\n  B: three  \nC"
-    spans = Utterances().split([text])[0]
-    assert [text[start:end] for start, end in spans] == ["A: one. Two!", "B: three", "C"]
+    assert [text[start:end] for start, end in utterances(text)] == ["A: one. Two!", "B: three", "C"]
 
 
 # --- the command --------------------------------------------------------------------------

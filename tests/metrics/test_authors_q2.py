@@ -22,7 +22,6 @@ from fakes import (
     FakePersonal,
     FakeQuestions,
     FakeReader,
-    FakeSentences,
     FakeSpans,
 )
 
@@ -30,7 +29,8 @@ from q2_metric import Q2, Example
 from q2_metric.data.wow import read_annotated
 from q2_metric.english.parse.parser import AuthorsPersonal, AuthorsSpans
 from q2_metric.metrics import authors
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.questions import Seq2SeqQuestions
@@ -184,5 +184,5 @@ def test_a_response_that_claims_nothing_has_a_score(tmp_path: Path) -> None:
     q2 = metric(tmp_path, texts_of(EXAMPLES))
     assert q2.score([chat])[0].value is not None
     assert score_rows([q2], [chat])[0]["q2"].value is not None
-    scale = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(recipe="authors"))
+    scale = Scale(FakeBackbone(), ScaleSettings(recipe="authors"))
     assert score_rows([scale], [chat])[0]["scale"].value is not None

@@ -60,7 +60,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
 
     monkeypatch.setattr(stages, "check", lambda preset, replaced: None)
     monkeypatch.setattr(stages, "load_coreference", coreference)
-    monkeypatch.setattr("q2_metric.english.claims.find.EnglishClaims", FakeClaimFinder)
+    monkeypatch.setattr("q2_metric.metrics.bundled_scale.BundledScale.claims", FakeClaimFinder())
     return found
 
 

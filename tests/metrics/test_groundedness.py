@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fakes import FakeBackbone, FakeSentences
+from fakes import FakeBackbone
 
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.groundedness import Groundedness, Head, evidence
-from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.metrics.settings import Reading
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import Reading, ScaleSettings
 from q2_metric.scoring import score_rows
 from q2_metric.types import (
     Claim,
@@ -32,7 +32,7 @@ HEAD = Head("test", 0.5, {"weakest_third": (1.0, 2.0, 3.0), "numbers": (0.5, 0.2
 
 
 def groundedness(head: Head = HEAD) -> Groundedness:
-    return Groundedness(Scale(FakeBackbone(), FakeSentences(), ScaleSettings()), head)
+    return Groundedness(Scale(FakeBackbone(), ScaleSettings()), head)
 
 
 def test_the_head_is_a_logistic_of_standardised_values() -> None:
@@ -121,11 +121,11 @@ def test_same_value_in_any_batch_and_order() -> None:
 def test_beside_scale_it_is_computed_from_its_scores() -> None:
     rows = [Example("Rome has 3 hills.", "Rome has 3 hills."), None, Example("", "Rome.")]
     alone = score_rows([groundedness()], rows, evidence=True)
-    scale, grounded = Scale(FakeBackbone(), FakeSentences()), groundedness()
+    scale, grounded = Scale(FakeBackbone()), groundedness()
     both = score_rows([scale, grounded], rows, evidence=True)
     assert [row.get("groundedness") for row in both] == [row.get("groundedness") for row in alone]
     assert grounded.scale.backbone.calls == 0  # type: ignore[attr-defined]
-    other = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=1))
+    other = Scale(FakeBackbone(), ScaleSettings(chunk_size=1))
     score_rows([other, grounded], rows)
     assert grounded.scale.backbone.calls == 1, "other settings"  # type: ignore[attr-defined]
 
@@ -201,7 +201,7 @@ KNOWN = "rome has hills"
 @pytest.mark.parametrize("support", ["attributable", "consistent"])
 def test_support_is_the_probability_of_entailment(support: Reading) -> None:
     backbone = FakeBackbone({(KNOWN, CLAIM): Verdict(0.1, 0.88, 0.02)})
-    [score] = Scale(backbone, FakeSentences(), ScaleSettings(support=support)).score(
+    [score] = Scale(backbone, ScaleSettings(support=support)).score(
         [Example(CLAIM, KNOWN)])
     assert score.value == pytest.approx(0.1)  # an invention is not supported, either way
 
@@ -216,9 +216,13 @@ class Halves:
                  for half, start in ((e.response[:3], 0), (e.response[3:], 3))] for e in examples]
 
 
+class HalfScale(BundledScale):
+    claims = Halves()
+
+
 def test_claims_are_judged_in_place_of_sentences() -> None:
     settings = ScaleSettings(recipe="bundled", support="consistent")
-    metric = BundledScale(FakeBackbone(), FakeSentences(), Halves(), settings=settings)
+    metric = HalfScale(FakeBackbone(), settings)
     [score] = metric.score([Example("redcat", "red dog")], evidence=True)
     assert score.value == 0.5
     assert [(one.claim.text, one.support, one.verdict) for one in score.evidence
@@ -229,7 +233,7 @@ def test_claims_are_judged_in_place_of_sentences() -> None:
 
 
 def test_of_an_attributable_response_each_sentence_is_a_claim() -> None:
-    metric = BundledScale(FakeBackbone(), FakeSentences(), Halves())
+    metric = HalfScale(FakeBackbone())
     [score] = metric.score([Example("that is cool! rome is old.", "rome is old")])
     assert [one.claim.text for one in score.evidence if isinstance(one, Judgement)] == [
         "that is cool!", "rome is old."]

@@ -13,7 +13,6 @@ from fakes import (
     FakeQuestions,
     FakeReader,
     FakeResolver,
-    FakeSentences,
     FakeSpans,
 )
 
@@ -25,8 +24,8 @@ from q2_metric.metrics.bundled_scale import BundledScale
 from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2, without_nli
-from q2_metric.metrics.scale import Escalation, Scale, ScaleSettings
-from q2_metric.metrics.settings import Q2Settings
+from q2_metric.metrics.scale import Escalation, Scale
+from q2_metric.metrics.settings import Q2Settings, ScaleSettings
 from q2_metric.metrics.signature import parse, shortened, signature
 from q2_metric.types import Verdict
 
@@ -87,21 +86,25 @@ def test_q2_without_nli_is_signed_as_what_it_is() -> None:
 def test_scale() -> None:
     plain = f"|backbone:fake-backbone|prompt:pair|chunk:512|overlap:0.25|" \
             f"version:{__version__}"
-    assert Scale(FakeBackbone(), FakeSentences()).signature == f"scale|preset:custom{plain}"
+    assert Scale(FakeBackbone()).signature == f"scale|preset:custom{plain}"
     settings = ScaleSettings(chunk_size=9, overlap=0.5, top_chunks=2, support="consistent")
     asking = FakeBackbone()
     asking.prompt = "yes?"
-    assert Scale(asking, FakeSentences(), settings, "mine").signature == (
+    assert Scale(asking, settings, "mine").signature == (
         "scale|preset:mine|backbone:fake-backbone|prompt:yes?|chunk:9|overlap:0.5|"
         f"top_chunks:2|support:consistent|version:{__version__}")
 
 
+class WholeScale(BundledScale):
+    claims = FakeClaimFinder()
+
+
 def test_groundedness_and_nli() -> None:
-    scale = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=9, top_chunks=2))
+    scale = Scale(FakeBackbone(), ScaleSettings(chunk_size=9, top_chunks=2))
     assert Groundedness(scale, Head("h", 0.0, {})).signature == (
         "groundedness|preset:custom|head:h|backbone:fake-backbone|chunk:9|top_chunks:2|"
         f"version:{__version__}")
-    chosen = BundledScale(FakeBackbone(), FakeSentences(), FakeClaimFinder())
+    chosen = WholeScale(FakeBackbone())
     for metric in (chosen, Groundedness(chosen, Head("h", 0.0, {}))):
         assert "|recipe:bundled|claims:whole|" in metric.signature
     assert EndToEndNli(FakeEntailment()).signature == (
@@ -154,13 +157,12 @@ def test_every_setting_of_scale_is_signed(setting: Setting) -> None:
     def made(**settings: object) -> str:
         chosen = ScaleSettings(**settings)  # type: ignore[arg-type]
         if chosen.band:
-            judge = Scale(FakeBackbone(), FakeSentences())
-            return Scale(Prompted(), FakeSentences(), chosen, escalation=Escalation(
+            judge = Scale(FakeBackbone())
+            return Scale(Prompted(), chosen, escalation=Escalation(
                 judge, *chosen.band, lambda *_: None)).signature
         if chosen.recipe == "bundled":
-            return BundledScale(Prompted(), FakeSentences(), FakeClaimFinder(),
-                                settings=chosen).signature
-        return Scale(Prompted(), FakeSentences(), chosen).signature
+            return WholeScale(Prompted(), chosen).signature
+        return Scale(Prompted(), chosen).signature
 
     same = made() == made(**{setting.name: changed(setting)})
     assert same == (setting.name in UNSIGNED)

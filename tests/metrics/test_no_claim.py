@@ -10,7 +10,6 @@ from fakes import (
     FakePersonal,
     FakeQuestions,
     FakeReader,
-    FakeSentences,
     FakeSpans,
 )
 
@@ -31,7 +30,7 @@ def q2() -> Metric:
 
 
 @pytest.mark.parametrize(
-    "metric", [q2(), Scale(FakeBackbone(), FakeSentences()), EndToEndNli(FakeBackbone())],
+    "metric", [q2(), Scale(FakeBackbone()), EndToEndNli(FakeBackbone())],
     ids=["q2", "scale", "nli"],
 )
 def test_a_response_without_a_claim_has_no_score(metric: Metric) -> None:

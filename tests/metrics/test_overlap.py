@@ -192,14 +192,14 @@ def test_bertscore_is_rescaled_if_there_is_a_baseline(
     import bert_score
 
     examples = [Example("the dog runs", "the cat"), Example("THE DOG", "the dog")]
-    plain = BertScore(str(encoder), layer=2, device="cpu").score(examples)
+    plain = BertScore(str(encoder), device="cpu").score(examples)
     table = encoder / "rescale_baseline" / "en" / f"{encoder.name}.tsv"
     table.parent.mkdir(parents=True)
     table.write_text("LAYER,P,R,F\n0,0.1,0.1,0.1\n1,0.2,0.2,0.2\n2,0.3,0.3,0.5\n")
     for module in (bert_score, bert_score.scorer):
         monkeypatch.setattr(module, "__file__", str(encoder / "bert_score.py"))
     monkeypatch.chdir(encoder.parent)
-    metric = BertScore(encoder.name, layer=2, device="cpu")
+    metric = BertScore(encoder.name, device="cpu")
     assert parse(metric.signature)[1]["rescale"] == "yes"
     for score, before in zip(metric.score(examples), plain, strict=True):
         assert score.value == pytest.approx(max(0.0, (before.value - 0.5) / 0.5), abs=1e-5)

@@ -164,14 +164,6 @@ def test_round_trip_must_give_the_span_back() -> None:
     assert [c.question.span.text for c in score.evidence] == ["Bob"]  # type: ignore[union-attr]
 
 
-def test_a_span_that_normalises_to_nothing_is_never_valid() -> None:
-    example = Example("it is the hat", "the the")
-    reader = FakeReader({("What?", example.response): "the", ("What?", example.knowledge): "the"})
-    [score] = q2({example.response: ["the"]}, {"the": ["What?"]}, reader).score([example])
-    assert score.evidence == ()
-    assert score.fallback
-
-
 def test_first_valid_stops_and_asks_rank_by_rank() -> None:
     example = Example("Ann met Bob", "Ann met Bob.")
     questions = {"Ann": ["bad?", "What about Ann?", "third?"], "Bob": ["What about Bob?", "no?"]}
@@ -358,13 +350,6 @@ def test_a_list_may_hold_the_span(answer: str, valid: bool) -> None:
     [listed] = q2(spans, asked, reader, recipe="bundled").score([example])
     assert bool(exact.evidence) == (answer == "plums")
     assert bool(listed.evidence) == valid
-
-
-def test_a_span_that_normalises_to_nothing_is_not_even_read() -> None:
-    example = Example("it is the hat", "the the")
-    metric = q2({example.response: ["the"]}, {"the": ["What?"]})
-    assert metric.score([example])[0].fallback
-    assert metric.reader.asked == []  # type: ignore[attr-defined]
 
 
 def test_what_is_not_asked_is_kept_with_the_reason() -> None:

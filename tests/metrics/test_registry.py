@@ -23,8 +23,7 @@ from q2_metric.metrics.registry import (
     of_column,
     signatures,
 )
-from q2_metric.metrics.scale import ScaleSettings
-from q2_metric.metrics.settings import Q2Settings
+from q2_metric.metrics.settings import Q2Settings, ScaleSettings
 from q2_metric.runtime_config import RUNTIME_FIELDS, RuntimeConfig
 from q2_metric.scoring.aggregate import system_score
 from q2_metric.types import Example, Score

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from fakes import FakeBackbone, FakeCascade, FakeSentences
+from fakes import FakeBackbone, FakeCascade
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.bundled_scale import BundledScale
-from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.metrics.settings import settings_and_runtime
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings, settings_and_runtime
 from q2_metric.models.presets import preset
+from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Claim, Example, Judgement, Verdict
 
 
 def scale(
     table: dict[tuple[str, str], Verdict] | None = None, **settings: object
 ) -> Scale:
-    return Scale(FakeBackbone(table), FakeSentences(), ScaleSettings(**settings))  # type: ignore[arg-type]
+    return Scale(FakeBackbone(table), ScaleSettings(**settings))  # type: ignore[arg-type]
 
 
 def test_mean_over_sentences_of_the_best_chunk() -> None:
@@ -43,8 +44,8 @@ def test_the_whole_response_is_judged_at_once_as_it_is_written() -> None:
 
 
 def test_chunks_of_whole_sentences_hold_so_many_words_and_never_overlap() -> None:
-    knowledge = "a b c. d e.\nf g h i j k l. m."
-    parts = ["a b c. d e.", "f g h i j k l.", "m."]
+    knowledge = "it is new. it sings.\nit has six big old hot bells. more."
+    parts = ["it is new. it sings.", "it has six big old hot bells.", "more."]
     for best in parts:
         metric = scale({(best, "red cat."): Verdict(0.9, 0.1, 0.0)}, chunking="sentences",
                        chunk_size=5, overlap=0.0)
@@ -99,9 +100,12 @@ class Sentences:
     name = "sentences"
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        split = FakeSentences().split([example.response for example in examples])
-        return [[Claim(example.response[a:b], a, b) for a, b in bounds]
-                for example, bounds in zip(examples, split, strict=True)]
+        return [[Claim(example.response[a:b], a, b)
+                 for a, b in split_sentences(example.response)] for example in examples]
+
+
+class SentenceScale(BundledScale):
+    claims = Sentences()
 
 
 def test_no_sentence_is_judged_where_the_verdicts_choose_none() -> None:
@@ -159,7 +163,7 @@ def test_with_top_chunks_the_support_is_sought_in_the_best_chunk() -> None:
 
 def cascade(first: FakeBackbone, **settings: object) -> BundledScale:
     chosen = ScaleSettings(recipe="bundled", support="consistent", **settings)  # type: ignore[arg-type]
-    return BundledScale(FakeCascade(first), FakeSentences(), Sentences(), chosen)
+    return SentenceScale(FakeCascade(first), chosen)
 
 
 def test_the_backbone_judges_the_chunks_that_the_first_model_finds_best() -> None:
@@ -235,7 +239,7 @@ class Prompting(FakeBackbone):
 def test_a_backbone_may_cut_the_chunks_by_its_prompts() -> None:
     backbone = Prompting()
     settings = ScaleSettings(chunking="prompt", chunk_size=30, overlap=0.5)
-    metric = Scale(backbone, FakeSentences(), settings)
+    metric = Scale(backbone, settings)
     known = "A red cat sat. A dog ran."
     examples = [Example("red cat. blue dog.", known), Example("red cat.", known),
                 Example("red cat.", " ")]

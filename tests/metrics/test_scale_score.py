@@ -17,11 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from q2_metric import Example, InputError, Scale
-from q2_metric.metrics.scale import ScaleSettings
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import LoadedModel
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.models.presets import preset
-from q2_metric.text.sentences import RuleSentences
 from q2_metric.text.windows import authors_windows
 from tools.benchmarks import scale_parity
 
@@ -64,7 +63,7 @@ def test_the_preset_paper_exact_equals_the_installed_package(model: LoadedModel)
     from scale_score.score import score
 
     settings = ScaleSettings(**preset("paper-exact").scale_settings)
-    metric = Scale(YesNoEntailment(model, prompt="scale-score"), RuleSentences(), settings)
+    metric = Scale(YesNoEntailment(model, prompt="scale-score"), settings)
     texts = scale_parity.texts()[8:16]  # 480 to 1,500 words: some in one chunk, some in several
     rows = [Example(f" {one}. {two}!\nhello !", knowledge)
             for (knowledge, one), (_, two) in itertools.pairwise(texts)]
@@ -85,30 +84,29 @@ def test_where_all_fits_one_chunk_both_ways_of_counting_agree(
 def test_a_sentence_as_long_as_the_chunk_is_cut_where_scale_score_fails(model: LoadedModel) -> None:
     document, sentence = scale_parity.texts()[11]
     settings = ScaleSettings(chunk_size=60, chunking="prompt", recipe="authors")
-    metric = Scale(YesNoEntailment(model), scale_parity.Whole(), settings)
+    metric = Scale(YesNoEntailment(model), settings)
     (score,) = metric.score([Example(sentence * 2, document)])
     assert score.value is not None
     assert 0 < score.value < 1
-    metric = Scale(YesNoEntailment(model), scale_parity.Whole(),
+    metric = Scale(YesNoEntailment(model),
                    ScaleSettings(chunk_size=12, chunking="prompt", recipe="authors"))
     with pytest.raises(InputError, match="leaves no room"):
         metric.score([Example(sentence, document)])
 
 
 def test_blank_knowledge_has_no_score(model: LoadedModel) -> None:
-    metric = Scale(YesNoEntailment(model), scale_parity.Whole(), ScaleSettings(chunking="prompt"))
+    metric = Scale(YesNoEntailment(model), ScaleSettings(chunking="prompt"))
     found = metric.score([Example("A dog.", " "), Example("A dog.", "A red dog.")])
     assert found[0].value is None
     assert found[1].value is not None
 
 
 def test_the_signature_says_how_chunks_are_counted(model: LoadedModel) -> None:
-    backbone, whole = YesNoEntailment(model, prompt="scale-score"), scale_parity.Whole()
-    assert "|chunking:prompt|" in Scale(
-        backbone, whole, ScaleSettings(chunking="prompt")).signature
-    assert "chunking" not in Scale(backbone, whole).signature
+    backbone = YesNoEntailment(model, prompt="scale-score")
+    assert "|chunking:prompt|" in Scale(backbone, ScaleSettings(chunking="prompt")).signature
+    assert "chunking" not in Scale(backbone).signature
     with pytest.raises(InputError, match="fake-backbone has no prompt"):
-        Scale(FakeBackbone(), whole, ScaleSettings(chunking="prompt"))
+        Scale(FakeBackbone(), ScaleSettings(chunking="prompt"))
     with pytest.raises(InputError, match="chunking must be"):
         ScaleSettings(chunking="words")  # type: ignore[arg-type]
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fakes import FakeBackbone, FakeSentences
+from fakes import FakeBackbone
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.metrics.settings import Q2Settings, refuse_unknown, settings_and_runtime
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import (
+    Q2Settings,
+    ScaleSettings,
+    refuse_unknown,
+    settings_and_runtime,
+)
 from q2_metric.runtime_config import RuntimeConfig
 
 Q2_VALUES: dict[str, tuple[Any, ...]] = {
@@ -67,7 +72,7 @@ def test_values_that_scale_cannot_have(settings: dict[str, Any], message: str) -
 
 def test_chunks_of_prompts_need_a_prompt() -> None:
     with pytest.raises(InputError) as caught:
-        Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunking="prompt"))
+        Scale(FakeBackbone(), ScaleSettings(chunking="prompt"))
     assert str(caught.value) == "fake-backbone has no prompt: use chunking='knowledge'"
 
 

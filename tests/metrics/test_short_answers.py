@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fakes import FakeBackbone, FakeSentences
+from fakes import FakeBackbone
 
 from q2_metric import scoring
 from q2_metric.cli.main import main
@@ -60,7 +60,7 @@ def test_a_yes_to_what_no_rule_can_state_claims_nothing() -> None:
 
 
 def test_the_papers_recipe_reads_no_question() -> None:
-    metric = Scale(FakeBackbone(), FakeSentences())
+    metric = Scale(FakeBackbone())
     (score,) = scoring.score([metric], [Example("Yes.", TOWER, question="Is it tall?")])
     assert score["scale"].reason == "no_claim"
 

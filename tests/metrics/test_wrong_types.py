@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError
 from q2_metric.metrics import load_metrics
@@ -42,8 +41,7 @@ def test_a_model_that_is_no_name(kind: Any, keyword: str, model: Any) -> None:
 
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: Q2(*[None] * 5), "spans is null, which has no method 'find'"),
-    (lambda: Scale(None, FakeSentences()), "backbone is null"),
-    (lambda: Scale(FakeBackbone(), None), "sentences is null, which has no method 'split'"),
+    (lambda: Scale(None), "backbone is null"),
     (lambda: EndToEndNli("a/b"), "entailment is a string"),
     (lambda: Groundedness(None, None), "scale is null"),
     (lambda: load_metrics(None), "metrics are null, not a list of names"),

@@ -177,12 +177,3 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
         ("cuda", "bfloat16", None, "wide"),
         ("auto", "auto", None, "entailment"),
     ]
-
-
-def test_spacy_stages() -> None:
-    pytest.importorskip("spacy")
-    from q2_metric.types import PersonalFilter, QuestionGenerator, SpanFinder
-
-    assert isinstance(stages.load_spans(), SpanFinder)
-    assert isinstance(stages.load_personal(), PersonalFilter)
-    assert isinstance(stages.load_questions("bundled"), QuestionGenerator)

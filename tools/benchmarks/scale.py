@@ -22,26 +22,23 @@ from typing import Any
 import torch
 
 from q2_metric import Example
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from tools.benchmarks import harness
-from tools.benchmarks.scale_parity import Whole
 from tools.reference import sized_models
 
 CHUNK_SIZE, OVERLAP = 1000, 0.25
 """Chunk size in tokens, and overlap of chunks as a share of their size, in the authors' code."""
-AS_THEIRS = ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt")
-THREE_CHUNKS = ScaleSettings(200, OVERLAP, top_chunks=3)
+AS_THEIRS = ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt", unit="response")
+THREE_CHUNKS = ScaleSettings(200, OVERLAP, unit="response", top_chunks=3)
 """The settings with which the bundled preset reads long knowledge."""
 
 
 def metric(loaded: LoadedModel, settings: ScaleSettings = AS_THEIRS) -> Scale:
-    """Makes our SCALE with this model. By default, the settings are those of scale-score.
-
-    A response is not split: it counts as one sentence.
-    """
-    return Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings, preset="speed")
+    """Makes our SCALE with this model. By default, the settings are those of scale-score."""
+    return Scale(YesNoEntailment(loaded, prompt="scale-score"), settings, preset="speed")
 
 
 def authors(loaded: LoadedModel, examples: list[Example]) -> list[float]:

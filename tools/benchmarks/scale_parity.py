@@ -15,7 +15,6 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from local_models import WORDS, t5
 
 from q2_metric.english.claims.checkable import FUNCTION_WORDS
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.prompts import PROMPTS
 from q2_metric.models.hub.yes_no import YesNoEntailment
@@ -40,14 +40,6 @@ SETTINGS = ((512, 0.25), (1000, 0.25), (100, 0.25), (256, 0.0), (512, 0.5))
 """(chunk size in tokens, overlap) of each comparison. The first is the paper's, the second the
 default of scale-score."""
 LONG_SENTENCE = 40
-
-
-class Whole:
-    """A sentence splitter that takes each text as one sentence, because scale-score does not split
-    its texts either."""
-
-    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        return [[(0, len(text))] for text in texts]
 
 
 def tiny_t5(folder: Path) -> LoadedModel:
@@ -86,7 +78,7 @@ def ours(
     """The scores that this package computes for :func:`texts`."""
     # Random words claim nothing, but the authors' package scores them anyway.
     settings = ScaleSettings(chunk_size, overlap, chunking, recipe="authors")  # type: ignore[arg-type]
-    metric = Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings)
+    metric = Scale(YesNoEntailment(loaded, prompt="scale-score"), settings)
     examples = [Example(sentence, document) for document, sentence in texts()]
     return [score.value or 0.0 for score in metric.score(examples)]
 

@@ -34,7 +34,7 @@ from typing import Any
 
 from q2_metric import Example
 from q2_metric.metrics.groundedness import Groundedness
-from q2_metric.text.sentences import RuleSentences
+from q2_metric.text.sentences import split_sentences
 from tools.benchmarks import harness
 from tools.reference import sized_models
 from tools.training.reading import responses
@@ -154,13 +154,11 @@ def peers(folder: Path, rows: Sequence[Example]) -> dict[str, Callable[[Sequence
         eos_token_id=1, cls_token_id=3, sep_token_id=1)).eval()
     yes_no = load_pretrained("AutoModelForSeq2SeqLM", sized_models.t5(
         folder / "t5", "small", texts, flan=True), "cpu")
-    split = RuleSentences()
 
     @torch.no_grad()
     def cross_encoder(some: Sequence[Example]) -> None:
         pairs = [(row.knowledge, row.response[a:b])
-                 for row, places in zip(some, split.split([r.response for r in some]), strict=True)
-                 for a, b in places]
+                 for row in some for a, b in split_sentences(row.response)]
         for at in range(0, len(pairs), 16):
             cross(**tokens(pairs[at:at + 16], padding=True, truncation="only_first",
                            max_length=512, return_tensors="pt"))

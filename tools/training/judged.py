@@ -21,12 +21,12 @@ import torch
 from numpy.typing import NDArray
 
 from q2_metric.data.dev import dev_files, read_dev
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.bundled import network as shapes
 from q2_metric.models.bundled.encoding import Batch
 from q2_metric.models.bundled.models import BundledEntailment
 from q2_metric.models.bundled.runtimes import forward_of
-from q2_metric.text.sentences import RuleSentences
 from q2_metric.types import Example
 from tools.training import entailment
 from tools.training.examples import read_jsonl
@@ -112,7 +112,7 @@ def scale_with(backbone: BundledEntailment) -> Scale:
     """Makes SCALE as the paper has it, with chunks of ``bundled-small``: without the rules that may
     overrule the network. So two networks can be compared by their scores alone."""
     settings = ScaleSettings(chunk_size=200, top_chunks=3, support="consistent")
-    return Scale(backbone, RuleSentences(), settings, "trained")
+    return Scale(backbone, settings, "trained")
 
 
 def sets(data: Path, rows: int) -> Iterator[tuple[str, Labels]]:

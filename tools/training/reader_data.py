@@ -112,7 +112,7 @@ def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Exam
         seed: seed of the random numbers.
         sentences: number of encyclopaedic sentences that are retold as claims.
     """
-    from q2_metric.english.parse.parser import Parser, SpacySpans
+    from q2_metric.english.parse.parser import SpacySpans
     from q2_metric.english.questions.syntactic import SyntacticQuestions
     from tools.training.asked import questions
     from tools.training.entailment_data import claims, retold
@@ -120,8 +120,7 @@ def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Exam
     rng = random.Random(seed)
     pairs = [claim for claim in claims(folder) if claim.target == "supported"]
     pairs += retold(folder / "qa", rng, sentences).examples
-    parser = Parser()
-    return questions(pairs, SpacySpans(parser), SyntacticQuestions(parser), rng)
+    return questions(pairs, SpacySpans(), SyntacticQuestions(), rng)
 
 
 def contrasted(
@@ -136,7 +135,7 @@ def contrasted(
         sentences: number of encyclopaedic sentences that are retold as claims.
         held: if true, only texts that are held out for development are used; if false, only others.
     """
-    from q2_metric.english.parse.parser import Parser, SpacySpans
+    from q2_metric.english.parse.parser import SpacySpans
     from q2_metric.english.questions.syntactic import SyntacticQuestions
     from tools.training.asked import questions
     from tools.training.contrasts import CONTENT, Contrasts, appositions, implied, variants
@@ -153,8 +152,7 @@ def contrasted(
     stated = [claim for claim in claims(folder)
             if claim.target == "supported" and held_out(claim.text) == held]
     pairs += rng.sample(stated, min(len(stated), sentences // 3))
-    parser = Parser()
-    found = questions(pairs, SpacySpans(parser), SyntacticQuestions(parser), rng,
+    found = questions(pairs, SpacySpans(), SyntacticQuestions(), rng,
                       lambda text, words: find(text, words) or implied(text, words))
     answered = next(source.examples for source in found if source.name == "asked_premise")
     texts = {doc.text: doc for doc in docs}

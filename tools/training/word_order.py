@@ -30,7 +30,25 @@ from tokenizers import Tokenizer
 
 from q2_metric.english.claims import language, word_order
 from q2_metric.english.claims.checkable import FUNCTION_WORDS, has_claim, plain, stating
-from q2_metric.english.claims.word_order import classes, pairs
+from q2_metric.english.claims.word_order import (
+    AGAIN,
+    CLIP,
+    COMMA,
+    ENDINGS,
+    LETTER,
+    LISTED,
+    MARK,
+    MARKS,
+    MIXED,
+    NAME,
+    NEW_NAME,
+    NUMBER,
+    RUN,
+    STEP,
+    STOP,
+    classes,
+    pairs,
+)
 from q2_metric.text.markup import unmarked
 from tools.training.examples import read_jsonl
 from tools.training.untrained import decoded, vocabularies
@@ -50,6 +68,9 @@ noise; and of the samples of real texts from which the vocabularies of noise are
 FALSE_ALARM = 40.0
 """Cost of taking a real text for noise; the opposite error costs 1."""
 EPOCHS, BATCH, RATE, DECAY = 6, 2048, 0.01, 2e-7
+CLASSES = (STOP, COMMA, MARK, MARKS, NUMBER, AGAIN, LISTED, LETTER, NAME, NEW_NAME, MIXED, "-'",
+           *(f"-{end}" for end in ENDINGS), RUN)
+"""All classes but the function words, written as they are, and the clusters ("#12")."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -206,12 +227,17 @@ def fit(real: Sequence[list[list[str]]], noise: Sequence[list[list[str]]], names
     return weights.weight.detach().numpy().reshape(len(names), -1), prior.item()
 
 
+def letter(weight: float) -> str:
+    """The character with which the table writes a weight."""
+    return chr(round((max(-CLIP, min(CLIP, weight)) + CLIP) / STEP) + ord("!"))
+
+
 def table(words: Mapping[str, str], names: Sequence[str], weights: NDArray[np.float32]) -> str:
     """The text of the table: a line for each class, with its weights and its words."""
     by_class: dict[str, list[str]] = {name: [] for name in names}
     for word, name in words.items():
         by_class[name].append(word)
-    return "".join(f"{name}\t{''.join(map(word_order.letter, row))}\t{' '.join(by_class[name])}\n"
+    return "".join(f"{name}\t{''.join(map(letter, row))}\t{' '.join(by_class[name])}\n"
                    for name, row in zip(names, weights.tolist(), strict=True))
 
 
@@ -243,7 +269,7 @@ def main(data: Path, out: Path | None, check: Sequence[Path]) -> None:
     rng = random.Random(0)
     real = rng.sample(sorted(set(texts(data, kept=False)) - {""}), REAL)
     words = lexicon(real)
-    names = sorted({*word_order.CLASSES, *words.values()})
+    names = sorted({*CLASSES, *words.values()})
     made = Noise(real, rng)
     real += [changed(text, rng) for text in rng.sample(real, CHANGED) if text.strip()]
     real += [foreign(words, rng) for _ in range(FOREIGN)]

@@ -21,9 +21,6 @@ or not), with a capital inside."""
 ENDINGS = ("ing", "ed", "ly", "s", "er", "ion", "al", "y", "")
 RUN = "@"
 """Stands before each function word that follows three function words, and likewise for clusters."""
-CLASSES = (STOP, COMMA, MARK, MARKS, NUMBER, AGAIN, LISTED, LETTER, NAME, NEW_NAME, MIXED, "-'",
-           *(f"-{end}" for end in ENDINGS), RUN)
-"""All classes but the function words, written as they are, and the clusters ("#12")."""
 
 CLIP = 4.0
 """Maximum absolute value of a weight: a single pair of words is then not enough."""
@@ -166,8 +163,3 @@ def _table() -> WordOrderTable:
     words = {word: name for name, _, found in lines for word in found.split()}
     return WordOrderTable(words, {name: i for i, (name, _, _) in enumerate(lines)},
                           {name: weights for name, weights, _ in lines})
-
-
-def letter(weight: float) -> str:
-    """The character with which the table writes a weight."""
-    return chr(round((max(-CLIP, min(CLIP, weight)) + CLIP) / STEP) + ord("!"))

@@ -214,12 +214,9 @@ class SpacySpans:
 
     name = "spacy"
 
-    def __init__(self, parser: Parser | None = None) -> None:
-        self.parser = parser or default_parser()
-
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
         """In text order."""
-        parses = self.parser.parse(
+        parses = default_parser().parse(
             [example.response for example in examples],
             [example.knowledge for example in examples],
         )
@@ -271,8 +268,7 @@ class SpacyPersonal:
     the rule of Q²'s authors, extended to subjects of passives. Questions have a parser of their
     own, so that they do not push responses out of the shared parser's cache."""
 
-    def __init__(self, parser: Parser | None = None) -> None:
-        self.parser = parser or Parser()
+    parser = Parser()
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
         suspects = [question for question in questions if _may_be_personal(question)]

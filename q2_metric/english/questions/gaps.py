@@ -7,14 +7,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from q2_metric.english.lexicon import AGENT_VERBS, FREQUENCY, SCALES, WORKS
+from q2_metric.english import lexicon
 from q2_metric.english.parse.clauses import Clause
-from q2_metric.english.parse.phrases import spell
+from q2_metric.english.parse.phrases import core, spell
 from q2_metric.english.parse.tree import Tree, Word
-from q2_metric.english.questions.modifiers import modifier_gap
 from q2_metric.english.questions.nouns import besides, kept_modifiers, phrase_bits, top_of
-from q2_metric.english.questions.prepositions import prepositional_gaps
-from q2_metric.english.questions.words import Gap, about_person, plain_wh, with_part
+from q2_metric.english.questions.words import Gap, about_person, plain_wh, time_wh, with_part
+
+AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
+AROUND = lexicon.LOOSE | {"det", "predet"}
+"""Dependencies on a noun that the phrase in a question for a modifier of the noun leaves out."""
 
 
 def gaps(
@@ -49,7 +51,7 @@ def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) 
     wh = with_part(tree, root, plain_wh(tree, root, label, text))
     if wh == "when":
         wh = "what"
-    elif label == "ORG" and clause.verb.lemma in AGENT_VERBS:
+    elif label == "ORG" and clause.verb.lemma in lexicon.AGENT_VERBS:
         wh = "who"
     yield Gap(wh, clause.subject_bits, subject=True, after=besides(tree, root))
     if root.dep == "conj" or tree.child(root, ("conj",)):
@@ -90,12 +92,12 @@ def adverbial_gaps(
 ) -> Iterator[Gap]:
     """As in "last year" → "when"; "6 feet tall" → "how tall"."""
     timed = label in ("DATE", "TIME")
-    often = bool(FREQUENCY.search(text))
+    often = bool(lexicon.FREQUENCY.search(text))
     holder = tree.words[top.head]
     if top.dep == "advmod":
         if timed:
             yield Gap("how often" if often else "when", tree.below[top.i])
-    elif holder.lower in SCALES and holder.head == clause.verb.i:
+    elif holder.lower in lexicon.SCALES and holder.head == clause.verb.i:
         yield Gap(f"how {holder.lower}", tree.below[holder.i])
     elif holder.lower in ("later", "before", "after"):
         yield Gap("when", tree.below[holder.i])
@@ -152,9 +154,147 @@ def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -
     elif wh == "who" and clause.subject in ("it", "that", "this"):
         wh = "what" if root.label != "PERSON" else "who"
     subject = tree.child(clause.verb, ("nsubj",))
-    if wh == "how many" or (wh == "who" and subject is not None and subject.lemma in WORKS):
+    if wh == "how many" or (wh == "who" and subject is not None and subject.lemma in lexicon.WORKS):
         wh = "what"
     after = besides(tree, root)
     if after:
         yield Gap(wh, whole, after=after)
     yield Gap(wh, whole)
+
+
+# --- modifiers: "three types of guitar" → "how many types of guitar" --------------------------
+
+
+def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
+    """As in "ford's cars" → "whose cars"."""
+    noun = tree.words[top.head]
+    around = [child for child in tree.children[noun.i] if child.dep in AROUND
+              or (child.dep in ("amod", "advmod") and child.i < top.i)]
+    rest = _repeated(tree, noun, tree.under([top, *around]))
+    members = tree.members(rest)
+    phrase = spell(tree, members)
+    if top.dep == "poss":
+        return Gap(f"whose {phrase}", rest | tree.below[top.i])
+    # "three more types than you know": the comparison stays in the question.
+    gone = rest | tree.under([top, *(c for c in around if c.dep not in ("advcl", "intj"))])
+    vague = lexicon.IDIOMS | lexicon.LIGHT_NOUNS
+    if label == "ORDINAL" and noun.tag == "NN" and noun.lemma not in vague:
+        bare = [word for word in members if word.dep != "poss" and word.text != "'s"]
+        return Gap(f"what number {spell(tree, bare)}", gone)
+    if label == "DATE":
+        return Gap(f"what year's {phrase}", gone) if lexicon.YEAR.match(text) else None
+    asked = _asked(noun, top, label)
+    return Gap(f"{asked} {phrase}", gone) if asked else None
+
+
+def _repeated(tree: Tree, noun: Word, gone: int) -> int:
+    rest = tree.below[noun.i] & ~gone & ~tree.under(
+        child for child in tree.children[noun.i] if child.dep == "prep" and child.lower != "of")
+    return rest & ~tree.under(
+        word for word in tree.members(rest)
+        if word.dep in ("relcl", "appos", "acl") and not tree.below[word.i] >> noun.i & 1)
+
+
+def _asked(noun: Word, top: Word, label: str) -> str:
+    """Such as "how many"; "" if there are none."""
+    if top.dep == "nummod" and label in ("CARDINAL", "QUANTITY") and noun.tag in ("NNS", "NNPS"):
+        return "how many"
+    if label in AMOUNTS or label == "PERSON" or noun.tag in ("NNP", "NNPS"):
+        return ""  # a modifier of a proper noun is part of the name
+    if top.dep not in ("amod", "compound", "nmod"):
+        return ""
+    return "what" if noun.lower in ("language", "country", "city", "state") else "what kind of"
+
+
+# --- objects of prepositions ------------------------------------------------------------------
+
+
+def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
+    """Yields the ways to ask when or where, or who or what with the preposition, best first."""
+    preposition = tree.words[top.head]
+    holder = tree.words[preposition.head]
+    around = _place_around(tree, preposition, holder)
+    time = _time_gap(tree, root, top, around, label, text)
+    if time is not None:
+        yield time
+        return
+    place = label in lexicon.LOCATIONS or (not label and root.lemma.lower() in lexicon.PLACES)
+    if place and preposition.lower in lexicon.LOCATIVE and holder.lower != "based":
+        yield from _place_gaps(tree, root, top, around, label)
+        if label:
+            return
+    if is_example(tree, preposition) or holder.label in ("DATE", "ORDINAL"):
+        return
+    yield from _with_preposition(tree, root, top, label, text)
+
+
+def is_example(tree: Tree, preposition: Word) -> bool:
+    """Whether it is "such as", "like" or "including" after a noun."""
+    before = tree.words[preposition.i - 1].lower if preposition.i else ""
+    if preposition.lower == "as":
+        return before == "such"
+    noun = tree.words[preposition.head]
+    return preposition.lower in ("like", "including") and noun.tag in ("NN", "NNS")
+
+
+def _place_around(tree: Tree, preposition: Word, holder: Word) -> int:
+    around = tree.below[preposition.i]
+    if holder.tag == "RB" and holder.lower in ("back", "early", "far", "late", "long", "recently"):
+        around |= tree.below[holder.i]  # "as far back as 1272"
+    if preposition.i and tree.words[preposition.i - 1].lower == "back":
+        around |= 1 << (preposition.i - 1)
+    return around
+
+
+def _time_gap(
+    tree: Tree, root: Word, top: Word, around: int, label: str, text: str
+) -> Gap | None:
+    preposition = tree.words[top.head]
+    holder = tree.words[preposition.head]
+    prep = preposition.lower
+    date = label == "DATE" or (
+        label in ("CARDINAL", "")
+        and bool(lexicon.YEAR.match(text) or (prep == "in" and lexicon.OLD_YEAR.match(text)))
+    )
+    when = not label and (root.lemma in lexicon.TIME_NOUNS or root.lower in lexicon.TIME_NOUNS)
+    time = time_wh(prep, text, date or when)
+    if prep == "of" and holder.lower == "as":
+        return Gap("when", tree.below[holder.i])
+    if time is not None:
+        wh, replaces = time
+        return Gap(wh, around if replaces else tree.below[top.i])
+    if label == "TIME" and prep in lexicon.BARE_TIME:
+        return Gap("what time" if prep == "at" else "when", around)
+    return None
+
+
+def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> Iterator[Gap]:
+    prep, whole, after = tree.words[top.head].lower, tree.below[top.i], besides(tree, root)
+    inner = tree.child(root, ("appos", "npadvmod"))
+    if inner is not None and inner.label in lexicon.LOCATIONS and prep in ("in", "at"):
+        yield Gap(f"where in {spell(tree, core(tree, inner))}", around)
+    if prep == "from":
+        yield Gap("where", whole, after=after)
+    elif prep in ("on", "around", "across", "throughout") and not label:
+        yield Gap("what", whole, after=after)
+    else:
+        yield Gap("where", around, after=after)
+        if after:
+            yield Gap("where", around)
+
+
+def _with_preposition(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
+    """As in "What is it made of?"."""
+    preposition = tree.words[top.head]
+    holder = tree.words[preposition.head]
+    whole, after = tree.below[top.i], besides(tree, root)
+    wh = plain_wh(tree, root, label, text)
+    if preposition.dep == "agent" and holder.lemma in lexicon.AGENT_VERBS:
+        wh = "who"
+    wh = {"how many": "what number", "when": "what date"}.get(wh, wh)
+    if after:
+        yield Gap(wh, whole, after=after)
+    yield Gap(wh, whole)
+    kept = kept_modifiers(tree, top)
+    if kept:
+        yield Gap(wh, whole & ~kept)

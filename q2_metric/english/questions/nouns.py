@@ -50,15 +50,6 @@ def own_phrase(tree: Tree, noun: Word) -> int:
     return tree.below[noun.i] & ~tree.under(others)
 
 
-def is_example(tree: Tree, preposition: Word) -> bool:
-    """Whether it is "such as", "like" or "including" after a noun."""
-    before = tree.words[preposition.i - 1].lower if preposition.i else ""
-    if preposition.lower == "as":
-        return before == "such"
-    noun = tree.words[preposition.head]
-    return preposition.lower in ("like", "including") and noun.tag in ("NN", "NNS")
-
-
 def kept_modifiers(tree: Tree, top: Word) -> int:
     """Such as "for collectors" in "a fair for collectors"."""
     return tree.under(c for c in tree.children[top.i]

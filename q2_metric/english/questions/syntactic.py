@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from q2_metric.english.lexicon import IDIOMS, LIGHT_NOUNS, NOT_ASKED
 from q2_metric.english.parse.clauses import clause_of, clause_verb, is_askable
-from q2_metric.english.parse.parser import Parser, default_parser
+from q2_metric.english.parse.parser import default_parser
 from q2_metric.english.parse.tree import Tree
 from q2_metric.english.questions.asking import ask
 from q2_metric.english.questions.gaps import gaps
@@ -74,11 +74,8 @@ class SyntacticQuestions:
     name = "syntactic"
     decoding = "none"
 
-    def __init__(self, parser: Parser | None = None) -> None:
-        self.parser = parser or default_parser()
-
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        parses = self.parser.parse(
+        parses = default_parser().parse(
             [span.example.response for span in spans], [span.example.knowledge for span in spans]
         )
         trees: dict[int, Tree] = {}

@@ -21,8 +21,7 @@ from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
 from q2_metric.evaluation.scores import MetricSource, Scores, values
 from q2_metric.evaluation.tables import Cell
-from q2_metric.metrics.passages import Search
-from q2_metric.metrics.scale import Known, Scale
+from q2_metric.metrics.scale import Known, Scale, Search
 from q2_metric.models.endpoints import Endpoint
 from q2_metric.types import Claim, Example, Judgement
 
@@ -172,27 +171,24 @@ def _retrieval(run: Run) -> Figures:
         "seconds": sum(seconds for _, seconds in found) / len(found)})
 
 
-class Utterances:
-    """A splitter at newlines, so that SCALE searches for an utterance instead of a sentence."""
-
-    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """The characters [start, end) of each non-empty line of each text."""
-        return [[match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
-                for text in texts]
+def utterances(text: str) -> list[tuple[int, int]]:
+    """The characters [start, end) of each non-empty line, which SCALE searches here instead of
+    sentences."""
+    return [match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
 
 
 def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int | None, float]]:
     """For each example, the line, from 0, at which the search for the whole response ends
     (``None`` without a line), and the seconds it took."""
     metric = cast(Scale, source.metric)
-    own = Scale(metric.backbone, Utterances(), replace(
+    own = Scale(metric.backbone, replace(
         metric.settings, recipe="paper", chunking="knowledge", chunk_size=WHOLE))
     found: list[tuple[int | None, float]] = []
     for example in examples:
         start = time.perf_counter()
         claim = Claim(example.response, 0, len(example.response))
-        (units,) = own.sentences.split([example.knowledge])
-        one = Search(example.knowledge, Judgement(claim, 0.0, "not found"), claim.text, units)
+        one = Search(example.knowledge, Judgement(claim, 0.0, "not found"), claim.text,
+                     utterances(example.knowledge))
         (place,) = own.deciding([one], Known())
         line = None if place is None else example.knowledge.count("\n", 0, place[0])
         found.append((line, time.perf_counter() - start))

@@ -25,12 +25,9 @@ from hypothesis import strategies as st
 from local_models import ENCODERS
 
 from q2_metric.models.hub import tokens
-from q2_metric.models.hub.nli import TorchNli
-from q2_metric.models.hub.questions import Seq2SeqQuestions
 from q2_metric.models.hub.reader import TorchReader
-from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.models.spans import best_span
-from q2_metric.types import Answer, Backbone, Entailment, QuestionGenerator, Reader
+from q2_metric.types import Answer
 
 PAIRS = [
     ("Who sleeps?", LONG),
@@ -39,14 +36,6 @@ PAIRS = [
     ("Who?", "she"),
     ("When?", "The king and the queen, in France; a ship sails north! " * 4),
 ]
-
-
-def test_the_classes_fit_their_protocols(loaded: Load) -> None:
-    assert isinstance(TorchReader(loaded("bert/qa")), Reader)
-    assert isinstance(TorchNli(loaded("bert/nli")), Entailment)
-    assert isinstance(TorchNli(loaded("bert/nli")), Backbone)
-    assert isinstance(YesNoEntailment(loaded("t5/tied")), Backbone)
-    assert isinstance(Seq2SeqQuestions(loaded("t5/tied")), QuestionGenerator)
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
