@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
-from q2_metric.errors import InputError, MachineFault, ModelError, is_out_of_memory
+from q2_metric.errors import MachineFault, ModelError, is_out_of_memory
 from q2_metric.memory import free_gpu_memory
 
 T = TypeVar("T")
@@ -23,14 +24,12 @@ class Budget:
     """The maximum size of a batch, as a number of rows or of padded tokens.
 
     Args:
-        tokens: maximum padded tokens, as :meth:`cost` counts them. Ignored if ``rows`` is given.
+        tokens: maximum padded tokens, as :meth:`cost` counts them. Ignored if ``rows`` (at least 1)
+            is given.
         copies: number of rows that the model makes of each row (beams).
         extra: number of tokens that the model generates for each copy.
         step: only rows whose lengths are equal after rounding up to a multiple of ``step`` share a
             batch, so that a row's padding does not depend on the others.
-
-    Raises:
-        InputError: ``rows`` is below 1.
     """
 
     tokens: int
@@ -38,10 +37,6 @@ class Budget:
     copies: int = 1
     extra: int = 0
     step: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.rows is not None and self.rows < 1:
-            raise InputError(f"batch_size must be at least 1, not {self.rows}")
 
     def cost(self, rows: int, width: int) -> int:
         """The tokens of ``rows`` rows of ``width`` tokens, with copies and generated tokens."""
@@ -65,11 +60,11 @@ class Budget:
         return size
 
     def halve(self, rows: int, width: int) -> None:
-        """Halves the budget after a batch ran out of memory."""
+        """After a batch of this size ran out of memory: later ones have at most half of it."""
         if self.rows is not None:
-            self.rows = rows // 2
+            self.rows = min(self.rows, rows // 2)
         else:
-            self.tokens = self.cost(rows // 2, width)
+            self.tokens = min(self.tokens, self.cost(rows // 2, width))
 
 
 def in_batches(
@@ -83,7 +78,8 @@ def in_batches(
 ) -> list[T]:
     """Runs all rows in batches of similar length, and returns the results in the order of the rows.
 
-    A batch that does not fit into memory is halved and retried, and later ones are no larger.
+    A batch that does not fit into memory is halved, and its halves are tried. Later batches are no
+    larger.
 
     Args:
         lengths: number of tokens of each row.
@@ -95,41 +91,9 @@ def in_batches(
     Raises:
         ModelError: a single row does not fit into memory.
     """
-    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=longest_first)
-    results: dict[int, T] = {}
-    while len(results) < len(order):
-        for part, outputs in _run(_parts(order[len(results):], lengths, budget), run, at_once):
-            if outputs is not None:
-                results.update(zip(part, outputs, strict=True))
-                continue
-            free_gpu_memory()  # nothing refers to the batch any more
-            width = max(lengths[place] for place in part)
-            if len(part) == 1:
-                raise ModelError(too_large(width)) from MemoryError()
-            budget.halve(len(part), width)
-            break  # the remaining rows form other batches
-    return [results[place] for place in range(len(lengths))]
-
-
-def _parts(
-    order: Sequence[int], lengths: Sequence[int], budget: Budget
-) -> Iterator[Sequence[int]]:
-    """The budget is read again for each batch, because it can change between batches."""
-    at = 0
-    while at < len(order):
-        size = budget.take(lengths[order[place]] for place in range(at, len(order)))
-        yield order[at : at + size]
-        at += size
-
-
-def _run(
-    parts: Iterable[Sequence[int]], run: Callable[[Sequence[int]], Sequence[T]], at_once: int
-) -> Iterator[tuple[Sequence[int], Sequence[T] | None]]:
-    """Yields each batch's indices and results, which are ``None`` if memory ran out."""
-
-    def tried(part: Sequence[int]) -> tuple[Sequence[int], Sequence[T] | None]:
+    def results(part: Sequence[int]) -> list[T]:
         try:
-            return part, run(part)
+            return list(run(part))
         except MachineFault:  # a smaller batch is no help
             raise
         except Exception as error:
@@ -137,16 +101,31 @@ def _run(
                 raise
         # This is outside the handler, because the handler's traceback would keep the batch in
         # memory.
-        return part, None
+        free_gpu_memory()
+        width = max(lengths[place] for place in part)
+        if len(part) == 1:
+            raise ModelError(too_large(width)) from MemoryError()
+        budget.halve(len(part), width)
+        half = len(part) // 2
+        return results(part[:half]) + results(part[half:])
 
-    # Batches run one after the other. Each is taken after the one before is done, because the
-    # budget may change.
-    if at_once == 1:
-        yield from map(tried, parts)
-        return
-    # Each call makes a new pool. A forked child would wait for the threads of its parent's pool.
-    with ThreadPoolExecutor(at_once, thread_name_prefix="q2-batch") as pool:
-        try:
-            yield from pool.map(tried, parts)
-        finally:
-            pool.shutdown(cancel_futures=True)
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=longest_first)
+    parts = _parts(order, lengths, budget)
+    if at_once == 1:  # each batch is taken after the one before, which may change the budget
+        done = list(map(results, parts))
+    else:
+        # Each call makes a new pool. A forked child would wait for the threads of its parent's.
+        with ThreadPoolExecutor(at_once, thread_name_prefix="q2-batch") as pool:
+            done = list(pool.map(results, parts))
+    found = dict(zip(order, chain.from_iterable(done), strict=True))
+    return [found[place] for place in range(len(lengths))]
+
+
+def _parts(
+    order: Sequence[int], lengths: Sequence[int], budget: Budget
+) -> Iterator[Sequence[int]]:
+    at = 0
+    while at < len(order):
+        size = budget.take(lengths[order[place]] for place in range(at, len(order)))
+        yield order[at : at + size]
+        at += size

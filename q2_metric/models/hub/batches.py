@@ -53,7 +53,10 @@ class Batches:
             lambda places: self._batch([rows[i] for i in places], call),
             self.budget,
             longest_first=True,
-            too_large=self._too_large,
+            too_large=lambda width: (
+                f"{self._loaded.name}: a single input of {width} tokens does not fit into the "
+                f"memory of {self._loaded.device}; use dtype='bfloat16', another device, or "
+                "(SCALE) a smaller chunk_size"),
         )
 
     def _batch(
@@ -68,13 +71,6 @@ class Batches:
         }
         with torch.inference_mode():
             return list(call(tensors))
-
-    def _too_large(self, width: int) -> str:
-        return (
-            f"{self._loaded.name}: a single input of {width} tokens does not fit into the "
-            f"memory of {self._loaded.device}; use dtype='bfloat16', another device, or "
-            "(SCALE) a smaller chunk_size"
-        )
 
 
 def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:

@@ -214,7 +214,6 @@ def test_padding_is_marked() -> None:
     ("settings", "message"),
     [
         ({"dtype": "int3"}, "dtype"),
-        ({"batch_size": 0}, "batch_size"),
         ({"dtype": "int8", "device": "cuda"}, "CPU"),
         pytest.param({"device": "foo"}, "foo", marks=pytest.mark.slow),
     ],

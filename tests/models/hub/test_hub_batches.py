@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast
 
-from q2_metric.errors import InputError, ModelError, is_out_of_memory
+from q2_metric.errors import ModelError, is_out_of_memory
 from q2_metric.models.hub import batches as torch_batches
 from q2_metric.models.hub.batches import Batches, Row, pad
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
@@ -151,11 +151,6 @@ def test_a_model_without_a_pad_token_reads_rows_of_any_length(tmp_path: Path) ->
     padded = pad(loaded.tokenizer, rows)
     assert padded["input_ids"].tolist() == [[3, 4, 5], [6, 1, 1]]
     assert padded["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
-
-
-def test_a_batch_size_below_one_is_refused() -> None:
-    with pytest.raises(InputError, match="batch_size"):
-        Batches(CPU, 0)
 
 
 # --- real models: batched is single, and a wrong batch would show ---------------------------
