@@ -1,9 +1,11 @@
-"""Chooses the best answer span from a reader's logits. Start and end are chosen together."""
+"""Chooses a reader's answer by its logits. Start and end of a span are chosen together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from q2_metric.types import Answer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +32,7 @@ def best_span(
 
     Args:
         start, end: the logits of each token, (tokens,); at least one token.
-        longest: maximum tokens of a span.
+        longest: maximum tokens of a span, at least 1.
         allowed: whether a span may begin or end at a token, (tokens,).
 
     >>> import numpy as np
@@ -41,8 +43,6 @@ def best_span(
 
     count = len(start)
     longest = min(longest, count)
-    if not longest:
-        return Best(0, 0, float("-inf"), float("-inf"))
     starts = np.array(start)
     ends = np.full(count + longest - 1, -np.inf, dtype=starts.dtype)
     ends[:count] = end
@@ -57,3 +57,24 @@ def best_span(
     if score == -np.inf:
         return Best(0, 0, score, score)
     return Best(first, first + extra, score, float(scores.max()))
+
+
+Window = tuple[Best, int, int, float]
+"""The best span of a window, its characters [start, end) in the whole text, and the window's score
+of "no answer"."""
+
+
+def decide(
+    text: str, windows: Sequence[Window], threshold: float = 0.0
+) -> tuple[Answer | None, float]:
+    """The answer in a text, from its windows (at least one), and the lead over the second best.
+
+    The best span of all windows is compared with the lowest score of "no answer" in any window. It
+    is the answer if its score is higher by more than ``threshold``. All scores are in logits.
+    """
+    (best, start, end, _), *others = sorted(windows, key=lambda window: -window[0].score)
+    score = best.score - min(null for *_, null in windows)
+    if not score > threshold:
+        return None, abs(score)
+    rival = max([best.rival, *(other.score for other, *_ in others)])
+    return Answer(text[start:end], start, score), min(score, best.score - rival)

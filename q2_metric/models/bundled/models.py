@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from q2_metric.models.bundled.encoding import (
 )
 from q2_metric.models.bundled.runtimes import forward_of
 from q2_metric.models.bundled.stored import VERSIONS, intact
-from q2_metric.models.spans import Best, best_span
+from q2_metric.models.spans import Best, Window, best_span, decide
 from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
 
@@ -53,17 +53,10 @@ Pairs = Sequence[tuple[str, str]]
 SLAB = 4096
 """Pairs of texts that are tokenised and sorted by length together, to limit memory."""
 
-T = TypeVar("T")
-
 
 @lru_cache(maxsize=1)
 def tokenizer() -> Tokenizer:
     return Tokenizer(intact("tokenizer.json"))
-
-
-def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:
-    for at in range(0, len(pairs), SLAB):
-        yield pairs[at : at + SLAB]
 
 
 class _Bundled:
@@ -103,18 +96,25 @@ class _Bundled:
         """The copy opens the network if its process has not opened it yet."""
         return type(self), self._asked
 
+    def _read_rows(
+        self, pairs: Sequence[tuple[str, str]], forward: Forward
+    ) -> Iterator[tuple[int, QueryWindow, NDArray[np.float32]]]:
+        """The rows of (query, text) pairs, each after the index of its pair and before its
+        logits."""
+        for at in range(0, len(pairs), SLAB):
+            owned = self._rows(pairs[at : at + SLAB])
+            logits = self._run([row for _, row in owned], forward)
+            for (i, row), outputs in zip(owned, logits, strict=True):
+                yield at + i, row, outputs
+
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, QueryWindow]]:
-        """The rows of (query, text) pairs, each with the index of its pair."""
         return [(i, row) for i, (query, text) in enumerate(pairs)
                 for row in windows(tokenizer()(query), tokenizer()(text), WINDOW, STRIDE)]
 
-    def _run(
-        self, rows: Sequence[QueryWindow], forward: Forward | None = None
-    ) -> list[NDArray[np.float32]]:
+    def _run(self, rows: Sequence[QueryWindow], forward: Forward) -> list[NDArray[np.float32]]:
         return in_batches(
             [len(row.ids) for row in rows],
-            lambda places: self._logits(
-                [rows[i] for i in places], forward or self._forward),
+            lambda places: self._logits([rows[i] for i in places], forward),
             self.budget,
             longest_first=False,
             too_large=lambda width: (
@@ -145,8 +145,7 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class BundledReader(_Bundled):
-    """The best span of all windows (start logit + end logit) is compared with the lowest score of
-    "no answer" in any window."""
+    """Answers questions from a text (see :func:`~q2_metric.models.spans.decide`)."""
 
     network = "reader"
 
@@ -156,10 +155,10 @@ class BundledReader(_Bundled):
         needed."""
         return forward_of(self.network, "cpu", "float32")[0] if self.dtype == "int8" else None
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        return [answer for slab in _slabs(pairs) for answer in self._read(slab)]
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, QueryWindow]]:
+        return [(i, row) for i, row in super()._rows(pairs) if row.offsets and row.query_length]
 
-    def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         reads = self._decided(pairs, self._forward)
         close = [i for i, (_, lead) in enumerate(reads) if lead < TIE]
         if close and self._exact:
@@ -172,25 +171,11 @@ class BundledReader(_Bundled):
         self, pairs: Sequence[tuple[str, str]], forward: Forward
     ) -> list[tuple[Answer | None, float]]:
         """Each answer (``None`` for "no answer"), and its lead over the second-best, in logits."""
-        owned = [(i, row) for i, row in self._rows(pairs) if row.offsets and row.query_length]
-        logits_of = self._run([row for _, row in owned], forward)
-        spans: dict[int, list[tuple[Best, int, int]]] = defaultdict(list)
-        null: dict[int, float] = {}
-        for (i, row), logits in zip(owned, logits_of, strict=True):
-            no_answer = float(logits[0].sum())
-            null[i] = min(null.get(i, no_answer), no_answer)
-            spans[i].append(answer_span(logits, row))
-        reads: list[tuple[Answer | None, float]] = [(None, math.inf)] * len(pairs)
-        for i, of_windows in spans.items():
-            first, *others = sorted(of_windows, key=lambda span: -span[0].score)
-            best, start, end = first
-            score = best.score - null[i]
-            reads[i] = None, abs(score)
-            if score > 0:
-                rivals = [best.rival, *(other.score for other, _, _ in others)]
-                answer = Answer(pairs[i][1][start:end], start, score)
-                reads[i] = answer, min(score, best.score - max(rivals))
-        return reads
+        spans: dict[int, list[Window]] = defaultdict(list)
+        for i, row, logits in self._read_rows(pairs, forward):
+            spans[i].append((*answer_span(logits, row), float(logits[0].sum())))
+        return [decide(text, spans[i]) if i in spans else (None, math.inf)
+                for i, (_, text) in enumerate(pairs)]
 
 
 def answer_span(logits: NDArray[np.float32], row: QueryWindow) -> tuple[Best, int, int]:
@@ -210,13 +195,10 @@ class BundledEntailment(_Bundled):
     prompt = ""
 
     def judge(self, pairs: Pairs) -> list[Verdict]:
-        return [verdict for slab in _slabs(pairs) for verdict in self._judge(slab)]
-
-    def _judge(self, pairs: Pairs) -> list[Verdict]:
-        owned = self._rows([(hypothesis, premise) for premise, hypothesis in pairs])
-        verdicts = [Verdict(*map(float, _softmax(logits)))
-                    for logits in self._run([row for _, row in owned])]
-        return best_verdicts([i for i, _ in owned], verdicts, len(pairs))
+        turned = [(hypothesis, premise) for premise, hypothesis in pairs]
+        read = [(i, Verdict(*map(float, _softmax(logits))))
+                for i, _, logits in self._read_rows(turned, self._forward)]
+        return best_verdicts([i for i, _ in read], [verdict for _, verdict in read], len(pairs))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return tokenizer()(text).offsets

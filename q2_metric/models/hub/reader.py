@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from q2_metric.models.hub.batches import Batches
 from q2_metric.models.hub.loading import LoadedModel, check_finite
 from q2_metric.models.hub.tokens import EncodedPair, cut, encode_pairs, has_segments, window_size
-from q2_metric.models.spans import Best, best_span
+from q2_metric.models.spans import Window, best_span, decide
 from q2_metric.types import Answer
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class TorchReader:
         self._loaded = model
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """Equal pairs are read once. The best answer of all windows is compared with the lowest
-        score of "no answer" in any window."""
+        """Equal pairs are read once. See also :func:`~q2_metric.models.spans.decide`."""
         asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
         limit = min(MAX_QUESTION, self.max_length // 2)
         questions = cut(self._loaded.tokenizer, [question for question, _ in asked], limit)
@@ -57,12 +56,11 @@ class TorchReader:
             self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=OVERLAP
         )
         logits = self.batches.run([window.inputs for window in windows], self._run)
-        by_pair: list[list[tuple[EncodedPair, Best, float]]] = [[] for _ in asked]
+        by_pair: list[list[Window]] = [[] for _ in asked]
         for window, (start, end) in zip(windows, logits, strict=True):
-            by_pair[window.item].append((window, *self._read(window, start, end)))
-        answers = {
-            pair: self._best(pair[1], read) for pair, read in zip(asked, by_pair, strict=True)
-        }
+            by_pair[window.item].append(self._span(window, start, end))
+        answers = {pair: decide(pair[1], spans, self.threshold)[0]
+                   for pair, spans in zip(asked, by_pair, strict=True)}
         return [answers.get(pair) for pair in pairs]
 
     def _run(self, batch: dict[str, Any]) -> list[Any]:
@@ -71,29 +69,22 @@ class TorchReader:
         end = check_finite(self.name, output.end_logits).cpu().double().numpy()
         return list(zip(start, end, strict=True))
 
-    def _read(
+    def _unpadded(self, logits: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+        left = self._loaded.tokenizer.padding_side == "left"
+        return logits[-count:] if left else logits[:count]
+
+    def _span(
         self, window: EncodedPair, start: NDArray[np.float64], end: NDArray[np.float64]
-    ) -> tuple[Best, float]:
-        """The best answer span of a window, and the window's score of "no answer"."""
+    ) -> Window:
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]
-        left = self._loaded.tokenizer.padding_side == "left"
-        own = slice(len(start) - len(allowed), None) if left else slice(len(allowed))
-        start, end = start[own], end[own]
+        start, end = (self._unpadded(logits, len(allowed)) for logits in (start, end))
         best = best_span(start, end, MAX_ANSWER, allowed)
-        return best, float(start[null]) + float(end[null])
-
-    def _best(
-        self, context: str, windows: Sequence[tuple[EncodedPair, Best, float]]
-    ) -> Answer | None:
-        null = min(score for _, _, score in windows)
-        window, best, _ = max(windows, key=lambda item: item[1].score)
-        left, right = window.offsets[best.first], window.offsets[best.last]
-        score = best.score - null
-        if left is None or right is None or not score > self.threshold:
-            return None
-        return Answer(context[left[0] : right[1]], left[0], score)
+        nowhere = (0, 0)  # the window has no allowed token, and the span's score is -inf
+        left = window.offsets[best.first] or nowhere
+        right = window.offsets[best.last] or nowhere
+        return best, left[0], right[1], float(start[null]) + float(end[null])
 
 
 class AuthorsReader(TorchReader):
@@ -114,11 +105,8 @@ class AuthorsReader(TorchReader):
         answers = dict(zip(long, super().read(long), strict=True))
         short = {pair: row for pair, row in zip(asked, rows, strict=True) if pair not in answers}
         logits = self.batches.run(list(short.values()), self._run)
-        left = self._loaded.tokenizer.padding_side == "left"
         for (pair, row), (start, end) in zip(short.items(), logits, strict=True):
-            count = len(row["input_ids"])
-            own = slice(len(start) - count, None) if left else slice(count)
-            start, end = start[own], end[own]
+            start, end = (self._unpadded(one, len(row["input_ids"])) for one in (start, end))
             first, last = int(start.argmax()), int(end.argmax())
             score = float(start[first] + end[last] - start[0] - end[0])
             answers[pair] = self._answer(row["input_ids"][first : last + 1], score)
