@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from typing import Any, Literal
 from q2_metric.errors import ModelError
 from q2_metric.memory import remembered
 from q2_metric.models.hub.batches import Batches, Row
-from q2_metric.models.hub.loading import LoadedModel
+from q2_metric.models.hub.loading import LoadedModel, check_finite
 from q2_metric.models.hub.tokens import raw_offsets, token_ids
 from q2_metric.text.passages import in_passages
 from q2_metric.types import Span
@@ -20,10 +19,14 @@ Decoding = Literal["beam", "greedy", "sample"]
 QuestionContext = Literal["neighbours", "response"]
 
 BEAMS = 5
-"""Beams and returned questions, as in the Q² authors' ``get_questions_beam``."""
-NO_REPEAT_NGRAM = 3
-TOP_K, TOP_P, SAMPLES = 50, 0.95, 5
-"""As in the Q² authors' ``get_questions_sample``."""
+DECODINGS: dict[Decoding, dict[str, Any]] = {
+    "beam": {"num_beams": BEAMS, "num_return_sequences": BEAMS, "no_repeat_ngram_size": 3,
+             "early_stopping": True},
+    "greedy": {},
+    "sample": {"do_sample": True, "top_k": 50, "top_p": 0.95, "temperature": 1.0,
+               "num_return_sequences": 5},
+}
+"""As in the Q² authors' ``get_questions_beam`` and ``get_questions_sample``."""
 MAX_QUESTION = 128
 """Maximum tokens of a question, the decoder's start token included, as in the Q² authors' code."""
 MAX_INPUT = 512
@@ -170,60 +173,19 @@ class Seq2SeqQuestions:
             return self.batches.run([row], self._decode)
 
     def _decode(self, batch: dict[str, Any]) -> list[list[str]]:
-        settings: dict[str, Any] = {"do_sample": False, "num_beams": 1}
-        count = 1
-        if self.decoding == "beam":
-            count = BEAMS
-            settings |= {
-                "num_beams": BEAMS,
-                "no_repeat_ngram_size": NO_REPEAT_NGRAM,
-                "early_stopping": True,
-                _cache_name(self._loaded.model): _beam_cache(),
-            }
-        elif self.decoding == "sample":
-            count = SAMPLES
-            settings |= {"do_sample": True, "top_k": TOP_K, "top_p": TOP_P, "temperature": 1.0}
+        # Some models give no finite numbers in half precision. They would write noise that looks
+        # like text.
+        encoded = self._loaded.model.get_encoder()(**batch)
+        check_finite(self.name, encoded.last_hidden_state)
         output = self._loaded.model.generate(
             **batch,
-            **settings,
-            num_return_sequences=count,
+            encoder_outputs=encoded,
+            **{"do_sample": False, "num_beams": 1, **DECODINGS[self.decoding]},
             max_length=MAX_QUESTION,
-            logits_processor=[_NoNan(self.name)],
         )
+        count = len(output) // len(batch["input_ids"])
         texts = self._loaded.tokenizer.batch_decode(output, skip_special_tokens=True)
         return [self._clean(texts[i : i + count]) for i in range(0, len(texts), count)]
-
-
-class _NoNan:
-    """Otherwise the model would write noise that looks like text. NaN come from the encoder of some
-    models in half precision, so they appear at the first step."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        if input_ids.shape[1] == 1 and bool(scores.isnan().any()):
-            raise ModelError(
-                f"{self.name}: its outputs are not finite numbers; use bfloat16 or float32")
-        return scores
-
-
-def _cache_name(model: Any) -> str:
-    """The keyword by which ``generate`` takes the key-value cache in the installed transformers."""
-    known = inspect.signature(model.prepare_inputs_for_generation).parameters
-    return "cache" if "cache" in known else "past_key_values"
-
-
-def _beam_cache() -> Any:
-    """Does not copy the encoder's keys and values when beams are reordered: all beams of a span
-    read the same input. For long inputs, copying took a sixth of a batch's time on a CPU."""
-    from transformers import DynamicCache, EncoderDecoderCache
-
-    class Fixed(DynamicCache):  # type: ignore[misc]
-        def reorder_cache(self, beam_idx: Any) -> None:
-            pass
-
-    return EncoderDecoderCache(DynamicCache(), Fixed())
 
 
 def clean(texts: Sequence[str]) -> list[str]:
