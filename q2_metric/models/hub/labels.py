@@ -19,8 +19,6 @@ NAMES: dict[str, Label] = {
 }
 """The NLI class for each name that configs give to a class. Case, "-" and blanks are ignored."""
 
-_OPTION = "nli_labels (-s nli_labels=entailment,neutral,contradiction)"
-
 
 def given_labels(text: str) -> tuple[str, ...]:
     """Reads the value of ``nli_labels``: class names in the order of the model's outputs.
@@ -50,29 +48,25 @@ def label_order(
         known: class names that are used if the config does not name the classes.
 
     Raises:
-        InputError: ``labels`` has a wrong length or an unknown name, or contradicts the order of
-            the config's names.
+        InputError: ``labels`` has a wrong length, or contradicts the order of the config's names.
         ModelError: it is unknown which class is entailment.
     """
     count = config.num_labels
     names = [str(config.id2label[i]) for i in range(count)]
     written = _classes(names)
-    if labels is not None:
-        order = _classes(labels)
-        if len(labels) != count:
-            raise InputError(f"{name}: {len(labels)} labels given, but the model has {count}")
-        if order is None:
-            raise InputError(f"{name}: cannot tell its classes from the names "
-                             f"{', '.join(labels)}; give {_OPTION} in the order of its outputs")
-        if written not in (None, order):
-            raise InputError(f"{name}: its config says that its outputs are {', '.join(names)}; "
-                             "leave nli_labels out, or change the config in a local copy")
-    else:
-        order = written or (_classes(known) if len(known) == count else None)
-        if order is None:
-            raise ModelError(
-                f"{name}: its classes are not clear from the names {', '.join(names)}; "
-                f"give {_OPTION} in the order of its outputs")
+    if labels is not None and len(labels) != count:
+        raise InputError(f"{name}: {len(labels)} labels given, but the model has {count}")
+    order = _classes(labels) if labels else written
+    if order is None and len(known) == count:
+        order = _classes(known)
+    if order is None:
+        raise ModelError(
+            f"{name}: its classes are not clear from the names {', '.join(labels or names)}; give "
+            "nli_labels (-s nli_labels=entailment,neutral,contradiction) in the order of its "
+            "outputs")
+    if written not in (None, order):
+        raise InputError(f"{name}: its config says that its outputs are {', '.join(names)}; "
+                         "leave nli_labels out, or change the config in a local copy")
     if count < 2:
         raise ModelError(f"{name}: has only one output; an NLI model needs two or three classes")
     return order

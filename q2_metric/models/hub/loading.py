@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from q2_metric import forks
 from q2_metric.errors import (
@@ -22,7 +22,7 @@ from q2_metric.errors import (
     ModelError,
     causes,
     is_out_of_memory,
-    not_imported,
+    optional,
 )
 from q2_metric.models.hub.names import (
     CONFIG,
@@ -36,9 +36,6 @@ from q2_metric.models.hub.names import (
 from q2_metric.models.hub.pickles import check_weights, is_cached, may_read_pickle
 from q2_metric.models.hub.pieces import restore
 
-if TYPE_CHECKING:
-    import torch
-
 DTYPES = ("float32", "bfloat16", "float16")
 AutoClass = Literal[
     "AutoModelForCausalLM",
@@ -51,9 +48,26 @@ AutoClass = Literal[
 COMMIT = 8
 """Digits of a commit in a model's name."""
 
-DEVICE_FAULTS = ("not compiled with cuda", "cuda error", "nvidia driver", "cuda driver",
-                 "linked with support for mps", "mps backend")
-"""Parts of torch's error messages about a missing device, in lower case."""
+OFFLINE = "use the preset 'bundled', which needs no network, or give the folder of a saved model"
+REASONS = {
+    ("gatedrepoerror", "gated repo"):
+        f"a gated model: accept its terms on the Hub and run 'hf auth login', or {OFFLINE}",
+    ("revisionnotfounderror", "not a valid git identifier"):
+        "the Hub's model has no such revision (a branch, a tag or a commit)",
+    ("repositorynotfounderror", "hfvalidationerror", "is not a valid model identifier"):
+        "no such model on the Hub and no such folder (private models need 'hf auth login')",
+    ("localentrynotfounderror", "offlinemodeisenabled", "connecterror", "connecttimeout",
+     "couldn't connect", "offline mode"):
+        f"the Hub cannot be reached and the model is not in the local cache: {OFFLINE}",
+    ("custom code", "trust_remote_code"):
+        "needs code of its own, which comes with the model and is never run here; use a model "
+        "whose architecture transformers has",
+    ("not compiled with cuda", "cuda error", "nvidia driver", "cuda driver",
+     "linked with support for mps", "mps backend"):
+        "the device does not work ({}): use --device cpu",
+}
+"""What to say if an error has one of these parts, in lower case: classes of huggingface_hub and
+httpx, and words of transformers and torch. The first that fits is said."""
 OLDEST = (5, 1)
 """Oldest version of transformers that is allowed (major, minor)."""
 
@@ -75,11 +89,8 @@ def require(feature: str) -> None:
         ModelError: transformers is too old; with it, a Flan-T5 would give different scores.
     """
     for package in PACKAGES:
-        try:
-            with forks.held_off():
-                __import__(package)
-        except ImportError as error:
-            raise not_imported(error, feature, package, EXTRA) from error
+        with forks.held_off():
+            optional(package, feature, package, EXTRA)
     there = str(sys.modules["transformers"].__version__)
     if tuple(int(part) for part in re.findall(r"\d+", there)[:2]) < OLDEST:
         raise ModelError(f"transformers {there} gives wrong scores with a Flan-T5: "
@@ -118,16 +129,6 @@ def resolve_device(device: str = "auto") -> str:
     if kind == "mps" and not torch.backends.mps.is_available():
         raise InputError("device 'mps' does not exist here: use device='auto' or 'cpu'")
     return device
-
-
-def resolve_dtype(dtype: str = "float32") -> torch.dtype:
-    """The torch dtype with a name in :data:`DTYPES`; InputError for another name."""
-    if dtype not in DTYPES:
-        raise InputError(f"unknown dtype {dtype!r}: use {', '.join(DTYPES)}")
-    import torch
-
-    torch_dtype: torch.dtype = getattr(torch, dtype)
-    return torch_dtype
 
 
 def load_config(name: str) -> Any:
@@ -181,7 +182,9 @@ def load_pretrained(
             task (its head would be random), its weights may not be read, or its tokenizer gives no
             character offsets.
     """
-    place, kind = resolve_device(device), resolve_dtype(dtype)
+    place = resolve_device(device)
+    if dtype not in DTYPES:
+        raise InputError(f"unknown dtype {dtype!r}: use {', '.join(DTYPES)}")
     # One quick request comes first. So an unreachable Hub costs one round of retries instead of
     # three.
     config = load_config(name)
@@ -199,7 +202,7 @@ def load_pretrained(
             folder,
             revision=revision,
             config=config,
-            dtype=kind,
+            dtype=getattr(torch, dtype),
             trust_remote_code=False,
             local_files_only=is_cached(name),
             use_safetensors=None if may_read_pickle(name) else True,
@@ -285,27 +288,10 @@ def _reason(error: BaseException) -> str:
         return ("does not fit into memory: use --dtype bfloat16 (half of it), another device, or a "
                 "smaller preset (paper-small, bundled)")
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    kinds = {type(item).__name__ for item in chain}
-    text = " ".join(str(item) for item in chain).lower()
-    offline = (
-        "use the preset 'bundled', which needs no network, or give the folder of a saved model")
-    if "GatedRepoError" in kinds or "gated repo" in text:
-        return "a gated model: accept its terms on the Hub and run 'hf auth login', or " + offline
-    if "RevisionNotFoundError" in kinds or "not a valid git identifier" in text:
-        return "the Hub's model has no such revision (a branch, a tag or a commit)"
-    if kinds & {"RepositoryNotFoundError", "HFValidationError"} or (
-        "is not a valid model identifier" in text
-    ):
-        return "no such model on the Hub and no such folder (private models need 'hf auth login')"
-    if (kinds
-            & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectError", "ConnectTimeout"}
-            or "couldn't connect" in text or "offline mode" in text):
-        return "the Hub cannot be reached and the model is not in the local cache: " + offline
-    if "custom code" in text or "trust_remote_code" in text:
-        return ("needs code of its own, which comes with the model and is never run here; use a "
-                "model whose architecture transformers has")
-    if any(mark in text for mark in DEVICE_FAULTS):
-        return f"the device does not work ({first[:200]}): use --device cpu"
+    text = " ".join(f"{type(item).__name__} {item}" for item in chain).lower()
+    for marks, words in REASONS.items():
+        if any(mark in text for mark in marks):
+            return words.format(first[:200])
     return f"cannot be loaded ({type(error).__name__}: {first[:200]})"
 
 

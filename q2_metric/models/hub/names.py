@@ -21,7 +21,7 @@ CONFIG = "config.json"
 """Every model has this file."""
 
 WAIT = 60.0
-"""Seconds during which the Hub is not asked again after it could not be reached."""
+"""Seconds after which the Hub is asked again whether it can be reached."""
 
 MOMENT = 4.0
 """Seconds without an answer after which the Hub counts as unreachable."""
@@ -62,37 +62,22 @@ def commit(name: str) -> str:
 
     Raises huggingface_hub's errors: there is no such model or revision, or the Hub is unreachable.
     """
-    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     repository, revision = parted(name)
     config = try_to_load_from_cache(repository, CONFIG, revision=revision)
     if not isinstance(config, str):
-        config = _downloaded(repository, revision)
+        if not _answers(int(time.monotonic() // WAIT)):
+            raise LocalEntryNotFoundError("the Hub does not answer")
+        config = hf_hub_download(repository, CONFIG, revision=revision)
     return Path(config).parent.name
 
 
-_unreachable: list[tuple[float, Exception]] = []
-"""Time and error of the last request, if that could not reach the Hub."""
-
-
-def _downloaded(repository: str, revision: str | None) -> str:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    if _unreachable and time.monotonic() - _unreachable[0][0] < WAIT:
-        raise _unreachable[0][1]
-    _unreachable.clear()
-    try:
-        if not _answers():
-            raise LocalEntryNotFoundError("the Hub does not answer")
-        return hf_hub_download(repository, CONFIG, revision=revision)
-    except LocalEntryNotFoundError as error:
-        _unreachable.append((time.monotonic(), error))
-        raise
-
-
-def _answers() -> bool:
+@cache
+def _answers(_minute: int) -> bool:
     """Whether the Hub responds within :data:`MOMENT` seconds; an HTTP error is also a response.
+    The answer counts for a minute, so that a run without a network does not wait for each model.
 
     huggingface_hub itself would try for half a minute. A failing look-up of the host name can take
     as long and cannot be stopped, so the request runs in a thread.

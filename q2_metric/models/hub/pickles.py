@@ -92,15 +92,9 @@ def has_safetensors(name: str) -> bool:
     """
     if is_folder(name):
         return any((Path(name).expanduser() / file).is_file() for file in SAFE)
-    from huggingface_hub import try_to_load_from_cache
-
-    repository, revision = parted(name)[0], commit(name)
-    if may_read_pickle(name) and is_cached(name):
+    if is_cached(name):
         return _weights_here(name, "model.safetensors")
-    cached = [try_to_load_from_cache(repository, file, revision=revision) for file in SAFE]
-    if any(isinstance(one, str) for one in cached):
-        return True
-    return None in cached and _listed(repository, revision)
+    return _listed(parted(name)[0], commit(name))
 
 
 @cache

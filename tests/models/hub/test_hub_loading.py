@@ -38,12 +38,11 @@ from q2_metric.models.hub.reader import TorchReader
 def test_devices_and_dtypes() -> None:
     assert loading.resolve_device("cpu") == "cpu"
     assert loading.resolve_device("auto") in ("cpu", "cuda", "mps")
-    assert loading.resolve_dtype("bfloat16") is torch.bfloat16
     for device in ("gpu", "cuda:x", "cuda:99"):
         with pytest.raises(InputError, match="device"):
             loading.resolve_device(device)
     with pytest.raises(InputError, match="dtype"):
-        loading.resolve_dtype("int8")
+        load(TorchNli, "a/b", dtype="int8")
 
 
 def test_bfloat16_is_close(folders: Folders) -> None:
@@ -179,11 +178,6 @@ def test_loading_is_silent(folders: Folders, capfd: pytest.CaptureFixture[str]) 
     capfd.readouterr()
     TorchNli(load(TorchNli, folder)).judge(PREMISES)
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_batch_size_below_one_is_refused(loaded: Load) -> None:
-    with pytest.raises(InputError, match="batch_size"):
-        TorchNli(loaded("bert/nli"), batch_size=0).judge(PREMISES)
 
 
 def test_windows_of_the_models(loaded: Load) -> None:

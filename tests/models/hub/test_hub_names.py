@@ -112,7 +112,7 @@ def test_a_hub_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setattr(
             constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        monkeypatch.setattr(names, "_unreachable", [])
+        names._answers.cache_clear()
         monkeypatch.setattr(names, "MOMENT", 0.2)
         # On a busy machine the wait for an answer ends before the thread is looked at.
         join = threading.Thread.join
@@ -122,3 +122,4 @@ def test_a_hub_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -
             with pytest.raises(LocalEntryNotFoundError):
                 names.commit(name)
         assert time.monotonic() - started < 5
+    names._answers.cache_clear()
