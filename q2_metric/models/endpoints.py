@@ -109,16 +109,15 @@ class Endpoint:
                 or gives no probabilities; or it failed :data:`TRIES` times.
             ModelError: the server refuses a prompt, or the model replies with none of the answers.
         """
-        if self.votes:
-            asked = [{"max_tokens": 5, "temperature": 1, "seed": seed, **_said(prompt)}
-                     for prompt in prompts for seed in range(self.votes)]
-            replies = self._ask(asked)
-            return [self._shares(answers, [
-                {reply.text: 1.0} for reply in replies[first:first + self.votes]])
-                for first in range(0, len(replies), self.votes)]
-        replies = self._ask([{"max_tokens": 1, "logprobs": True, "top_logprobs": TOP,
-                              **_said(prompt)} for prompt in prompts])
-        return [self._shares(answers, [reply.chances]) for reply in replies]
+        if not self.votes:
+            replies = self._ask([{"max_tokens": 1, "logprobs": True, "top_logprobs": TOP,
+                                  **_said(prompt)} for prompt in prompts])
+            return [self._shares(answers, [reply.chances]) for reply in replies]
+        replies = self._ask([{"max_tokens": 5, "temperature": 1, "seed": seed, **_said(prompt)}
+                             for prompt in prompts for seed in range(self.votes)])
+        said = [{reply.text: 1.0} for reply in replies]
+        return [self._shares(answers, said[first:first + self.votes])
+                for first in range(0, len(said), self.votes)]
 
     def _shares(
         self, answers: Sequence[str], replies: Sequence[Mapping[str, float]]
@@ -225,15 +224,14 @@ def _check(model: str, url: str, votes: str) -> None:
     """The messages do not quote the URL, which may contain a key."""
     parts = urlsplit(url)
     try:
-        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        right = parts.hostname and parts.port != 0 and parts.scheme in ("http", "https")
     except ValueError:  # the port
         right = False
-    if parts.username is not None or parts.query or parts.fragment:
-        raise InputError(f"{ENDPOINT}{model}: an endpoint's URL has no user, password or query; "
-                         f"put the key into the environment variable {KEY}")
-    if not model or not right or not url.isascii() or any(map(str.isspace, url)):
+    more = parts.username is not None or parts.query or parts.fragment
+    if more or not model or not right or not url.isascii() or any(map(str.isspace, url)):
         raise InputError(f"a model that begins with {ENDPOINT!r} is written {ENDPOINT}MODEL@URL, "
-                         f"such as {ENDPOINT}qwen3:4b@http://localhost:11434/v1")
+                         f"such as {ENDPOINT}qwen3:4b@http://localhost:11434/v1; the URL has no "
+                         f"user, password or query (a key is the environment variable {KEY})")
     if votes and not (votes.isascii() and votes.isdigit() and 1 <= int(votes) <= 100):
         raise InputError(f"votes={votes}: the number of sampled replies must be 1 to 100")
 

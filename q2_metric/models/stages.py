@@ -10,8 +10,8 @@ import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError, ModelError
@@ -78,13 +78,12 @@ def load_coreference(model: str | None = None) -> types.CoreferenceResolver:
         InputError: no class is named.
         ModelError: it cannot be created.
     """
-    module, _, name = (model or "").partition(":")
-    if not module or not name:
+    if not model or ":" not in model:
         raise InputError("coreference=True needs a resolver of your own: set coreference_model to "
                          f"its class, as package.module:Class (not {model!r})")
     try:
-        resolver: types.CoreferenceResolver = getattr(import_module(module), name)()
-    except (ImportError, AttributeError, TypeError) as error:
+        resolver: types.CoreferenceResolver = resolve_name(model)()
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ModelError(f"the resolver {model!r} cannot be created: {error}") from error
     return resolver
 
@@ -219,13 +218,7 @@ def _entailment(
     prompt: str | None = None,
     chunk_size: int = 0,
 ) -> types.Backbone:
-    name = _name(model)
-    if name is not None and name != stage.model:
-        from q2_metric.models.hub.nli import entailment_kind
-
-        kind = entailment_kind(name)
-        template = "minicheck" if "minicheck" in Path(name).name.lower() else "scale"
-        stage = replace(_known(name, kind) or Stage(kind, template=template), model=name)
+    stage = _replaced(stage, model)
     if prompt is not None and stage.kind != "yes-no":
         raise InputError(
             f"{stage.model or 'the bundled model'} is an NLI classifier and takes no prompt; "
@@ -246,8 +239,9 @@ def _entailment(
     from q2_metric.models.hub.yes_no import MAX_INPUT, YesNoEntailment
 
     weights = _weights("AutoModelForSeq2SeqLM", stage.model, config)
-    asked = prompt or stage.template
-    return YesNoEntailment(weights, prompt=asked, batch_size=config.batch_size,
+    usual = "minicheck" if "minicheck" in Path(stage.model).name.lower() else "scale"
+    return YesNoEntailment(weights, prompt=prompt or stage.template or usual,
+                           batch_size=config.batch_size,
                            max_length=max(MAX_INPUT, chunk_size + MAX_INPUT // 4))
 
 
@@ -257,10 +251,15 @@ def _endpoint(model: str | None) -> Endpoint:
     return endpoint(model or "")
 
 
-def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
+def _replaced(stage: Stage, model: str | None, kind: Kind | None = None) -> Stage:
+    """Without a kind, the model judges entailment."""
     name = _name(model)
     if name is None or name == stage.model:
         return stage
+    if kind is None:
+        from q2_metric.models.hub.nli import entailment_kind
+
+        kind = entailment_kind(name)
     return replace(_known(name, kind) or Stage(kind), model=name)
 
 
@@ -286,12 +285,8 @@ def _weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> Loaded
     from q2_metric.models.hub.loading import require, resolve_device
 
     require(f"the model {model!r}")
-    # Equal weights must have equal keys, so "auto" is replaced by the device, and the batch size is
-    # left out.
-    device = resolve_device(config.device)
     dtype = "float32" if config.dtype == "auto" else config.dtype  # only bundled models have 8 bits
-    return _cached_weights(
-        auto_class, model, replace(config, device=device, dtype=dtype, batch_size=None))
+    return _cached_weights(auto_class, model, resolve_device(config.device), dtype)
 
 
 LARGE = 8.0
@@ -299,15 +294,15 @@ LARGE = 8.0
 
 
 @functools.cache
-def _cached_weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> LoadedModel:
+def _cached_weights(auto_class: AutoClass, model: str, device: str, dtype: str) -> LoadedModel:
     from q2_metric.models.hub.loading import load_pretrained
 
     stage = published().get(model)
-    if stage and config.dtype == "float32" and stage.gigabytes() >= LARGE:
+    if stage and dtype == "float32" and stage.gigabytes() >= LARGE:
         _LOG.warning("%s in float32 needs %.0f GB of memory, and for a GPU as much host memory "
                      "first; --dtype bfloat16 needs %.0f GB",
                      model, stage.gigabytes(), stage.gigabytes(2))
-    return load_pretrained(auto_class, model, config.device, config.dtype)
+    return load_pretrained(auto_class, model, device, dtype)
 
 
 def clear_cache() -> None:

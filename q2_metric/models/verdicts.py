@@ -15,9 +15,8 @@ def best_verdicts(items: Sequence[int], verdicts: Sequence[Verdict], count: int)
 
     ``items`` are the windows' premises. A premise without a window has no verdict in the result.
     """
-    best: list[Verdict | None] = [None] * count
+    best: dict[int, Verdict] = {}
     for item, verdict in zip(items, verdicts, strict=True):
-        known = best[item]
-        if known is None or verdict.entailment > known.entailment:
+        if item not in best or verdict.entailment > best[item].entailment:
             best[item] = verdict
-    return [verdict for verdict in best if verdict is not None]
+    return [best[item] for item in range(count) if item in best]

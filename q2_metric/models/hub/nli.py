@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from q2_metric.errors import ModelError
 from q2_metric.models.hub.batches import Batches
@@ -13,6 +13,7 @@ from q2_metric.models.hub.labels import label_order
 from q2_metric.models.hub.loading import LoadedModel, check_finite, load_config
 from q2_metric.models.hub.names import parted
 from q2_metric.models.hub.tokens import cut, encode_pairs, token_offsets, window_size
+from q2_metric.models.presets import Kind
 from q2_metric.models.verdicts import OVERLAP, best_verdicts
 from q2_metric.types import Verdict
 
@@ -26,8 +27,6 @@ KINDS = {
     "ForMaskedLM": "a language model without a head for a task",
 }
 """Models that cannot judge pairs of texts, by the end of the architecture's name."""
-
-Kind = Literal["nli", "yes-no"]
 
 
 class TorchNli:
