@@ -9,6 +9,7 @@ from datetime import date
 from itertools import accumulate, chain, repeat
 from typing import Literal
 
+from q2_metric.engine.result import FileResult
 from q2_metric.metrics.signature import parse
 from q2_metric.report.compare import How, PairedDifference, SystemValues, differences, match
 from q2_metric.rows.fields import OutputRow
@@ -24,9 +25,8 @@ Point = list[float | None]
 class SystemRun:
     """A system on the report page: the rows of a scored file, or those with a value in a column.
 
-    ``without_texts`` counts scored rows whose texts are unknown. ``complete`` is false if the run
-    had not ended. ``group_by`` are the columns of ``--group-by``. ``date`` is the day on which the
-    run ended, such as "2026-11-25", or "".
+    ``without_texts`` counts scored rows whose texts are unknown. ``group_by`` are the columns of
+    ``--group-by``. ``date`` is the day on which the run ended, such as "2026-11-25", or "".
     """
 
     name: str
@@ -34,9 +34,13 @@ class SystemRun:
     failed: int
     scores: tuple[SystemScore, ...]
     without_texts: int = 0
-    complete: bool = True
     group_by: tuple[str, ...] = ()
     date: str = ""
+
+    @classmethod
+    def of(cls, result: FileResult) -> SystemRun:
+        return cls(result.file, result.rows, result.failed, result.systems,
+                   group_by=tuple(result.groups))
 
     @property
     def no_claim(self) -> NoClaim:

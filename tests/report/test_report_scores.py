@@ -93,68 +93,29 @@ def test_signatures_come_from_the_manifest(tmp_path: Path) -> None:
     manifest = tmp_path / "scores.jsonl.manifest.json"
     signature = "q2|preset:fake|compare:nli|fallback:nli|version:1"
     signed = {"groundedness": "groundedness|a:b", "q2": signature, "scale": "scale|a:b"}
-    recorded = {"signatures": signed, "complete": False}
+    recorded = {"signatures": signed}
     manifest.write_text(json.dumps(recorded))
     (system,), _ = read(out)
     assert [score.signature for score in system.scores] == [f"{one}|no_claim:zero" for one in (
         "groundedness|a:b", signature,
         "q2_no_nli|preset:fake|compare:f1|fallback:nli|version:1", "scale|a:b")]
-    assert not system.complete
     for strange in ("", "[]", '{"signatures": 3}', '{"signatures": {"q2": null}}',
                     '{"signatures": {"q2": "q2|strange"}}', "\udcff"):
         manifest.write_bytes(strange.encode("utf-8", "surrogateescape"))
         (system,), _ = read(out)
         assert {score.signature for score in system.scores} == {""}, strange
-        assert system.complete
 
 
 def test_scores_without_texts(tmp_path: Path) -> None:
     out = scored(tmp_path, "--no-texts")
     assert "response" not in json.loads(out.read_text().splitlines()[0])
-    (system,), rows = read(out)
+    (system,), _ = read(out)
     assert system.without_texts == 3  # the bad row has none anyway
     page = tmp_path / "report.html"
     result = run("report", out, "-o", page)
     assert (result.exit_code, result.stdout) == (0, f"{page}\n")
     assert "3 rows have no texts" in result.stderr
     assert "3 rows have no texts" in page.read_text()
-
-    source = tmp_path / "scores-rows.jsonl"
-    (system,), rows = read(out, texts=[source])
-    assert system.without_texts == 0
-    assert [row.get("response") for row in rows] == [
-        "Rome has 7 hills.", "Rome has 9 hills.", None, "it has hills"]
-    assert rows[0]["history"] == ["Where?"]
-    result = run("report", out, "-o", page, "--texts", source)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert "Rome has 9 hills." in page.read_text()
-
-
-def test_texts_are_read_from_the_columns_that_were_scored(tmp_path: Path) -> None:
-    source = write(tmp_path / "own.jsonl", *({"n": one["id"], "said": one["response"] or "x",
-                                              "facts": one["knowledge"]} for one in ROWS[:2]))
-    out = tmp_path / "scores.jsonl"
-    done = run("score", source, "-m", "word_share", "--response", "said", "--knowledge", "facts",
-               "--id", "n", "--no-texts", "--out", out)
-    assert done.exit_code == 0, done.output
-    page = tmp_path / "report.html"
-    result = run("report", out, "-o", page, "--texts", source)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert "Rome has 9 hills." in page.read_text()
-
-
-def test_texts_that_do_not_fit(tmp_path: Path) -> None:
-    out = scored(tmp_path, "--no-texts")
-    shorter = write(tmp_path / "shorter.jsonl", *ROWS[:3])
-    longer = write(tmp_path / "longer.jsonl", *ROWS, {**ROWS[0], "id": "e"})
-    turned = write(tmp_path / "turned.jsonl", *reversed(ROWS))
-    for texts, message in (
-        (shorter, r"scores.jsonl, line 4: --texts has no such row"),
-        (longer, r"longer.jsonl: has more rows than the scores"),
-        (turned, r"line 1: has the id 'a', but the same row of .*turned.jsonl has 'd'"),
-    ):
-        with pytest.raises(InputError, match=message):
-            read(out, texts=[texts])
 
 
 def test_a_row_where_one_metric_failed(tmp_path: Path) -> None:
@@ -351,7 +312,6 @@ def test_report_that_cannot_be_made(tmp_path: Path) -> None:
         ([out, out, "-o", tmp_path / "r.html"], "is named twice"),
         ([tmp_path / "none.jsonl", "-o", tmp_path / "r.html"], "there is no such file"),
         ([tmp_path / "scores-rows.jsonl", "-o", tmp_path / "r.html"], "has no score; give a file"),
-        (["-", "--texts", "-", "-o", tmp_path / "r.html"], "can be read only once"),
     ):
         result = run("report", *args)
         assert (result.exit_code, result.stderr.count("\n")) == (2, 1), args
