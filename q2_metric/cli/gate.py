@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -133,10 +133,10 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
     job = Job(files=(path,), columns=Columns(), metrics=(metric,), texts=True, evidence=True,
               cache=cache_file(options), cache_bytes=cache_bytes())
     rows = stack.enter_context(Spool())
-    [result] = JobRun(job, listener=Listener(warn=warn)).run(page=lambda _: nullcontext(rows))
+    [result] = JobRun(job, listener=Listener(warn=warn)).run(page=rows)
     if not result.rows:
         raise InputError(f"{path}: has no rows")
-    return ScoreFiles((SystemRun(path, result.rows, result.failed, result.systems),), (rows,))
+    return ScoreFiles((SystemRun.of(result),), (rows,))
 
 
 def _has_scores(path: str) -> bool:

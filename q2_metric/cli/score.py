@@ -42,7 +42,7 @@ from q2_metric.engine.connection import Cluster
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import beside, check_replaceable
 from q2_metric.engine.result import FileResult
-from q2_metric.engine.run import JobRun, Listener, OpenPage
+from q2_metric.engine.run import JobRun, Listener
 from q2_metric.engine.unfinished import unfinished_path
 from q2_metric.errors import InputError, ModelError, machine_fault
 from q2_metric.files import check_place, rereadable
@@ -50,6 +50,7 @@ from q2_metric.knowledge.scoring import ROW, PoolChoice
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import METRICS, columns
 from q2_metric.models.presets import STAGES, is_endpoint
+from q2_metric.report.spool import Spool
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.read import Turns
 from q2_metric.rows.writers import SUFFIXES, check_output
@@ -205,10 +206,10 @@ def score(**options: Any) -> None:
     cluster = None if options["engine"] == "local" else Cluster(
         options["address"], options["actors"], options["gpus_per_actor"])
     job.check(strict=options["strict"])
-    page = _check_outputs(job, out, options["report"])
+    _check_outputs(job, out, options["report"])
     run = JobRun(job, cluster, strict=options["strict"], listener=_listener(job, quiet))
     try:
-        results = run.run(out, page, overwrite=overwriting())
+        results = _results(run, out, options["report"])
     except (KeyboardInterrupt, Exception) as error:
         if (interrupted := _interrupted(error, out)) is None:
             raise
@@ -332,16 +333,23 @@ def _job(options: Mapping[str, Any]) -> Job:
     )
 
 
-def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
-    """Checks that the outputs can be written. Returns a function that opens the page."""
+def _check_outputs(job: Job, out: str | None, report: str | None) -> None:
     if out is not None:
         check_output(out, job.files)
-    if report is None:
-        return None
-    from q2_metric.report.page import open_page
+    if report is not None:
+        check_place(report)
 
-    check_place(report)
-    return lambda results: open_page(report, results)
+
+def _results(run: JobRun, out: str | None, report: str | None) -> list[FileResult]:
+    if report is None:
+        return run.run(out, overwrite=overwriting())
+    from q2_metric.report.page import write_page
+    from q2_metric.report.systems import SystemRun
+
+    with Spool() as rows:
+        results = run.run(out, rows, overwrite=overwriting())
+        write_page(report, list(map(SystemRun.of, results)), rows)
+    return results
 
 
 def _listener(job: Job, quiet: bool) -> Listener:

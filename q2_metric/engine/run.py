@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 ERRORS_SHOWN = 5
 """Bad rows after these are only counted."""
 
-OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager["Spool"]]
-"""Opens a report page, which reads the list of results only when it is closed."""
-
 
 @dataclass(frozen=True)
 class Listener:
@@ -103,11 +100,12 @@ class JobRun:
         self.signatures = signatures(signed)
 
     def run(
-        self, out: str | None = None, page: OpenPage | None = None, *, overwrite: bool = False
+        self, out: str | None = None, page: Spool | None = None, *, overwrite: bool = False
     ) -> list[FileResult]:
         """Scores all files. Finished blocks that an interrupted run left for ``out`` are reused.
 
-        ``overwrite`` scores all rows again and replaces ``out``.
+        ``page`` receives the rows of a report page. ``overwrite`` scores all rows again and
+        replaces ``out``.
 
         Raises:
             InputError: a file cannot be read or written, or changes while it is read; ``out`` was
@@ -160,15 +158,13 @@ class JobRun:
         )
         return results
 
-    def _score(self, page: OpenPage | None, unfinished: Unfinished | None) -> list[FileResult]:
-        results: list[FileResult] = []
+    def _score(self, page: Spool | None, unfinished: Unfinished | None) -> list[FileResult]:
         with ExitStack() as stack:
-            rows_of_page = stack.enter_context(nullcontext() if page is None else page(results))
             done = 0 if unfinished is None else unfinished.done
             earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
             score = self._here or self._there(done, stack)
-            for file in self.job.files:
-                results.append(self._score_file(file, earlier, score, unfinished, rows_of_page))
+            results = [self._score_file(file, earlier, score, unfinished, page)
+                       for file in self.job.files]
         if self._foreign:
             self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
         return results
