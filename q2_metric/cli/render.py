@@ -20,7 +20,7 @@ from rich.text import Text
 from q2_metric.cli.assign import Assignable
 from q2_metric.cli.commands import plain
 from q2_metric.data.catalogue import DataSet
-from q2_metric.engine.result import FileResult
+from q2_metric.engine.result import SystemRun
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
 from q2_metric.models.presets import Preset, Stage
@@ -44,12 +44,12 @@ _LONGEST = 200
 """Characters of a claim or passage that are printed."""
 
 
-def print_systems(results: Sequence[FileResult], *, whole: bool) -> None:
+def print_systems(results: Sequence[SystemRun], *, whole: bool) -> None:
     """Prints the results of ``q2 score``; with ``whole``, full signatures instead of hashes."""
     screen = console()
     for result in results:
         if len(results) > 1:
-            screen.print(safe_text(result.file, "bold"), soft_wrap=True)
+            screen.print(safe_text(result.name, "bold"), soft_wrap=True)
         print_verdict(screen, result.verdict)
         print_whole(screen, systems_table(result))
         scored, speed = result.rows - result.failed, result.rows_per_second
@@ -67,7 +67,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool) -> None:
             screen.print()
             print_whole(screen, groups_table(column, groups))
         screen.print()
-    signatures = (system.signature for result in results for system in result.systems)
+    signatures = (system.signature for result in results for system in result.scores)
     print_signatures(screen, signatures, whole=whole)
 
 
@@ -98,13 +98,13 @@ def _short(text: str) -> str:
     return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
 
 
-def systems_table(result: FileResult) -> Table:
+def systems_table(result: SystemRun) -> Table:
     """A line for each metric, at most 80 columns wide. Columns without values are left out."""
     table = bare_table()
     # Titles are wrapped only between words.
-    words = [word for system in result.systems for word in title(system.name).split()]
+    words = [word for system in result.scores for word in title(system.name).split()]
     table.add_column("metric", min_width=max(map(len, words), default=0))
-    rows = [_numbers(system) for system in result.systems]
+    rows = [_numbers(system) for system in result.scores]
     shown = [heading for heading in _TITLES if heading in ("mean", "n")
              or any(row[heading] != NONE for row in rows)]
     for heading in shown:  # numbers are not broken
@@ -112,7 +112,7 @@ def systems_table(result: FileResult) -> Table:
                  for line in text.split("\n")]
         table.add_column(heading, justify="right", no_wrap=True, vertical="top",
                          min_width=max(map(len, lines)))
-    for system, row in zip(result.systems, rows, strict=True):
+    for system, row in zip(result.scores, rows, strict=True):
         table.add_row(safe_text(title(system.name)), *(row[heading] for heading in shown))
     return table
 

@@ -41,7 +41,7 @@ from q2_metric.cli.options import (
 from q2_metric.engine.connection import Cluster
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import beside, check_replaceable
-from q2_metric.engine.result import FileResult
+from q2_metric.engine.result import SystemRun
 from q2_metric.engine.run import JobRun, Listener
 from q2_metric.engine.unfinished import unfinished_path
 from q2_metric.errors import InputError, ModelError, machine_fault
@@ -228,7 +228,7 @@ def score(**options: Any) -> None:
         print_next(*_next(out, options["report"]))
     rows = sum(result.rows for result in results)
     failed = sum(result.failed for result in results)
-    empty = [result.file for result in results if not result.rows]
+    empty = [result.name for result in results if not result.rows]
     for file in empty:
         warn(f"error: {file}: has no rows")
     if not rows:
@@ -267,17 +267,17 @@ def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
                         "there", code)
 
 
-def _below(results: Sequence[FileResult], thresholds: Mapping[str, float]) -> Iterator[str]:
+def _below(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> Iterator[str]:
     for result in results:
-        for system in result.systems:
+        for system in result.scores:
             least = thresholds.get(system.name, thresholds.get("") if system.name in METRICS
                                    else None)
             if least is None:
                 continue
             if system.value is None:
-                yield f"{result.file}: {system.name} has no mean to compare with {least:g}"
+                yield f"{result.name}: {system.name} has no mean to compare with {least:g}"
             elif system.value < least:
-                yield f"{result.file}: {system.name} is {system.value:.4g}, under {least:g}"
+                yield f"{result.name}: {system.name} is {system.value:.4g}, under {least:g}"
 
 
 def _check_together(options: Mapping[str, Any]) -> None:
@@ -340,15 +340,14 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> None:
         check_place(report)
 
 
-def _results(run: JobRun, out: str | None, report: str | None) -> list[FileResult]:
+def _results(run: JobRun, out: str | None, report: str | None) -> list[SystemRun]:
     if report is None:
         return run.run(out, overwrite=overwriting())
     from q2_metric.report.page import write_page
-    from q2_metric.report.systems import SystemRun
 
     with Spool() as rows:
         results = run.run(out, rows, overwrite=overwriting())
-        write_page(report, list(map(SystemRun.of, results)), rows)
+        write_page(report, results, rows)
     return results
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
+from q2_metric.engine.result import SystemRun
 from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
@@ -23,7 +24,7 @@ from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.groups import chosen, groupings
-from q2_metric.report.systems import SideBySide, SystemRun, compare_runs, curves, places, series
+from q2_metric.report.systems import SideBySide, compare_runs, curves, places, series
 from q2_metric.report.view import DROPPED
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 from q2_metric.engine.manifest import Manifest, beside, read_manifest, signs
-from q2_metric.engine.result import values_of
+from q2_metric.engine.result import SystemRun, values_of
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.entry import RESERVED
 from q2_metric.report.spool import Spool
-from q2_metric.report.systems import SystemRun
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow
 from q2_metric.rows.formats import records, shown, tells
 from q2_metric.rows.record import repeated
@@ -127,7 +126,8 @@ def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
     return SystemRun(
         name, n, failed,
         tuple(aggregate.systems(registry.signatures(recorded) | recorded).values()),
-        without_texts, tuple(map(str, group_by)) if isinstance(group_by, list) else (), day(path),
+        group_by=tuple(map(str, group_by)) if isinstance(group_by, list) else (),
+        without_texts=without_texts, date=day(path),
     )
 
 

@@ -9,43 +9,13 @@ from datetime import date
 from itertools import accumulate, chain, repeat
 from typing import Literal
 
-from q2_metric.engine.result import FileResult
-from q2_metric.metrics.signature import parse
+from q2_metric.engine.result import SystemRun
 from q2_metric.report.compare import How, PairedDifference, SystemValues, differences, match
 from q2_metric.rows.fields import OutputRow
-from q2_metric.scoring import NoClaim, check_no_claim
 from q2_metric.scoring.verdict import GATED, VerdictCounts
-from q2_metric.types import SystemScore
 
 Point = list[float | None]
 """[mean, low end of its interval, high end]."""
-
-
-@dataclass(frozen=True, slots=True)
-class SystemRun:
-    """A system on the report page: the rows of a scored file, or those with a value in a column.
-
-    ``without_texts`` counts scored rows whose texts are unknown. ``group_by`` are the columns of
-    ``--group-by``. ``date`` is the day on which the run ended, such as "2026-11-25", or "".
-    """
-
-    name: str
-    rows: int
-    failed: int
-    scores: tuple[SystemScore, ...]
-    without_texts: int = 0
-    group_by: tuple[str, ...] = ()
-    date: str = ""
-
-    @classmethod
-    def of(cls, result: FileResult) -> SystemRun:
-        return cls(result.file, result.rows, result.failed, result.systems,
-                   group_by=tuple(result.groups))
-
-    @property
-    def no_claim(self) -> NoClaim:
-        signed = (parse(score.signature)[1] for score in self.scores if score.signature)
-        return check_no_claim(next((one.get("no_claim") for one in signed), None))
 
 
 @dataclass(frozen=True, slots=True)

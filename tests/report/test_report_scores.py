@@ -14,11 +14,12 @@ from fakes import FakeEntailment, FakeMetric, FakePersonal, FakeQuestions, FakeR
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
+from q2_metric.engine.result import SystemRun
 from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2
 from q2_metric.report.compare import SystemValues, differences, match
 from q2_metric.report.read import read_scores
-from q2_metric.report.systems import SystemRun, in_order, series
+from q2_metric.report.systems import in_order, series
 
 KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 ROWS = (
