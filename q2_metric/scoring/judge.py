@@ -1,5 +1,6 @@
-"""What the small integrations share: a :class:`Judge` that scores and explains responses, and a
-:class:`RecordJudge` that finds response and knowledge in the records of a framework."""
+"""What ``assert_grounded`` and the small integrations share: a :class:`Judge` that scores and
+explains responses, and a :class:`RecordJudge` that finds response and knowledge in the records of a
+framework."""
 
 from __future__ import annotations
 
