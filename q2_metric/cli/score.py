@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -206,10 +207,14 @@ def score(**options: Any) -> None:
     cluster = None if options["engine"] == "local" else Cluster(
         options["address"], options["actors"], options["gpus_per_actor"])
     job.check(strict=options["strict"])
-    _check_outputs(job, out, options["report"])
     run = JobRun(job, cluster, strict=options["strict"], listener=_listener(job, quiet))
     try:
-        results = _results(run, out, options["report"])
+        with nullcontext() if options["report"] is None else Spool() as rows:
+            results = run.run(out, rows, overwrite=overwriting())
+            if rows is not None:
+                from q2_metric.report.page import write_page
+
+                write_page(options["report"], results, rows)
     except (KeyboardInterrupt, Exception) as error:
         if (interrupted := _interrupted(error, out)) is None:
             raise
@@ -226,6 +231,11 @@ def score(**options: Any) -> None:
         for cost in costs:
             click.echo(f"q2: {cost}", err=True)
         print_next(*_next(out, options["report"]))
+    _end(results, options["thresholds"])
+
+
+def _end(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> None:
+    """Says what went wrong, and exits with the code for it."""
     rows = sum(result.rows for result in results)
     failed = sum(result.failed for result in results)
     empty = [result.name for result in results if not result.rows]
@@ -235,7 +245,7 @@ def score(**options: Any) -> None:
         sys.exit(WRONG_USE)
     if failed:
         click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
-    below = list(_below(results, options["thresholds"]))
+    below = list(_below(results, thresholds))
     for line in below:
         click.echo(f"q2: {line}", err=True)
     if below:
@@ -281,7 +291,7 @@ def _below(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> Ite
 
 
 def _check_together(options: Mapping[str, Any]) -> None:
-    """Refuses options that would have no effect together with the others."""
+    """Refuses options that would have no effect together, and outputs that cannot be written."""
     alone, local = options["out"] is None, options["engine"] == "local"
     unmet = {
         "--overwrite needs --out or --report":
@@ -302,6 +312,10 @@ def _check_together(options: Mapping[str, Any]) -> None:
         if name and name not in known:
             raise InputError(f"--fail-under: {name!r} is not computed; --metrics computes "
                              f"{', '.join(known)}")
+    if options["out"] is not None:
+        check_output(options["out"], options["files"])
+    if options["report"] is not None:
+        check_place(options["report"])
 
 
 def _next(out: str | None, report: str | None) -> tuple[str, str]:
@@ -331,24 +345,6 @@ def _job(options: Mapping[str, Any]) -> Job:
         cache_bytes=cache_bytes(),
         **{name: options[name] for name in same},
     )
-
-
-def _check_outputs(job: Job, out: str | None, report: str | None) -> None:
-    if out is not None:
-        check_output(out, job.files)
-    if report is not None:
-        check_place(report)
-
-
-def _results(run: JobRun, out: str | None, report: str | None) -> list[SystemRun]:
-    if report is None:
-        return run.run(out, overwrite=overwriting())
-    from q2_metric.report.page import write_page
-
-    with Spool() as rows:
-        results = run.run(out, rows, overwrite=overwriting())
-        write_page(report, results, rows)
-    return results
 
 
 def _listener(job: Job, quiet: bool) -> Listener:

@@ -159,12 +159,13 @@ class JobRun:
         return results
 
     def _score(self, page: Spool | None, unfinished: Unfinished | None) -> list[SystemRun]:
+        results: list[SystemRun] = []
         with ExitStack() as stack:
             done = 0 if unfinished is None else unfinished.done
             earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
             score = self._here or self._there(done, stack)
-            results = [self._score_file(file, earlier, score, unfinished, page)
-                       for file in self.job.files]
+            for file in self.job.files:
+                results.append(self._score_file(file, earlier, score, unfinished, page))
         if self._foreign:
             self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
         return results
