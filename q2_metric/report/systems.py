@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, islice, repeat
 from typing import Literal
 
 from q2_metric.engine.result import SystemRun
@@ -47,10 +47,9 @@ def compare_runs(
     from the third on is also compared with the one before it."""
     if len(runs) < 2:
         return []
-    columns = [SystemValues(run.no_claim) for run in runs]
-    metrics = [[score.name for score in run.scores] for run in runs]
-    for place, row in zip(places(runs), rows, strict=True):
-        columns[place].add(row, metrics[place])
+    left = iter(rows)
+    columns = [SystemValues.of(run.no_claim, islice(left, run.rows),
+                               [score.name for score in run.scores]) for run in runs]
     offsets = [0, *accumulate(run.rows for run in runs)]
     wanted = [(0, place) for place in range(1, len(runs))]
     wanted += [(place - 1, place) for place in range(2, len(runs)) if neighbours]

@@ -188,10 +188,8 @@ def test_fields_that_items_lack_are_null(tmp_path: Path) -> None:
 
 
 def column(*rows: tuple[str, str | None, float | None]) -> SystemValues:
-    made = SystemValues()
-    for id_, knowledge, value in rows:
-        made.add({"id": id_, "knowledge": knowledge, "q2": value}, ["q2"])
-    return made
+    return SystemValues.of("zero", [
+        {"id": id_, "knowledge": knowledge, "q2": value} for id_, knowledge, value in rows], ["q2"])
 
 
 @pytest.mark.parametrize(
@@ -236,11 +234,11 @@ def test_what_cannot_be_matched() -> None:
 
 
 def test_the_history_tells_turns_apart() -> None:
-    first, second = SystemValues(), SystemValues()
-    for made, turns in ((first, ("x", "y")), (second, ("y", "x"))):
-        for place, turn in enumerate(turns):
-            made.add({"id": f"{place + 1}", "knowledge": "k", "history": [turn], "q2": 1.0}, ["q2"])
-    matched = match(first, second)
+    matched = match(*(
+        SystemValues.of("zero", [
+            {"id": f"{place}", "knowledge": "k", "history": [turn], "q2": 1.0}
+            for place, turn in enumerate(turns, start=1)], ["q2"])
+        for turns in (("x", "y"), ("y", "x"))))
     assert matched is not None
     assert (matched.how, matched.pairs) == ("knowledge", [(0, 1), (1, 0)])
 
