@@ -198,7 +198,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
     def prepared(
         job: Job, _cluster: on_ray.Cluster, _warn: Callable[[str], None]
     ) -> tuple[dict[str, str], dict[str, Any]]:
-        return job.load().signatures, job.identities()
+        return job.load().signatures, job.identities(job.store())
 
     def scored(
         job: Job, _cluster: on_ray.Cluster, done: int
