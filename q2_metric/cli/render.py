@@ -6,6 +6,7 @@ Users' texts are never read as markup, and :func:`plain` keeps control character
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
@@ -268,7 +269,12 @@ def print_signatures(screen: Console, signatures: Iterable[str], *, whole: bool)
             screen.print(safe_text(line.replace("\xa0", " ")), style="dim", soft_wrap=True)
 
 
-def print_next(step: str, purpose: str) -> None:
-    """Prints a next step: a command, option or file, and what it shows."""
+def print_next(out: str | None, report: str | None) -> None:
+    """Prints the next step after ``q2 score``: a command, option or file, and what it shows."""
+    step, purpose = "--report page.html", "a page of each response with its evidence"
+    if report is not None:
+        step, purpose = report, "open in a browser: each response with its evidence"
+    elif out is not None:
+        step = shlex.join(["q2", "report", out])
     console().print(Text("next  ", style="dim") + safe_text(step) +
                     Text(f"  {purpose}", style="dim"), soft_wrap=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -230,7 +229,7 @@ def score(**options: Any) -> None:
         print_systems(results, whole=options["signature"])
         for cost in costs:
             click.echo(f"q2: {cost}", err=True)
-        print_next(*_next(out, options["report"]))
+        print_next(out, options["report"])
     _end(results, options["thresholds"])
 
 
@@ -316,13 +315,6 @@ def _check_together(options: Mapping[str, Any]) -> None:
         check_output(options["out"], options["files"])
     if options["report"] is not None:
         check_place(options["report"])
-
-
-def _next(out: str | None, report: str | None) -> tuple[str, str]:
-    if report is not None:
-        return report, "open in a browser: each response with its evidence"
-    page = "a page of each response with its evidence"
-    return "--report page.html" if out is None else shlex.join(["q2", "report", out]), page
 
 
 def _job(options: Mapping[str, Any]) -> Job:
