@@ -30,18 +30,14 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
     """
     from q2_metric.report.view import view
     from q2_metric.rows.fields import Layout, output_row
-    from q2_metric.scoring import score_rows
-    from q2_metric.text.given import encodable, is_blank
-    from q2_metric.types import Example
+    from q2_metric.scoring import given, score_rows
+    from q2_metric.text.given import is_blank
 
+    example = given(options["response"], options["knowledge"], options["history"], "this command",
+                    None if is_blank(options["question"] or "") else options["question"])
     for field in ("response", "knowledge"):
-        if is_blank(encodable(options[field], f"the {field}")):
+        if is_blank(options[field]):
             raise InputError(f"the {field} is empty")
-    for turn in options["history"]:
-        encodable(turn, "the history")
-    question = encodable(options["question"] or "", "the question")
-    example = Example(options["response"], options["knowledge"], options["history"],
-                      question=None if is_blank(question) else question)
     loaded = load(metrics, options)
     (scores,) = score_rows(loaded, [example], evidence=True)
     signatures = {metric.name: metric.signature for metric in loaded}

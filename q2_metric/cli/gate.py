@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,9 @@ from q2_metric.report.gate import FAILING, Gate
 from q2_metric.report.gate import gate as decide
 from q2_metric.report.read import ScoreFiles, read_scores
 from q2_metric.report.spool import Spool
-from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.formats import read_fields
+from q2_metric.scoring import check_threshold
 from q2_metric.scoring.verdict import GATED, THRESHOLD
 
 SHOWN = 10
@@ -49,20 +48,15 @@ def _allow(outcome: str, what: str) -> Callable[..., Any]:
                         help=f"With --baseline: accept at most N rows {what}, or all of them.")
 
 
-def _finite(_ctx: click.Context, _option: click.Parameter, value: float) -> float:
-    if math.isnan(value):
-        raise click.BadParameter("nan is not a number between 0 and 1")
-    return value
-
-
 @command("gate")
 @click.argument("file", metavar="FILE", type=Read())
 @click.option("--baseline", metavar="FILE", type=Read(),
               help="Scores or rows of an earlier run. Then only new failures count.")
 @click.option("-m", "--metric", default=GATED, callback=metric_names,
               help="The metric whose scores are checked.")
-@click.option("--threshold", type=click.FloatRange(0, 1), default=THRESHOLD,
-              callback=_finite, help="A response with a lower score fails.")
+@click.option("--threshold", type=float, default=THRESHOLD,
+              callback=lambda _ctx, _option, value: check_threshold(value),
+              help="A response with a lower score fails; a number in [0, 1].")
 @click.option("--allow", type=click.IntRange(min=0), default=0,
               metavar="N", help="The gate passes with at most N failures.")
 @_allow("missing", "that only the baseline has")
@@ -133,10 +127,10 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
     job = Job(files=(path,), columns=Columns(), metrics=(metric,), texts=True, evidence=True,
               cache=cache_file(options), cache_bytes=cache_bytes())
     rows = stack.enter_context(Spool())
-    [result] = JobRun(job, listener=Listener(warn=warn)).run(page=lambda _: nullcontext(rows))
+    [result] = JobRun(job, listener=Listener(warn=warn)).run(page=rows)
     if not result.rows:
         raise InputError(f"{path}: has no rows")
-    return ScoreFiles((SystemRun(path, result.rows, result.failed, result.systems),), (rows,))
+    return ScoreFiles((result,), (rows,))
 
 
 def _has_scores(path: str) -> bool:

@@ -6,6 +6,7 @@ Users' texts are never read as markup, and :func:`plain` keeps control character
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
@@ -20,7 +21,7 @@ from rich.text import Text
 from q2_metric.cli.assign import Assignable
 from q2_metric.cli.commands import plain
 from q2_metric.data.catalogue import DataSet
-from q2_metric.engine.result import FileResult
+from q2_metric.engine.result import SystemRun
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
 from q2_metric.models.presets import Preset, Stage
@@ -44,12 +45,12 @@ _LONGEST = 200
 """Characters of a claim or passage that are printed."""
 
 
-def print_systems(results: Sequence[FileResult], *, whole: bool) -> None:
+def print_systems(results: Sequence[SystemRun], *, whole: bool) -> None:
     """Prints the results of ``q2 score``; with ``whole``, full signatures instead of hashes."""
     screen = console()
     for result in results:
         if len(results) > 1:
-            screen.print(safe_text(result.file, "bold"), soft_wrap=True)
+            screen.print(safe_text(result.name, "bold"), soft_wrap=True)
         print_verdict(screen, result.verdict)
         print_whole(screen, systems_table(result))
         scored, speed = result.rows - result.failed, result.rows_per_second
@@ -67,7 +68,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool) -> None:
             screen.print()
             print_whole(screen, groups_table(column, groups))
         screen.print()
-    signatures = (system.signature for result in results for system in result.systems)
+    signatures = (system.signature for result in results for system in result.scores)
     print_signatures(screen, signatures, whole=whole)
 
 
@@ -98,13 +99,13 @@ def _short(text: str) -> str:
     return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
 
 
-def systems_table(result: FileResult) -> Table:
+def systems_table(result: SystemRun) -> Table:
     """A line for each metric, at most 80 columns wide. Columns without values are left out."""
     table = bare_table()
     # Titles are wrapped only between words.
-    words = [word for system in result.systems for word in title(system.name).split()]
+    words = [word for system in result.scores for word in title(system.name).split()]
     table.add_column("metric", min_width=max(map(len, words), default=0))
-    rows = [_numbers(system) for system in result.systems]
+    rows = [_numbers(system) for system in result.scores]
     shown = [heading for heading in _TITLES if heading in ("mean", "n")
              or any(row[heading] != NONE for row in rows)]
     for heading in shown:  # numbers are not broken
@@ -112,7 +113,7 @@ def systems_table(result: FileResult) -> Table:
                  for line in text.split("\n")]
         table.add_column(heading, justify="right", no_wrap=True, vertical="top",
                          min_width=max(map(len, lines)))
-    for system, row in zip(result.systems, rows, strict=True):
+    for system, row in zip(result.scores, rows, strict=True):
         table.add_row(safe_text(title(system.name)), *(row[heading] for heading in shown))
     return table
 
@@ -268,7 +269,12 @@ def print_signatures(screen: Console, signatures: Iterable[str], *, whole: bool)
             screen.print(safe_text(line.replace("\xa0", " ")), style="dim", soft_wrap=True)
 
 
-def print_next(step: str, purpose: str) -> None:
-    """Prints a next step: a command, option or file, and what it shows."""
+def print_next(out: str | None, report: str | None) -> None:
+    """Prints the next step after ``q2 score``: a command, option or file, and what it shows."""
+    step, purpose = "--report page.html", "a page of each response with its evidence"
+    if report is not None:
+        step, purpose = report, "open in a browser: each response with its evidence"
+    elif out is not None:
+        step = shlex.join(["q2", "report", out])
     console().print(Text("next  ", style="dim") + safe_text(step) +
                     Text(f"  {purpose}", style="dim"), soft_wrap=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -41,8 +41,8 @@ from q2_metric.cli.options import (
 from q2_metric.engine.connection import Cluster
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import beside, check_replaceable
-from q2_metric.engine.result import FileResult
-from q2_metric.engine.run import JobRun, Listener, OpenPage
+from q2_metric.engine.result import SystemRun
+from q2_metric.engine.run import JobRun, Listener
 from q2_metric.engine.unfinished import unfinished_path
 from q2_metric.errors import InputError, ModelError, machine_fault
 from q2_metric.files import check_place, rereadable
@@ -50,6 +50,7 @@ from q2_metric.knowledge.scoring import ROW, PoolChoice
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import METRICS, columns
 from q2_metric.models.presets import STAGES, is_endpoint
+from q2_metric.report.spool import Spool
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.read import Turns
 from q2_metric.rows.writers import SUFFIXES, check_output
@@ -205,10 +206,14 @@ def score(**options: Any) -> None:
     cluster = None if options["engine"] == "local" else Cluster(
         options["address"], options["actors"], options["gpus_per_actor"])
     job.check(strict=options["strict"])
-    page = _check_outputs(job, out, options["report"])
     run = JobRun(job, cluster, strict=options["strict"], listener=_listener(job, quiet))
     try:
-        results = run.run(out, page, overwrite=overwriting())
+        with nullcontext() if options["report"] is None else Spool() as rows:
+            results = run.run(out, rows, overwrite=overwriting())
+            if rows is not None:
+                from q2_metric.report.page import write_page
+
+                write_page(options["report"], results, rows)
     except (KeyboardInterrupt, Exception) as error:
         if (interrupted := _interrupted(error, out)) is None:
             raise
@@ -224,17 +229,22 @@ def score(**options: Any) -> None:
         print_systems(results, whole=options["signature"])
         for cost in costs:
             click.echo(f"q2: {cost}", err=True)
-        print_next(*_next(out, options["report"]))
+        print_next(out, options["report"])
+    _end(results, options["thresholds"])
+
+
+def _end(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> None:
+    """Says what went wrong, and exits with the code for it."""
     rows = sum(result.rows for result in results)
     failed = sum(result.failed for result in results)
-    empty = [result.file for result in results if not result.rows]
+    empty = [result.name for result in results if not result.rows]
     for file in empty:
         warn(f"error: {file}: has no rows")
     if not rows:
         sys.exit(WRONG_USE)
     if failed:
         click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
-    below = list(_below(results, options["thresholds"]))
+    below = list(_below(results, thresholds))
     for line in below:
         click.echo(f"q2: {line}", err=True)
     if below:
@@ -266,21 +276,21 @@ def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
                         "there", code)
 
 
-def _below(results: Sequence[FileResult], thresholds: Mapping[str, float]) -> Iterator[str]:
+def _below(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> Iterator[str]:
     for result in results:
-        for system in result.systems:
+        for system in result.scores:
             least = thresholds.get(system.name, thresholds.get("") if system.name in METRICS
                                    else None)
             if least is None:
                 continue
             if system.value is None:
-                yield f"{result.file}: {system.name} has no mean to compare with {least:g}"
+                yield f"{result.name}: {system.name} has no mean to compare with {least:g}"
             elif system.value < least:
-                yield f"{result.file}: {system.name} is {system.value:.4g}, under {least:g}"
+                yield f"{result.name}: {system.name} is {system.value:.4g}, under {least:g}"
 
 
 def _check_together(options: Mapping[str, Any]) -> None:
-    """Refuses options that would have no effect together with the others."""
+    """Refuses options that would have no effect together, and outputs that cannot be written."""
     alone, local = options["out"] is None, options["engine"] == "local"
     unmet = {
         "--overwrite needs --out or --report":
@@ -301,13 +311,10 @@ def _check_together(options: Mapping[str, Any]) -> None:
         if name and name not in known:
             raise InputError(f"--fail-under: {name!r} is not computed; --metrics computes "
                              f"{', '.join(known)}")
-
-
-def _next(out: str | None, report: str | None) -> tuple[str, str]:
-    if report is not None:
-        return report, "open in a browser: each response with its evidence"
-    page = "a page of each response with its evidence"
-    return "--report page.html" if out is None else shlex.join(["q2", "report", out]), page
+    if options["out"] is not None:
+        check_output(options["out"], options["files"])
+    if options["report"] is not None:
+        check_place(options["report"])
 
 
 def _job(options: Mapping[str, Any]) -> Job:
@@ -330,18 +337,6 @@ def _job(options: Mapping[str, Any]) -> Job:
         cache_bytes=cache_bytes(),
         **{name: options[name] for name in same},
     )
-
-
-def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
-    """Checks that the outputs can be written. Returns a function that opens the page."""
-    if out is not None:
-        check_output(out, job.files)
-    if report is None:
-        return None
-    from q2_metric.report.page import open_page
-
-    check_place(report)
-    return lambda results: open_page(report, results)
 
 
 def _listener(job: Job, quiet: bool) -> Listener:

@@ -55,6 +55,7 @@ def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -
             app = page(explainer, server)
             words = f"open {server.url} in a browser (Ctrl-C stops the server)"
         try:
-            server.run(app, lambda: click.echo(f"q2: {words}", err=True))
+            click.echo(f"q2: {words}", err=True)
+            server.run(app)
         except KeyboardInterrupt:
             click.echo(err=True)

@@ -6,7 +6,7 @@ All commands share one cache file, so no command computes a score that another c
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from q2_metric.engine.blocks import characters, cut
@@ -90,47 +90,37 @@ class CachedMetric:
         examples: Sequence[Example],
         *,
         evidence: bool = False,
-        progress: Progress | None = None,
+        progress: Progress = lambda _rows: None,
     ) -> list[Score]:
         """One score for each example, in order. Equal examples are scored only once."""
         keywords = {"evidence": True} if evidence and entry(self.name).evidence else {}
         keys = self.keys(WITH_EVIDENCE if keywords else "score", examples)
+        values = self._known(keys, examples)
+        progress(sum(key in values for key in keys))
+        missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in values}
+        for block in cut(missing.items(), BLOCK, size=lambda item: characters(item[1])):
+            rows = [example for _, example in block]
+            scores = as_scores(self.name, self.metric.score(rows, **keywords), rows)
+            new = {key: to_json(score) for (key, _), score in zip(block, scores, strict=True)}
+            values |= new
+            # Stored at once, so that an interrupted run can resume. NaN is not stored.
+            self._store.put({key: value for key, value in new.items() if _finite(value)})
+            progress(len(block))
+        return [from_json(e, values[key]) for e, key in zip(examples, keys, strict=True)]
+
+    def _known(self, keys: Sequence[str], examples: Sequence[Example]) -> dict[str, Any]:
+        """The cached values by key. One that cannot be read is computed again."""
         values = dict[str, Any]()
         if self._inner:
             whole = self.keys(WITH_EVIDENCE, examples)
             kept = self._store.get(whole)
             values |= {key: kept[rich] for key, rich in zip(keys, whole, strict=True)
                        if readable(kept.get(rich))}
-        for block in self.missing(keys, examples, values, progress, readable):
-            missing = list(block.values())
-            scores = as_scores(self.name, self.metric.score(missing, **keywords), missing)
-            values.update(zip(block, map(to_json, scores), strict=True))
-        return [from_json(e, values[key]) for e, key in zip(examples, keys, strict=True)]
-
-    def missing(
-        self,
-        keys: Sequence[str],
-        examples: Sequence[Example],
-        values: dict[str, Any],
-        progress: Progress | None = None,
-        usable: Callable[[Any], bool] = lambda _value: True,
-    ) -> Iterator[dict[str, Example]]:
-        """Adds the cached values to ``values``, by key, and yields the other examples in blocks.
-        Before the caller asks for the next block, it must add the JSON value of each example to
-        ``values``. Each block is stored at once, so that an interrupted run can resume; a value
-        with NaN is not stored. A cached value that is not ``usable`` is computed again."""
-        progress = progress or (lambda _rows: None)
         earlier = set[str]()
         kept = self._store.get(keys, earlier)
-        values |= {key: value for key, value in kept.items() if usable(value)}
-        earlier &= values.keys()
-        self.looked_up += sum(key in earlier for key in keys)
-        progress(sum(key in values for key in keys))
-        missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in values}
-        for block in cut(missing.items(), BLOCK, size=lambda item: characters(item[1])):
-            yield dict(block)
-            self._store.put({key: values[key] for key, _ in block if _finite(values[key])})
-            progress(len(block))
+        values |= {key: value for key, value in kept.items() if readable(value)}
+        self.looked_up += sum(key in earlier and key in values for key in keys)
+        return values
 
     def keys(self, kind: str, examples: Sequence[Example]) -> list[str]:
         # The history changes scores: a response that only repeats the history claims nothing.

@@ -102,8 +102,8 @@ def scored(
         # All actors together use each processor once.
         threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
         attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
-        yield from ray.data.read_datasource(
-            _source(ray, job, done), num_cpus=0, label_selector=here, override_num_blocks=1
+        yield from ray.data.from_items([None]).map_batches(
+            _reader(job, done), num_cpus=0, label_selector=here
         ).map_batches(
             _Actor,
             fn_constructor_args=(job, attempts, os.getcwd(), threads),
@@ -130,28 +130,17 @@ def scored(
 # --- in the cluster ---------------------------------------------------------------------
 
 
-def _source(ray: Any, job: Job, done: int) -> Any:
+def _reader(job: Job, done: int) -> Callable[[Any], Iterator[Any]]:
     import pyarrow as pa
 
     folder = os.getcwd()
 
-    def read() -> Iterator[Any]:
+    def read(_batch: object) -> Iterator[Any]:
         os.chdir(folder)  # file names may be relative to this folder
-        for file, first, block in islice(all_blocks(job), done, None):
-            block_of = pickle.dumps((file, first, block))
-            yield pa.table({"block": pa.array([block_of], pa.large_binary())})
+        for block in islice(all_blocks(job), done, None):
+            yield pa.table({"block": pa.array([pickle.dumps(block)], pa.large_binary())})
 
-    class Blocks(ray.data.Datasource):  # type: ignore[misc]
-        def estimate_inmemory_data_size(self) -> int | None:
-            return None
-
-        def get_read_tasks(self, *_arguments: object, **_keywords: object) -> list[Any]:
-            unknown = ray.data.block.BlockMetadata(
-                num_rows=None, size_bytes=None, input_files=None, exec_stats=None
-            )
-            return [ray.data.ReadTask(read, unknown)]
-
-    return Blocks()
+    return read
 
 
 def all_blocks(job: Job) -> Iterator[tuple[str, int, list[Row]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -110,40 +111,30 @@ class Job:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that change the output rows but not the scores, as JSON values."""
-        return {
-            "metrics": list(self.metrics),
-            **{name: value for name, value in asdict(self.columns).items() if value is not None},
-            "evidence": self.evidence,
-            "no_claim": self.no_claim,
-            "texts": self.texts,
-            "raw_csv": self.raw_csv,
-            "format": self.form,
-            **({"group_by": list(self.group_by)} if self.group_by else {}),
-            **({"limit": self.limit} if self.limit is not None else {}),
-            **({"turns": self.turns} if self.turns != "last" else {}),
-            "block": self.block,
-            "block_characters": CHARACTERS,
-            "calibration": [
-                {name: list(value) if isinstance(value, tuple) else value
-                 for name, value in asdict(calibration).items()}
-                for calibration in self.calibrations
-            ],
-        }
+        if_given = {**asdict(self.columns), "group_by": self.group_by or None, "limit": self.limit,
+                    "turns": None if self.turns == "last" else self.turns}
+        same = ("metrics", "evidence", "no_claim", "texts", "raw_csv", "block")
+        settings: dict[str, Any] = json.loads(json.dumps({
+            **{name: getattr(self, name) for name in same},
+            **{name: value for name, value in if_given.items() if value is not None},
+            "format": self.form, "block_characters": CHARACTERS,
+            "calibration": list(map(asdict, self.calibrations)),
+        }))
+        return settings
 
     def store(self, warn: Warn | None = None) -> Cache:
         """Opens the cache of scores; it is in memory if the job names no cache file."""
         return Cache(self.cache, largest=self.cache_bytes, warn=warn)
 
-    def identities(self, store: Cache | None = None) -> dict[str, Identity]:
+    def identities(self, store: Cache) -> dict[str, Identity]:
         """By metric, its identity. The key "knowledge" stands for the choice of knowledge."""
-        known = self.store() if store is None else store
         identities = {
-            name: identity(name, entry(name).request(self.preset, self.keywords), known)
+            name: identity(name, entry(name).request(self.preset, self.keywords), store)
             for name in self.metrics
         }
         if self.choice is not None:
             identities["knowledge"] = {
-                **self.choice.request, **contents(self.choice.paths, known),
+                **self.choice.request, **contents(self.choice.paths, store),
                 CODE: code(),
             }
         return identities

@@ -63,60 +63,47 @@ def once(manifest: Manifest) -> bool:
 def difference(begun: Manifest, now: Manifest, *, of_request: bool = False) -> str | None:
     """The first difference between an earlier run and this run, in words, or ``None``. What the
     commands request comes first; with ``of_request``, nothing else is compared."""
-    found: list[tuple[bool, str]] = []
     try:
-        found.extend(_differences(begun, now))
+        old, new = dict(_facts(begun)), dict(_facts(now))
     except (KeyError, TypeError, AttributeError, InputError):
-        found.append((True, "its manifest cannot be understood"))
-    found.sort(key=lambda one: not one[0])
-    return next((words for request, words in found if request or not of_request), None)
+        return "its manifest cannot be understood"
+    for fact in sorted({**old, **new}, key=lambda fact: not fact[0]):
+        requested, words = fact
+        was, given = old.get(fact), new.get(fact)
+        if was != given and (requested or not of_request):
+            values = "" if words.endswith("changed") else f" {_shown(was)}, now {_shown(given)}"
+            return words + values
+    return None
 
 
-def _differences(begun: Manifest, now: Manifest) -> Iterator[tuple[bool, str]]:
-    """Yields each difference: whether the commands request it, and words for it."""
-    for was, given in zip(begun["files"], now["files"], strict=False):
-        if was["file"] != given["file"]:
-            yield True, f"it read {was['file']}, now {given['file']}"
-        elif was["sha256"] != given["sha256"]:
-            yield False, f"{given['file']} has changed since"
-    if len(begun["files"]) != len(now["files"]):
-        yield True, f"it read {len(begun['files'])} files, now {len(now['files'])}"
-    for name, change in _changed(begun["settings"], now["settings"]):
-        yield name not in _BLOCKS, f"{name} was {change}"
-    yield from _other_models(begun["identities"], now["identities"])
-    for column, signed in now["signatures"].items():
-        for name, change in _changed(parse(begun["signatures"][column])[1], parse(signed)[1]):
-            yield False, f"{column}'s {name} was {change}"
-    if begun["version"] != now["version"]:
-        yield False, f"q2-metric was {begun['version']}, now {now['version']}"
-    if any(begun["identities"][metric][CODE] != identity[CODE]
-           for metric, identity in now["identities"].items()):
-        yield False, "the code of q2-metric or a library that it uses has changed"
-
-
-def _other_models(
-    begun: Mapping[str, Identity], now: Mapping[str, Identity]
-) -> Iterator[tuple[bool, str]]:
-    for metric, identity in now.items():
-        for name, change in _changed(begun[metric], identity):
+def _facts(manifest: Manifest) -> Iterator[tuple[tuple[bool, str], object]]:
+    """Yields what is compared: (whether the commands request it, the words if it differs), and its
+    value. Words that end with "changed" are complete; others are followed by both values."""
+    for number, file in enumerate(manifest["files"], start=1):
+        yield (True, f"file {number} was"), file["file"]
+        yield (False, f"the {CONTENTS}{file['file']} have changed"), file["sha256"]
+    for name, value in manifest["settings"].items():
+        yield (name not in _BLOCKS, f"{name} was"), value
+    for column, signed in manifest["signatures"].items():
+        for name, value in parse(signed)[1].items():
+            yield (False, f"{column}'s {name} was"), value
+    yield (False, "q2-metric was"), manifest["version"]
+    for metric, identity in manifest["identities"].items():
+        for name, value in identity.items():
             if name.startswith(CONTENTS):
-                yield False, f"the {name} have changed"
-            elif name != CODE:
-                yield not name.startswith(COMMIT), f"{metric}'s {name} was {change}"
+                yield (False, f"the {name} have changed"), value
+            elif name == CODE:
+                yield (False, "the code of q2-metric or a library that it uses has changed"), value
+            else:
+                yield (not name.startswith(COMMIT), f"{metric}'s {name} was"), value
 
 
 _BLOCKS = ("block", "block_characters")
 """Settings that matter only to an interrupted run: a complete output does not depend on them."""
 
 
-def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """For each key whose value differs, yields the key and "OLD, now NEW"."""
-    def shown(value: object) -> str:
-        return "not given" if value is None else str(value)
-
-    for name in dict.fromkeys([*old, *new]):
-        if old.get(name) != new.get(name):
-            yield name, f"{shown(old.get(name))}, now {shown(new.get(name))}"
+def _shown(value: object) -> str:
+    return "not given" if value is None else str(value)
 
 
 def read_manifest(path: Path) -> Manifest | None:

@@ -10,33 +10,45 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
+from q2_metric.metrics.signature import parse
 from q2_metric.rows.fields import OTHER, OutputRow
-from q2_metric.scoring import Aggregate, NoClaim
+from q2_metric.scoring import Aggregate, NoClaim, check_no_claim
 from q2_metric.scoring.outcome import of_row
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
 
 @dataclass(slots=True)
-class FileResult:
-    """The result of scoring one file. Rows with blank knowledge do not count as ``failed``.
+class SystemRun:
+    """The result of a system: the rows of a scored file, or those with a value in a column.
 
-    This run has scored ``timed`` rows in ``seconds``, and an interrupted run the others.
-    ``columns`` has the column read for each field.
-    ``looked_up`` counts the scores that an earlier run had put into the cache.
+    Rows with blank knowledge do not count as ``failed``. This run has scored ``timed`` rows in
+    ``seconds``, and an interrupted run the others. ``columns`` has the column read for each field.
+    ``looked_up`` counts the scores that an earlier run had put into the cache. ``group_by`` are the
+    columns of ``--group-by``. Known only of scores that were read from a file: ``without_texts``,
+    the number of scored rows whose texts are unknown; and ``date``, the day on which the run ended,
+    such as "2026-11-25", or "".
     """
 
-    file: str
+    name: str
     rows: int = 0
     failed: int = 0
-    seconds: float = 0.0
-    systems: tuple[SystemScore, ...] = ()
+    scores: tuple[SystemScore, ...] = ()
     columns: Mapping[str, str | None] = field(default_factory=dict)
+    seconds: float = 0.0
     timed: int = 0
     looked_up: int = 0
     no_knowledge: int = 0
     verdict: VerdictCounts = field(default_factory=VerdictCounts)
     groups: Grouped = field(default_factory=dict)
+    group_by: tuple[str, ...] = ()
+    without_texts: int = 0
+    date: str = ""
+
+    @property
+    def no_claim(self) -> NoClaim:
+        signed = (parse(score.signature)[1] for score in self.scores if score.signature)
+        return check_no_claim(next((one.get("no_claim") for one in signed), None))
 
     @property
     def rows_per_second(self) -> float:
@@ -45,7 +57,7 @@ class FileResult:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "file": self.file,
+            "file": self.name,
             "rows": self.rows,
             "failed": self.failed,
             "no_knowledge": self.no_knowledge,
@@ -53,21 +65,21 @@ class FileResult:
             "scores_from_cache": self.looked_up,
             "columns": dict(self.columns),
             "verdict": self.verdict.as_json(),
-            "scores": _by_name(self.systems),
+            "scores": _by_name(self.scores),
             **({"groups": {
                 column: {value: _by_name(systems) for value, systems in groups.items()}
                 for column, groups in self.groups.items()}} if self.groups else {}),
         }
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> FileResult:
+    def from_json(cls, fields: Mapping[str, Any]) -> SystemRun:
         """Reads :meth:`as_json`. The time is not restored, so ``rows_per_second`` is 0."""
         groups = {
             column: {value: _systems(scores) for value, scores in values.items()}
             for column, values in fields.get("groups", {}).items()
         }
-        return cls(fields["file"], fields["rows"], fields["failed"], 0.0,
-                   _systems(fields["scores"]), fields["columns"],
+        return cls(fields["file"], fields["rows"], fields["failed"], _systems(fields["scores"]),
+                   fields["columns"],
                    no_knowledge=fields["no_knowledge"], groups=groups,
                    verdict=VerdictCounts.from_json(fields["verdict"]))
 

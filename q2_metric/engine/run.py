@@ -21,7 +21,7 @@ from q2_metric.engine import manifest as manifests
 from q2_metric.engine.cached import Progress
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import Manifest
-from q2_metric.engine.result import FileResult, Groups
+from q2_metric.engine.result import Groups, SystemRun
 from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 ERRORS_SHOWN = 5
 """Bad rows after these are only counted."""
-
-OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager["Spool"]]
-"""Opens a report page, which reads the list of results only when it is closed."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +100,12 @@ class JobRun:
         self.signatures = signatures(signed)
 
     def run(
-        self, out: str | None = None, page: OpenPage | None = None, *, overwrite: bool = False
-    ) -> list[FileResult]:
+        self, out: str | None = None, page: Spool | None = None, *, overwrite: bool = False
+    ) -> list[SystemRun]:
         """Scores all files. Finished blocks that an interrupted run left for ``out`` are reused.
 
-        ``overwrite`` scores all rows again and replaces ``out``.
+        ``page`` receives the rows of a report page. ``overwrite`` scores all rows again and
+        replaces ``out``.
 
         Raises:
             InputError: a file cannot be read or written, or changes while it is read; ``out`` was
@@ -141,7 +139,7 @@ class JobRun:
             _finish(self.job, out, unfinished, results, now, held)
         return results
 
-    def _complete(self, out: str, now: Manifest) -> list[FileResult] | None:
+    def _complete(self, out: str, now: Manifest) -> list[SystemRun] | None:
         """The results of ``out``, if it is complete, unchanged, and written by the same command."""
         manifest = manifests.read_manifest(manifests.beside(out))
         if (
@@ -153,22 +151,21 @@ class JobRun:
             or fingerprint(out) != manifest.get("output")
         ):
             return None
-        results = [FileResult.from_json(system) for system in manifest["systems"]]
+        results = [SystemRun.from_json(system) for system in manifest["systems"]]
         rows = sum(result.rows for result in results)
         self.listener.note(
             f"{out} is complete already ({rows} rows); --overwrite scores them again"
         )
         return results
 
-    def _score(self, page: OpenPage | None, unfinished: Unfinished | None) -> list[FileResult]:
-        results: list[FileResult] = []
+    def _score(self, page: Spool | None, unfinished: Unfinished | None) -> list[SystemRun]:
+        results: list[SystemRun] = []
         with ExitStack() as stack:
-            rows_of_page = stack.enter_context(nullcontext() if page is None else page(results))
             done = 0 if unfinished is None else unfinished.done
             earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
             score = self._here or self._there(done, stack)
             for file in self.job.files:
-                results.append(self._score_file(file, earlier, score, unfinished, rows_of_page))
+                results.append(self._score_file(file, earlier, score, unfinished, page))
         if self._foreign:
             self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
         return results
@@ -196,12 +193,12 @@ class JobRun:
         score: ScoreBlock,
         unfinished: Unfinished | None,
         page: Spool | None,
-    ) -> FileResult:
+    ) -> SystemRun:
         """Scores a file block by block, but takes blocks from ``earlier`` while it has any."""
         used = dict[str, str | None]()
         aggregate = Aggregate(self.job.metrics, self.job.no_claim)
         groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
-        result = FileResult(file, columns=used)
+        result = SystemRun(file, columns=used, group_by=self.job.group_by)
         with self.listener.progress(file) as progress:
             for block in self.job.blocks(
                 file, on_columns=lambda columns: used.update(asdict(columns)),
@@ -236,7 +233,7 @@ class JobRun:
         self._check_unchanged(file)
         if self.job.choice is not None:
             used["knowledge"] = self.job.choice.words
-        result.systems = tuple(aggregate.systems(self.signatures).values())
+        result.scores = tuple(aggregate.systems(self.signatures).values())
         result.groups = groups.systems(self.signatures)
         return result
 
@@ -277,7 +274,7 @@ def _changed(file: str) -> InputError:
 
 
 def _finish(
-    job: Job, out: str, kept: Unfinished, results: Sequence[FileResult], begun: Manifest,
+    job: Job, out: str, kept: Unfinished, results: Sequence[SystemRun], begun: Manifest,
     held: str | None,
 ) -> None:
     """Writes the output and its manifest, and removes the unfinished output.

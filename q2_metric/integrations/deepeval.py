@@ -9,9 +9,9 @@ from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 from q2_metric.errors import InputError
-from q2_metric.integrations.judge import Judge
 from q2_metric.metrics.registry import entry
 from q2_metric.scoring import check_threshold, given
+from q2_metric.scoring.judge import Judge
 
 
 class GroundedMetric(BaseMetric):  # type: ignore[misc]

@@ -7,8 +7,8 @@ from typing import Any
 from haystack import component
 
 from q2_metric.errors import InputError
-from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import Mean, given
+from q2_metric.scoring.judge import Judge
 
 
 @component

@@ -10,8 +10,8 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from q2_metric.errors import InputError
-from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import NO_CLAIM, NoClaim, given
+from q2_metric.scoring.judge import Judge
 
 
 @scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
@@ -22,7 +22,7 @@ def grounded(
     """Makes a scorer that measures whether a sample's knowledge supports the model's completion.
 
     ``knowledge`` (a text or a list of passages) and ``history`` name fields of a sample's metadata.
-    The other arguments are those of :class:`~q2_metric.integrations.judge.Judge`.
+    The other arguments are those of :class:`~q2_metric.scoring.judge.Judge`.
 
     Raises:
         InputError: a metric, keyword or value is unknown; later, a sample has no knowledge.

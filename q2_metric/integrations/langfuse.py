@@ -7,7 +7,7 @@ from typing import Any
 
 from langfuse import Evaluation
 
-from q2_metric.integrations.judge import RecordJudge
+from q2_metric.scoring.judge import RecordJudge
 
 
 def grounded(
@@ -15,7 +15,7 @@ def grounded(
     **settings: Any,
 ) -> Callable[..., list[Evaluation]]:
     """An evaluator for ``langfuse.run_experiment``. The arguments and errors are those of
-    :class:`~q2_metric.integrations.judge.RecordJudge`."""
+    :class:`~q2_metric.scoring.judge.RecordJudge`."""
     judge = RecordJudge(metrics, knowledge, response, settings)
 
     def q2_metric(*, input: Any, output: Any, expected_output: Any = None, metadata: Any = None,

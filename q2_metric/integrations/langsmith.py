@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from q2_metric.integrations.judge import RecordJudge
+from q2_metric.scoring.judge import RecordJudge
 
 
 def grounded(
@@ -13,7 +13,7 @@ def grounded(
     **settings: Any,
 ) -> Callable[..., dict[str, Any]]:
     """An evaluator for ``langsmith.evaluate``. The arguments and errors are those of
-    :class:`~q2_metric.integrations.judge.RecordJudge`."""
+    :class:`~q2_metric.scoring.judge.RecordJudge`."""
     judge = RecordJudge(metrics, knowledge, response, settings)
 
     def q2_metric(

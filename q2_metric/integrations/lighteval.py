@@ -10,8 +10,8 @@ from lighteval.metrics.utils.metric_utils import SampleLevelMetric
 from lighteval.tasks.requests import SamplingMethod
 
 from q2_metric.errors import InputError
-from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given
+from q2_metric.scoring.judge import Judge
 
 
 class _Number(SampleLevelComputation):  # type: ignore[misc]
@@ -50,7 +50,7 @@ def grounded(
 ) -> list[SampleLevelMetric]:
     """Makes the metrics for a ``LightevalTaskConfig``: one for each score and share of responses.
 
-    The arguments are those of :class:`~q2_metric.integrations.judge.Judge`.
+    The arguments are those of :class:`~q2_metric.scoring.judge.Judge`.
 
     Raises:
         InputError: a metric, keyword or value is unknown.

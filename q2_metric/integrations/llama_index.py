@@ -9,8 +9,8 @@ from typing import Any
 from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 
 from q2_metric.errors import InputError
-from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import check_threshold, given
+from q2_metric.scoring.judge import Judge
 
 
 class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]

@@ -12,8 +12,8 @@ from mlflow.genai.scorers import Scorer, scorer
 from mlflow.metrics import MetricValue, make_metric
 from mlflow.models import EvaluationMetric
 
-from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, SHARES, Mean, NoClaim, given, given_columns
+from q2_metric.scoring.judge import Judge
 
 _LOG = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ def grounded_scorer(
     A row's ``inputs`` or ``expectations`` contain ``knowledge`` and, optionally, ``history``.
     docs/mlflow.md describes the feedbacks. With ``no_claim="exclude"``, the scores of a response
     without a claim get none. The arguments are those of
-    :class:`~q2_metric.integrations.judge.Judge`.
+    :class:`~q2_metric.scoring.judge.Judge`.
 
     Raises:
         InputError: a metric, keyword or value is unknown.

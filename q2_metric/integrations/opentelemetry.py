@@ -9,16 +9,16 @@ from opentelemetry._logs import LoggerProvider, LogRecord, get_logger
 from opentelemetry.context import Context
 
 from q2_metric._version import __version__
-from q2_metric.integrations.judge import Judge, Judged
 from q2_metric.rows.plain import REASONS
 from q2_metric.scoring.aggregate import signatures
+from q2_metric.scoring.judge import Judge, Judged
 from q2_metric.scoring.verdict import THRESHOLD
 from q2_metric.types import Example
 
 
 class Evaluation:
     """Scores responses, and emits an event for each score of each response. ``settings`` are those
-    of :class:`~q2_metric.integrations.judge.Judge`, with its errors. Without ``logger_provider``,
+    of :class:`~q2_metric.scoring.judge.Judge`, with its errors. Without ``logger_provider``,
     the events go to the global one. A metric that fails gives an event with ``error.type``."""
 
     def __init__(

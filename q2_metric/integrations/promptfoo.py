@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import check_threshold, given
+from q2_metric.scoring.judge import Judge
 
 _OWN = {"metric": "groundedness", "threshold": 0.5, "knowledge": "context", "question": "query"}
 """Of the assertion's ``config``. The variables are those of promptfoo's own assertion."""

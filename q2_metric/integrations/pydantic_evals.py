@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
 
-from q2_metric.integrations.judge import RecordJudge
+from q2_metric.scoring.judge import RecordJudge
 
 
 @dataclass
 class Grounded(RecordJudge, Evaluator[Any, Any, Any]):  # type: ignore[misc]
-    """One value for each number of :class:`~q2_metric.integrations.judge.Judged`, with the evidence
+    """One value for each number of :class:`~q2_metric.scoring.judge.Judged`, with the evidence
     as its reason. The knowledge is a field of the output, the metadata or the inputs."""
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[str, Any]:

@@ -8,15 +8,15 @@ from typing import Any
 import torch
 from torchmetrics import Metric
 
-from q2_metric.integrations.judge import Judge
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
+from q2_metric.scoring.judge import Judge
 
 
 class GroundedMean(Metric):  # type: ignore[misc]
     """Computes the mean scores of responses over all batches and all processes.
 
-    The arguments are those of :class:`~q2_metric.integrations.judge.Judge`, but ``strict`` concerns
+    The arguments are those of :class:`~q2_metric.scoring.judge.Judge`, but ``strict`` concerns
     each batch: without it, a batch on which a metric fails does not count in the mean. ``keywords``
     are those of the metrics (``preset``, …) and of ``torchmetrics.Metric``.
 

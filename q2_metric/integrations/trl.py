@@ -7,8 +7,8 @@ from typing import Any
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.integrations.judge import Judge
 from q2_metric.metrics.registry import entry
+from q2_metric.scoring.judge import Judge
 from q2_metric.text.given import kind
 
 

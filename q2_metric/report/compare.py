@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.metrics.bootstrap import SEED, percentiles, resampled
-from q2_metric.scoring import NO_CLAIM, NoClaim
+from q2_metric.scoring import NoClaim
 from q2_metric.scoring.outcome import merged, of_row
 
 if TYPE_CHECKING:
@@ -68,28 +68,25 @@ class SystemValues:
     hashes of each row's :data:`IDENTITY`; ``None`` if its texts are unknown. ``scores`` has, by
     metric, each row's number that counts in the mean, or NaN."""
 
-    no_claim: NoClaim = NO_CLAIM
     ids: list[str] = field(default_factory=list)
     contexts: list[tuple[int, ...] | None] = field(default_factory=list)
     scores: dict[str, array[float]] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, no_claim: NoClaim, rows: Iterable[Mapping[str, Any]], metrics: Iterable[str]
+        cls, no_claim: NoClaim, rows: Iterable[Mapping[str, Any]], metrics: Sequence[str]
     ) -> SystemValues:
-        values = cls(no_claim)
+        values = cls()
         for row in rows:
-            values.add(row, metrics)
+            values.ids.append(row["id"])
+            parts = (row.get("knowledge"), row.get("question"), tuple(row.get("history") or ()))
+            values.contexts.append(None if parts[0] is None else tuple(map(hash, parts)))
+            numbers = merged(of_row(row), no_claim)
+            for metric in metrics:
+                value = numbers.get(metric)
+                values.scores.setdefault(metric, array("d")).append(
+                    math.nan if value is None else value)
         return values
-
-    def add(self, row: Mapping[str, Any], metrics: Iterable[str]) -> None:
-        self.ids.append(row["id"])
-        parts = (row.get("knowledge"), row.get("question"), tuple(row.get("history") or ()))
-        self.contexts.append(None if parts[0] is None else tuple(map(hash, parts)))
-        numbers = merged(of_row(row), self.no_claim)
-        for metric in metrics:
-            value = numbers.get(metric)
-            self.scores.setdefault(metric, array("d")).append(math.nan if value is None else value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from q2_metric.report.compare import Matched, PairedDifference, SystemValues, di
 from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
-from q2_metric.scoring.verdict import VerdictCounts, falls_short
+from q2_metric.scoring.verdict import VerdictCounts, claim_words, falls_short, unsupported
 
 Outcome = Literal[
     "passed", "failed", "known", "skipped", "error", "unscored", "changed", "missing"]
@@ -220,7 +220,7 @@ def _cases(
             why += f"; it is another row than in the baseline: other {' and '.join(parts)}"
             outcome = "changed" if outcome in ("passed", "known", "skipped") else outcome
         cases.append(Case(row["id"], row.get("response") or "", row.get(metric), before, outcome,
-                          why, tuple(_findings(row.get("claims") or ()))))
+                          why, tuple(map(claim_words, unsupported(row.get("claims") or ())))))
     here = {there for there, _ in matched.pairs}
     cases += [Case(row["id"], row.get("response") or "", None, row.get(metric), "missing",
                    "is only in the baseline") for i, row in enumerate(old) if i not in here]
@@ -243,11 +243,3 @@ def _outcome(
     if not falls_short(row, metric, threshold):
         return "passed", words
     return ("known" if before is not None and before < threshold else "failed"), words
-
-
-def _findings(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:
-    for claim in claims:
-        if claim.get("verdict") not in ("supported", "not checked"):
-            nearest = " ".join((claim.get("passage") or "").split())
-            says = f"; the nearest passage says: {nearest}" if nearest else ""
-            yield f"{claim.get('verdict')}: {' '.join((claim.get('text') or '').split())}{says}"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from q2_metric.engine.result import values_of
-from q2_metric.report.systems import SystemRun, places
+from q2_metric.engine.result import SystemRun, values_of
+from q2_metric.report.systems import places
 from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.scoring import Aggregate
 from q2_metric.scoring.outcome import of_row

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
+from q2_metric.engine.result import SystemRun
 from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
@@ -24,8 +24,7 @@ from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.groups import chosen, groupings
-from q2_metric.report.spool import Spool
-from q2_metric.report.systems import SideBySide, SystemRun, compare_runs, curves, places, series
+from q2_metric.report.systems import SideBySide, compare_runs, curves, places, series
 from q2_metric.report.view import DROPPED
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent
@@ -33,8 +32,6 @@ from q2_metric.scoring.verdict import GATED, VerdictCounts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from q2_metric.engine.result import FileResult
 
 MATCHED_BY: Mapping[How, str] = {
     "id": "id",
@@ -58,17 +55,6 @@ WORDS: Mapping[str, str] = {
 
 _MOST_VERDICTS = 4
 """The verdicts of more systems are folded away."""
-
-
-@contextmanager
-def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool]:
-    """Collects rows, and writes the report page when the context ends without an error. ``results``
-    is read only then. Raises InputError if the file cannot be written."""
-    with Spool() as rows:
-        yield rows
-        runs = [SystemRun(result.file, result.rows, result.failed, result.systems,
-                          group_by=tuple(result.groups)) for result in results]
-        write_page(path, runs, rows)
 
 
 def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> None:

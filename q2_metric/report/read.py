@@ -6,30 +6,26 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
 from q2_metric.engine.manifest import Manifest, beside, read_manifest, signs
-from q2_metric.engine.result import values_of
+from q2_metric.engine.result import SystemRun, values_of
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.entry import RESERVED
 from q2_metric.report.spool import Spool
-from q2_metric.report.systems import SystemRun
-from q2_metric.rows.columns import Columns
-from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow, with_texts
+from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow
 from q2_metric.rows.formats import records, shown, tells
-from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.record import repeated
 from q2_metric.rows.spreadsheet import from_cell
 from q2_metric.scoring import NO_CLAIM, Aggregate, NoClaim
 from q2_metric.scoring.outcome import of_row
 from q2_metric.text.given import kind
-from q2_metric.types import Example
 
 _KINDS: Mapping[Form, tuple[type, str]] = {
     "text": (str, "text"),
@@ -58,7 +54,6 @@ def read_scores(
     paths: Sequence[str | Path],
     open_files: ExitStack,
     *,
-    texts: Sequence[str | Path] = (),
     form: str | None = None,
     systems_by: str | None = None,
 ) -> ScoreFiles:
@@ -67,29 +62,18 @@ def read_scores(
     Args:
         paths: files that ``q2 score --out`` wrote (.jsonl, .csv, .parquet); "-" is standard input.
         open_files: closes the temporary files with the rows.
-        texts: if the files lack texts, the files that were scored, in the same order. Their
-            columns are those that ``q2 score`` was told, by the manifest of the first file.
         form: format (:data:`q2_metric.rows.formats.FORMS`) of files whose suffix does not tell it.
         systems_by: an input column. Rows with the same value in it form a system.
 
     Raises:
-        InputError: a file cannot be read or is no file of scores, ``texts`` do not match the files
-            of scores, or a row lacks the column ``systems_by``.
+        InputError: a file cannot be read or is no file of scores, or a row lacks the column
+            ``systems_by``.
         MissingExtra: a parquet file needs pyarrow.
     """
     spools: dict[tuple[str, str], Spool] = {}
-    settings = _manifest(str(paths[0]))["settings"]
-    columns = Columns(**{one.name: settings[one.name] for one in fields(Columns)
-                         if isinstance(settings.get(one.name), str)})
-    sources = (
-        (str(path), row) for path in texts
-        for row in read_rows(path, columns, blank=True, form=None if tells(path) else form)
-    )
     for path in map(str, paths):
         several = len(paths) > 1
         for where, row in _rows(path, None if tells(path) else form):
-            if texts:
-                row = _add_texts(row, where, next(sources, None))
             scored = row.pop("file", None)
             name = "standard input" if path == STDIN else path
             if scored is not None:
@@ -102,8 +86,6 @@ def read_scores(
             spools[path, name].write([row])
         if not any(file == path for file, _ in spools):
             raise InputError(f"{path}: has no rows")
-    if texts and (left := next(sources, None)):
-        raise InputError(f"{left[0]}: has more rows than the scores")
     return ScoreFiles(
         tuple(_system(name, path, rows) for (path, name), rows in spools.items()),
         tuple(spools.values()),
@@ -144,8 +126,8 @@ def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
     return SystemRun(
         name, n, failed,
         tuple(aggregate.systems(registry.signatures(recorded) | recorded).values()),
-        without_texts, manifest.get("complete") is not False,
-        tuple(map(str, group_by)) if isinstance(group_by, list) else (), day(path),
+        group_by=tuple(map(str, group_by)) if isinstance(group_by, list) else (),
+        without_texts=without_texts, date=day(path),
     )
 
 
@@ -238,18 +220,3 @@ def _items(values: list[object], field: Field, where: str) -> list[Any]:
         items.append(
             {inner.name: _value(item.get(inner.name), inner, here) for inner in field.fields})
     return items
-
-
-def _add_texts(
-    row: OutputRow, where: str, source: tuple[str, Example | BadRow] | None
-) -> OutputRow:
-    """Adds texts to an output row that was written without them, from the row that was scored."""
-    if source is None:
-        raise InputError(f"{where}: --texts has no such row")
-    file, scored = source
-    if scored.id is not None and scored.id != row["id"]:
-        raise InputError(
-            f"{where}: has the id {row['id']!r}, but the same row of {file} has {scored.id!r}; "
-            "--texts needs the scored files, in the same order"
-        )
-    return with_texts(row, scored)

@@ -6,42 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, islice, repeat
 from typing import Literal
 
-from q2_metric.metrics.signature import parse
+from q2_metric.engine.result import SystemRun
 from q2_metric.report.compare import How, PairedDifference, SystemValues, differences, match
 from q2_metric.rows.fields import OutputRow
-from q2_metric.scoring import NoClaim, check_no_claim
 from q2_metric.scoring.verdict import GATED, VerdictCounts
-from q2_metric.types import SystemScore
 
 Point = list[float | None]
 """[mean, low end of its interval, high end]."""
-
-
-@dataclass(frozen=True, slots=True)
-class SystemRun:
-    """A system on the report page: the rows of a scored file, or those with a value in a column.
-
-    ``without_texts`` counts scored rows whose texts are unknown. ``complete`` is false if the run
-    had not ended. ``group_by`` are the columns of ``--group-by``. ``date`` is the day on which the
-    run ended, such as "2026-11-25", or "".
-    """
-
-    name: str
-    rows: int
-    failed: int
-    scores: tuple[SystemScore, ...]
-    without_texts: int = 0
-    complete: bool = True
-    group_by: tuple[str, ...] = ()
-    date: str = ""
-
-    @property
-    def no_claim(self) -> NoClaim:
-        signed = (parse(score.signature)[1] for score in self.scores if score.signature)
-        return check_no_claim(next((one.get("no_claim") for one in signed), None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +47,9 @@ def compare_runs(
     from the third on is also compared with the one before it."""
     if len(runs) < 2:
         return []
-    columns = [SystemValues(run.no_claim) for run in runs]
-    metrics = [[score.name for score in run.scores] for run in runs]
-    for place, row in zip(places(runs), rows, strict=True):
-        columns[place].add(row, metrics[place])
+    left = iter(rows)
+    columns = [SystemValues.of(run.no_claim, islice(left, run.rows),
+                               [score.name for score in run.scores]) for run in runs]
     offsets = [0, *accumulate(run.rows for run in runs)]
     wanted = [(0, place) for place in range(1, len(runs))]
     wanted += [(place - 1, place) for place in range(2, len(runs)) if neighbours]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from q2_metric.engine.result import SystemRun
 from q2_metric.errors import InputError
 from q2_metric.evaluation.statistics import N_BOOTSTRAP, SEED, Interval
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
@@ -26,7 +27,6 @@ from q2_metric.report.compare import (
     paired,
 )
 from q2_metric.report.read import ScoreFiles
-from q2_metric.report.systems import SystemRun
 from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1

@@ -6,6 +6,7 @@
     :mod:`.outcome`      determines how each response counts in the means
     :mod:`.aggregate`    computes the means and their signature
     :mod:`.run`          does all these steps for a complete list of rows
+    :mod:`.judge`        scores and explains one response at a time, for the small integrations
     :mod:`.verdict`      counts responses and claims by their verdicts
     :mod:`.codec`        writes a score as JSON and reads it back
 """

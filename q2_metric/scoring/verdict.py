@@ -132,6 +132,12 @@ def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
             if claim.get("verdict") in UNSUPPORTED and claim["support"] is not None]
 
 
+def claim_words(claim: Mapping[str, Any]) -> str:
+    """The verdict and the text of a claim, and the passage for it, in one line."""
+    nearest = f"; the nearest passage says: {claim['passage']}" if claim.get("passage") else ""
+    return " ".join(f"{claim['verdict']}: {claim['text'] or ''}{nearest}".split())
+
+
 def _nearest(claim: str, knowledge: str | None) -> str | None:
     if not knowledge or not (places := split_sentences(knowledge)):
         return None

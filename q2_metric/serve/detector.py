@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from q2_metric.rows.plain import REASONS
 from q2_metric.rows.record import value_of
-from q2_metric.scoring import unsupported
+from q2_metric.scoring.verdict import claim_words, unsupported
 from q2_metric.serve.rows import ScoreRows, row_of
 
 _CONTEXT, _ANSWER = "\n\nExcerpt 1:\n", "\n\nAnswer to verify:\n"
@@ -68,10 +68,9 @@ def _wanted(given: Mapping[str, Any]) -> bool:
 
 def _span(answer: str, claim: Mapping[str, Any], explained: bool) -> dict[str, str]:
     contradicted = claim["verdict"] == "contradicted"
-    near = f"; nearest: {claim['passage']}" if claim["passage"] else ""
     return {
         "text": answer[claim["start"]:claim["end"]],
         "category": "contradiction" if contradicted else "unsupported_addition",
         "subcategory": "unspecified" if contradicted else "claim",
-        **({"explanation": f"{claim['verdict']}: {claim['text']}{near}"} if explained else {}),
+        **({"explanation": claim_words(claim)} if explained else {}),
     }

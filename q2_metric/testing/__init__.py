@@ -15,7 +15,8 @@ from typing import Any
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.types import Example, Metric, Score
+from q2_metric.scoring.judge import Judge
+from q2_metric.text.given import is_blank
 
 THRESHOLD = 0.5
 """Suits groundedness, whose scores are calibrated probabilities."""
@@ -44,34 +45,16 @@ def assert_grounded(
     __tracebackhide__ = True  # pytest then shows the line of the caller
     threshold = scoring.check_threshold(threshold)
     row = scoring.given(answer, sources, None, "the answer", question)
-    [scores] = scoring.score(_loaded(metric, tuple(sorted(settings.items()))), [row], evidence=True)
-    score = scores[metric]
-    if score.reason == "no_knowledge":
+    if is_blank(row.knowledge):
         raise InputError("the sources are blank: pass the passages that must support the answer")
-    if score.value is None:
-        raise AssertionError(f"{metric} has no score: the answer is blank or claims nothing\n"
-                             f"  answer: {answer!r}")
-    if score.value < threshold:
-        raise AssertionError(_message(row, metric, score.value, threshold, scores))
+    [judged] = _judge(metric, tuple(sorted(settings.items())))([row])
+    value = judged.numbers[metric]
+    if value is None:
+        raise AssertionError(f"the answer {answer!r} has no score\n{judged.why}")
+    if value < threshold:
+        raise AssertionError(f"{metric} is {value:.2f}, below {threshold:g}\n{judged.why}")
 
 
 @lru_cache(maxsize=4)
-def _loaded(metric: str, settings: tuple[tuple[str, Any], ...]) -> Sequence[Metric]:
-    """Also loads SCALE, whose claims explain a failure."""
-    return scoring.load(dict.fromkeys(["scale", metric]), dict(settings))
-
-
-def _message(
-    row: Example, metric: str, value: float, threshold: float, scores: dict[str, Score]
-) -> str:
-    lines = [f"{metric} is {value:.2f}, below {threshold:g}"]
-    for claim in scoring.unsupported(scoring.claims(row, scores)):
-        start, end = claim["start"], claim["end"]
-        lines.append(f"  {claim['verdict']}: {row.response[start:end]!r} "
-                     f"(characters {start} to {end})")
-        if claim["passage"] is not None:
-            number = "" if claim["passage_number"] is None else f" {claim['passage_number']}"
-            lines.append(f"    nearest, passage{number}: {claim['passage']!r}")
-    if len(lines) == 1:
-        lines.append(f"  answer: {row.response!r}")
-    return "\n".join(lines)
+def _judge(metric: str, settings: tuple[tuple[str, Any], ...]) -> Judge:
+    return Judge([metric], "exclude", dict(settings), evidence=True)

@@ -53,7 +53,6 @@ def run(words: str) -> Result:
     "select evaluate --pool pool.json --logs logs.json --labels labels.json --out labels.json",
     "respond write --pool pool.json --logs logs.json --out logs.json",
     "report lab.jsonl --out lab.jsonl",
-    "report result.json --texts lab.jsonl --out lab.jsonl",
     "score lab.jsonl --metrics knowledge_f1 --out lab.jsonl",
     "score lab.jsonl --metrics knowledge_f1 --report lab.jsonl",
     "score lab.jsonl --metrics knowledge_f1 --cache lab.jsonl",

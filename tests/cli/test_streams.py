@@ -47,7 +47,7 @@ SCORE = "score rows.jsonl --metrics knowledge_f1"
     (f"score {'x' * 300}.jsonl --metrics knowledge_f1", 2, "File name too long"),
     (f"{SCORE} --out {'x' * 300}.jsonl", 2, "File name too long"),
     ("explain --knowledge k --response $'a\\xff'", 2,
-     "q2: error: the response is not valid Unicode at character 2"),
+     "q2: error: the response of this command is not valid Unicode at character 2"),
     ("score empty.jsonl --metrics knowledge_f1 --quiet", 2, "q2: error: empty.jsonl: has no rows"),
     ("score utf32.csv --metrics knowledge_f1", 2, "utf32.csv: is UTF-32; save it as UTF-8"),
     ("meta-eval render rows.jsonl --note binary --out a.md", 2, ""),

@@ -23,7 +23,7 @@ from q2_metric.cli.main import main
 from q2_metric.engine import blocks, identity, job, manifest
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.manifest import difference
-from q2_metric.engine.result import FileResult
+from q2_metric.engine.result import SystemRun
 from q2_metric.engine.run import JobRun
 from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
 from q2_metric.errors import InputError, WriteError
@@ -157,7 +157,7 @@ def test_the_manifest_stays_beside_the_output(run: Runner) -> None:
     assert file["sha256"] == fingerprint(run.rows)
     (system,), (shown,) = found["systems"], json.loads(result.stdout)["files"]
     assert system == shown
-    assert FileResult.from_json(system).systems[0].n == ROWS
+    assert SystemRun.from_json(system).scores[0].n == ROWS
 
 
 def test_a_complete_output_is_not_scored_again(run: Runner) -> None:
@@ -284,7 +284,7 @@ def test_killed_between_the_output_and_its_manifest(
 @pytest.mark.parametrize(
     ("change", "arguments", "words"),
     [
-        ("row", (), "rows.jsonl has changed since"),
+        ("row", (), "rows.jsonl have changed"),
         ("", ("--no-evidence",), "evidence was True, now False"),
         ("", ("--metrics", "scale,knowledge_bleu"),
          "metrics was ['scale'], now ['scale', 'knowledge_bleu']"),
@@ -470,9 +470,9 @@ def test_other_files_are_refused() -> None:
 
     one = of(("a", "1"))
     assert difference(one, of(("a", "1"))) is None
-    assert difference(one, of(("a", "2"))) == "a has changed since"
-    assert difference(one, of(("b", "1"))) == "it read a, now b"
-    assert difference(one, of(("a", "1"), ("b", "1"))) == "it read 1 files, now 2"
+    assert difference(one, of(("a", "2"))) == "the contents of a have changed"
+    assert difference(one, of(("b", "1"))) == "file 1 was a, now b"
+    assert difference(one, of(("a", "1"), ("b", "1"))) == "file 2 was not given, now b"
 
 
 def test_what_does_not_change_the_output_may_change(run: Runner, tmp_path: Path) -> None:
@@ -820,7 +820,7 @@ def test_who_comes_when_another_has_just_finished(
     monkeypatch.setattr("q2_metric.engine.run.open_unfinished", finished_meanwhile)
     [found] = late.run(str(run.out))
     assert run.fakes["knowledge_f1"].batches == [1, 2, 3, 3, 1], "only by one of them"
-    assert (found.rows, found.systems[0].n) == (ROWS, ROWS)
+    assert (found.rows, found.scores[0].n) == (ROWS, ROWS)
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl"]
 

@@ -264,12 +264,12 @@ def test_knowledge_may_be_chosen(
     chosen = _Chosen("r", "k")
     [shown], _ = job.score(LoadedJob([FakeMetric("f1")]), "a.jsonl", 0, [chosen])
     assert shown["selected"] == {"text": "snippet"}
-    first = job.identities()["knowledge"]
+    first = job.identities(job.store())["knowledge"]
     assert (first["by"], first["pool"]) == ("number", str(pool))
     assert {"code", f"contents of {pool}"} < set(first)
-    assert "knowledge" not in replace(job, choice=None).identities()
+    assert "knowledge" not in replace(job, choice=None).identities(job.store())
     pool.write_text("[1]")
-    assert job.identities()["knowledge"] != first
+    assert job.identities(job.store())["knowledge"] != first
 
 
 # --- the manifest --------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from q2_metric import metrics
 from q2_metric.engine import cluster as on_ray
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import difference, manifest
-from q2_metric.engine.result import FileResult
+from q2_metric.engine.result import SystemRun
 from q2_metric.engine.run import JobRun, Listener
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.rows.columns import Columns
@@ -65,9 +65,9 @@ def heard() -> tuple[Listener, dict[str, list[Any]]]:
 def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
     listener, told = heard()
     [found] = JobRun(job, listener=listener).run()
-    assert found == FileResult(
-        file=job.files[0], rows=10, failed=2, seconds=found.seconds, timed=8,
-        systems=(system_score("scale", [Score(Example("", ""), v) for v in SCORED],
+    assert found == SystemRun(
+        name=job.files[0], rows=10, failed=2, seconds=found.seconds, timed=8,
+        scores=(system_score("scale", [Score(Example("", ""), v) for v in SCORED],
                               "scale|version:test"),),
         columns={**dict.fromkeys(asdict(Columns())), "response": "response",
                  "knowledge": "knowledge"},
@@ -103,7 +103,7 @@ def test_a_run_that_goes_on_says_what_was_there(
     assert found.rows_per_second == pytest.approx((10 - 2 - (6 - 1)) / found.seconds)
     assert told["note"] == [f"resuming: {out}.unfinished has 2 finished blocks"]
     assert told["rows"] == [3, 3, 2, 1, 1]
-    assert found.systems[0].value == pytest.approx(sum(SCORED) / 8)
+    assert found.scores[0].value == pytest.approx(sum(SCORED) / 8)
     kept = json.loads(Path(f"{out}.manifest.json").read_text())
     assert kept["files"] == [{
         **manifest([job.files[0]], {}, {}, {})["files"][0], "rows": 10, "failed": 2,
@@ -117,7 +117,7 @@ def test_a_run_that_goes_on_says_what_was_there(
 
 def test_results_as_json() -> None:
     system = system_score("f1", [Score(Example("", ""), 0.5), Score(Example("", ""), 0.75)], "s")
-    result = FileResult("a", 4, 1, 2.0, (system,), {"id": "i", "label": None}, timed=2,
+    result = SystemRun("a", 4, 1, (system,), {"id": "i", "label": None}, 2.0, timed=2,
                         looked_up=3, no_knowledge=1)
     shown = result.as_json()
     assert shown == {
@@ -125,8 +125,8 @@ def test_results_as_json() -> None:
         "scores_from_cache": 3,
         "columns": {"id": "i", "label": None}, "verdict": VerdictCounts().as_json(),
         "scores": {"f1": asdict(system)}}
-    assert FileResult.from_json(json.loads(json.dumps(shown))) == FileResult(
-        "a", 4, 1, 0.0, (system,), {"id": "i", "label": None}, no_knowledge=1)
+    assert SystemRun.from_json(json.loads(json.dumps(shown))) == SystemRun(
+        "a", 4, 1, (system,), {"id": "i", "label": None}, no_knowledge=1)
 
 
 def test_scores_from_the_cache_are_counted(job: Job, fake: FakeMetric, tmp_path: Path) -> None:
@@ -167,15 +167,7 @@ def test_a_page_gets_the_rows_with_their_texts(
 ) -> None:
     for out in (None, str(tmp_path / "out.jsonl"), str(tmp_path / "out.jsonl")):
         page = Page()
-        results: list[Sequence[FileResult]] = []
-
-        @contextmanager
-        def opened(found: Sequence[FileResult], page: Page = page) -> Iterator[Page]:
-            assert not found
-            results.append(found)  # noqa: B023
-            yield page
-
-        assert JobRun(job).run(out, opened) == [*results[0]]
+        assert JobRun(job).run(out, page)[0].rows == 10  # type: ignore[arg-type]
         assert [row.get("response") for row in page.rows] == [
             None if i in (2, 7) else f"r{i}" for i in range(10)]
         assert [row["scale"] for row in page.rows if row["error"] is None] == SCORED
@@ -206,7 +198,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
     def prepared(
         job: Job, _cluster: on_ray.Cluster, _warn: Callable[[str], None]
     ) -> tuple[dict[str, str], dict[str, Any]]:
-        return job.load().signatures, job.identities()
+        return job.load().signatures, job.identities(job.store())
 
     def scored(
         job: Job, _cluster: on_ray.Cluster, done: int
@@ -249,10 +241,10 @@ def test_a_run_on_a_cluster(
 
 @pytest.mark.parametrize(("change", "words"), [
     ({}, None),
-    ({"files": [{"file": "b", "sha256": "1"}]}, "it read a, now b"),
-    ({"files": [{"file": "a", "sha256": "2"}]}, "a has changed since"),
-    ({"files": [{"file": "a", "sha256": "1"}] * 2}, "it read 1 files, now 2"),
-    ({"files": []}, "it read 1 files, now 0"),
+    ({"files": [{"file": "b", "sha256": "1"}]}, "file 1 was a, now b"),
+    ({"files": [{"file": "a", "sha256": "2"}]}, "the contents of a have changed"),
+    ({"files": [{"file": "a", "sha256": "1"}] * 2}, "file 2 was not given, now a"),
+    ({"files": []}, "file 1 was a, now not given"),
     ({"settings": {"texts": True}}, "texts was False, now True"),
     ({"settings": {}}, "texts was False, now not given"),
     ({"settings": {"texts": False, "id": "n"}}, "id was not given, now n"),
@@ -264,7 +256,7 @@ def test_a_run_on_a_cluster(
      "the contents of m have changed"),
     ({"identities": {"q2": {"preset": "p", "contents of m": "1", "code": "2"}}},
      "the code of q2-metric or a library that it uses has changed"),
-    ({"identities": {"f1": {}}}, "its manifest cannot be understood"),
+    ({"identities": {"f1": {}}}, "q2's preset was p, now not given"),
     ({"signatures": {"q2": "q2|nli:n"}}, "q2's nli was m, now n"),
     ({"signatures": {"q2": "q2|nli:m|top:1"}}, "q2's top was not given, now 1"),
     ({"signatures": {"q2": "q2|nli"}}, "its manifest cannot be understood"),

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError
-from q2_metric.integrations.judge import Judge
 from q2_metric.metrics.registry import METRICS, Entry
 from q2_metric.rows.fields import Layout
 from q2_metric.scoring import example
+from q2_metric.scoring.judge import Judge
 
 MODULE = '''
 from dataclasses import dataclass

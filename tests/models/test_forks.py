@@ -134,7 +134,7 @@ def test_a_child_judges_while_a_thread_of_its_parent_did(monkeypatch: pytest.Mon
     from fakes import FakeClaims
 
     from q2_metric import Example, metrics
-    from q2_metric.integrations.judge import Judge
+    from q2_metric.scoring.judge import Judge
 
     monkeypatch.setattr(metrics, "load_metrics", lambda *_, **__: [FakeClaims("q2")])
     judge = Judge("q2")

@@ -15,8 +15,8 @@ from fakes import FakeClaims
 from optional import needs
 
 from q2_metric import InputError, ModelError, metrics, scoring
-from q2_metric.integrations import judge as judging
-from q2_metric.integrations.judge import Judge
+from q2_metric.scoring import judge as judging
+from q2_metric.scoring.judge import Judge
 from q2_metric.types import Example, Part, Score
 
 KNOWLEDGE = "Rome has 7 hills. It lies on the Tiber."

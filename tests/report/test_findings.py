@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from q2_metric.cli.render import systems_table
-from q2_metric.engine.result import FileResult
+from q2_metric.engine.result import SystemRun
 from q2_metric.report import findings
 from q2_metric.report.encode import Flag, flags
 from q2_metric.report.findings import Reliability, Share, of_fallback, of_question, of_sentence
@@ -204,7 +204,7 @@ def test_page_terminal_and_docs_use_the_same_words() -> None:
     for title, meaning in WORDS.items():
         assert f'head("{title}")' in page, title
         assert f"| {title} | {meaning} |" in usage, title
-    result = FileResult("rows.jsonl", 1, 0, 1.0, (
+    result = SystemRun("rows.jsonl", 1, 0, (
         SystemScore("q2", 0.5, 1, 0, (0.25, 0.75), "q2|a:b", 1.0, 0.0, 4, 0.0, 0.5),), {})
     titles = {" ".join(str(column.header).split()) for column in systems_table(result).columns}
     assert titles == {"metric", *WORDS}

@@ -293,8 +293,8 @@ def test_an_edited_score(baseline: Path, tmp_path: Path) -> None:
 # --- options and messages ------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("options", "code", "words"), [
-    (("--threshold", "nan"), 2, "nan is not a number"),
-    (("--threshold", "1.5"), 2, "is not in the range"),
+    (("--threshold", "nan"), 2, "threshold must be a number in [0, 1], not nan"),
+    (("--threshold", "1.5"), 2, "threshold must be a number in [0, 1], not 1.5"),
     (("--allow-missing", "-1"), 2, "neither a number of rows nor all"),
     (("--allow-missing", "some"), 2, "neither a number of rows nor all"),
     (("--allow-unscored", "1.5"), 2, "neither a number of rows nor all"),

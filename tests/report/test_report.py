@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from fakes import judged
 
-from q2_metric.engine.result import FileResult
+from q2_metric.engine.result import SystemRun
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import of_column
 from q2_metric.models.bundled import on_onnx
 from q2_metric.report import findings
 from q2_metric.report.encode import Flag
-from q2_metric.report.page import explanation, open_page, write_page
-from q2_metric.report.systems import SystemRun
+from q2_metric.report.page import explanation, write_page
 from q2_metric.report.view import DROPPED
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.rows.plain import REASONS
@@ -85,10 +84,7 @@ def page_of(
         for i, (row, scores) in enumerate(rows)
     ]
     failed = sum(isinstance(row, BadRow) for row, _ in rows)
-    results: list[FileResult] = []
-    with open_page(path, results) as spool:
-        spool.write(found)
-        results.append(FileResult(file, len(rows), failed, 1.0, SYSTEMS, {}))
+    write_page(path, [SystemRun(file, len(rows), failed, SYSTEMS)], found)
     return Page(path)
 
 

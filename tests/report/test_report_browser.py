@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from browsers import Tab
 
+from q2_metric.engine.result import SystemRun
 from q2_metric.metrics.registry import METRICS, Entry
 from q2_metric.report.findings import shipped
 from q2_metric.report.page import explanation, write_page
-from q2_metric.report.systems import SystemRun
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.plain import plain
 from q2_metric.types import Evidence, Example, Score, SystemScore

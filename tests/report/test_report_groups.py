@@ -12,9 +12,10 @@ from typing import Any
 from browsers import Tab
 from test_report_browser import TEXT, claim, row, run
 
+from q2_metric.engine.result import SystemRun
 from q2_metric.report.groups import MOST, groupings
 from q2_metric.report.page import write_page
-from q2_metric.report.systems import SystemRun, in_order
+from q2_metric.report.systems import in_order
 from q2_metric.rows.fields import OutputRow
 
 

@@ -14,11 +14,12 @@ from fakes import FakeEntailment, FakeMetric, FakePersonal, FakeQuestions, FakeR
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
+from q2_metric.engine.result import SystemRun
 from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2
 from q2_metric.report.compare import SystemValues, differences, match
 from q2_metric.report.read import read_scores
-from q2_metric.report.systems import SystemRun, in_order, series
+from q2_metric.report.systems import in_order, series
 
 KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 ROWS = (
@@ -93,68 +94,29 @@ def test_signatures_come_from_the_manifest(tmp_path: Path) -> None:
     manifest = tmp_path / "scores.jsonl.manifest.json"
     signature = "q2|preset:fake|compare:nli|fallback:nli|version:1"
     signed = {"groundedness": "groundedness|a:b", "q2": signature, "scale": "scale|a:b"}
-    recorded = {"signatures": signed, "complete": False}
+    recorded = {"signatures": signed}
     manifest.write_text(json.dumps(recorded))
     (system,), _ = read(out)
     assert [score.signature for score in system.scores] == [f"{one}|no_claim:zero" for one in (
         "groundedness|a:b", signature,
         "q2_no_nli|preset:fake|compare:f1|fallback:nli|version:1", "scale|a:b")]
-    assert not system.complete
     for strange in ("", "[]", '{"signatures": 3}', '{"signatures": {"q2": null}}',
                     '{"signatures": {"q2": "q2|strange"}}', "\udcff"):
         manifest.write_bytes(strange.encode("utf-8", "surrogateescape"))
         (system,), _ = read(out)
         assert {score.signature for score in system.scores} == {""}, strange
-        assert system.complete
 
 
 def test_scores_without_texts(tmp_path: Path) -> None:
     out = scored(tmp_path, "--no-texts")
     assert "response" not in json.loads(out.read_text().splitlines()[0])
-    (system,), rows = read(out)
+    (system,), _ = read(out)
     assert system.without_texts == 3  # the bad row has none anyway
     page = tmp_path / "report.html"
     result = run("report", out, "-o", page)
     assert (result.exit_code, result.stdout) == (0, f"{page}\n")
     assert "3 rows have no texts" in result.stderr
     assert "3 rows have no texts" in page.read_text()
-
-    source = tmp_path / "scores-rows.jsonl"
-    (system,), rows = read(out, texts=[source])
-    assert system.without_texts == 0
-    assert [row.get("response") for row in rows] == [
-        "Rome has 7 hills.", "Rome has 9 hills.", None, "it has hills"]
-    assert rows[0]["history"] == ["Where?"]
-    result = run("report", out, "-o", page, "--texts", source)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert "Rome has 9 hills." in page.read_text()
-
-
-def test_texts_are_read_from_the_columns_that_were_scored(tmp_path: Path) -> None:
-    source = write(tmp_path / "own.jsonl", *({"n": one["id"], "said": one["response"] or "x",
-                                              "facts": one["knowledge"]} for one in ROWS[:2]))
-    out = tmp_path / "scores.jsonl"
-    done = run("score", source, "-m", "word_share", "--response", "said", "--knowledge", "facts",
-               "--id", "n", "--no-texts", "--out", out)
-    assert done.exit_code == 0, done.output
-    page = tmp_path / "report.html"
-    result = run("report", out, "-o", page, "--texts", source)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert "Rome has 9 hills." in page.read_text()
-
-
-def test_texts_that_do_not_fit(tmp_path: Path) -> None:
-    out = scored(tmp_path, "--no-texts")
-    shorter = write(tmp_path / "shorter.jsonl", *ROWS[:3])
-    longer = write(tmp_path / "longer.jsonl", *ROWS, {**ROWS[0], "id": "e"})
-    turned = write(tmp_path / "turned.jsonl", *reversed(ROWS))
-    for texts, message in (
-        (shorter, r"scores.jsonl, line 4: --texts has no such row"),
-        (longer, r"longer.jsonl: has more rows than the scores"),
-        (turned, r"line 1: has the id 'a', but the same row of .*turned.jsonl has 'd'"),
-    ):
-        with pytest.raises(InputError, match=message):
-            read(out, texts=[texts])
 
 
 def test_a_row_where_one_metric_failed(tmp_path: Path) -> None:
@@ -226,10 +188,8 @@ def test_fields_that_items_lack_are_null(tmp_path: Path) -> None:
 
 
 def column(*rows: tuple[str, str | None, float | None]) -> SystemValues:
-    made = SystemValues()
-    for id_, knowledge, value in rows:
-        made.add({"id": id_, "knowledge": knowledge, "q2": value}, ["q2"])
-    return made
+    return SystemValues.of("zero", [
+        {"id": id_, "knowledge": knowledge, "q2": value} for id_, knowledge, value in rows], ["q2"])
 
 
 @pytest.mark.parametrize(
@@ -274,11 +234,11 @@ def test_what_cannot_be_matched() -> None:
 
 
 def test_the_history_tells_turns_apart() -> None:
-    first, second = SystemValues(), SystemValues()
-    for made, turns in ((first, ("x", "y")), (second, ("y", "x"))):
-        for place, turn in enumerate(turns):
-            made.add({"id": f"{place + 1}", "knowledge": "k", "history": [turn], "q2": 1.0}, ["q2"])
-    matched = match(first, second)
+    matched = match(*(
+        SystemValues.of("zero", [
+            {"id": f"{place}", "knowledge": "k", "history": [turn], "q2": 1.0}
+            for place, turn in enumerate(turns, start=1)], ["q2"])
+        for turns in (("x", "y"), ("y", "x"))))
     assert matched is not None
     assert (matched.how, matched.pairs) == ("knowledge", [(0, 1), (1, 0)])
 
@@ -351,7 +311,6 @@ def test_report_that_cannot_be_made(tmp_path: Path) -> None:
         ([out, out, "-o", tmp_path / "r.html"], "is named twice"),
         ([tmp_path / "none.jsonl", "-o", tmp_path / "r.html"], "there is no such file"),
         ([tmp_path / "scores-rows.jsonl", "-o", tmp_path / "r.html"], "has no score; give a file"),
-        (["-", "--texts", "-", "-o", tmp_path / "r.html"], "can be read only once"),
     ):
         result = run("report", *args)
         assert (result.exit_code, result.stderr.count("\n")) == (2, 1), args

@@ -52,7 +52,7 @@ def test_unsupported_claims_are_spans_of_the_answer(port: int) -> None:
     assert span["text"] in answer
     assert "1901" in span["text"]
     assert (span["category"], span["subcategory"]) == ("contradiction", "unspecified")
-    assert span["explanation"] == ("contradicted: It opened in 1901.; nearest: "
+    assert span["explanation"] == ("contradicted: It opened in 1901.; the nearest passage says: "
                                    "The tower opened in 1889.")
     [span] = spans(port, request(answer, explained=False))
     assert set(span) == {"text", "category", "subcategory"}

@@ -22,29 +22,31 @@ def test_a_failure_names_the_claim_its_place_and_the_passage() -> None:
     answer = "The tower opened in 1889. A ticket costs 30 euros."
     with pytest.raises(AssertionError) as caught:
         assert_grounded(answer, SOURCES, metric="scale", threshold=0.9)
-    first, claim, passage = str(caught.value).splitlines()
+    first, claim, *scores = str(caught.value).splitlines()
     assert first.startswith("scale is 0.")
     assert first.endswith(", below 0.9")
-    assert claim == "  contradicted: 'A ticket costs 30 euros.' (characters 26 to 50)"
-    assert passage == "    nearest, passage 2: 'A ticket costs 12 euros.'"
+    assert claim == ('contradicted: "A ticket costs 30 euros." (characters 26 to 50); '
+                     'nearest, passage 2: "A ticket costs 12 euros."')
+    assert scores[0].startswith("SCALE: 0.")
 
 
 def test_passages_are_numbered_as_they_were_given() -> None:
     """A passage of several lines, such as a table, is one."""
     sources = ["| model | RAM |\n|---|---|\n| Aero 13 | 16 GB |", "A ticket costs 12 euros."]
-    with pytest.raises(AssertionError, match="nearest, passage 2: 'A ticket costs"):
+    with pytest.raises(AssertionError, match='nearest, passage 2: "A ticket costs'):
         assert_grounded("A ticket costs 30 euros.", sources)
-    with pytest.raises(AssertionError, match="nearest, passage 1: 'A ticket costs"):
+    with pytest.raises(AssertionError, match='nearest, passage 1: "A ticket costs'):
         assert_grounded("A ticket costs 30 euros.", ["Welcome.\nA ticket costs 12 euros."])
     # Lines of a text have numbers too.
-    with pytest.raises(AssertionError, match="nearest, passage 2: 'A ticket costs"):
+    with pytest.raises(AssertionError, match='nearest, passage 2: "A ticket costs'):
         assert_grounded("A ticket costs 30 euros.", "Welcome.\nA ticket costs 12 euros.")
 
 
-@pytest.mark.parametrize("answer", ["", "  ", "Thanks, that is nice!"])
-def test_an_answer_that_claims_nothing_fails(answer: str) -> None:
-    with pytest.raises(AssertionError, match="blank or claims nothing"):
-        assert_grounded(answer, SOURCES)
+@pytest.mark.parametrize(("answer", "why"), [
+    ("", "is empty"), ("  ", "is empty"), ("Thanks, that is nice!", "claims nothing")])
+def test_an_answer_that_claims_nothing_fails(answer: str, why: str) -> None:
+    with pytest.raises(AssertionError, match=f"has no score\ngroundedness: the response {why}"):
+        assert_grounded(answer, SOURCES, threshold=0.0)
 
 
 def test_wrong_use() -> None:
@@ -86,7 +88,7 @@ def run_project(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 def test_in_a_sample_project(tmp_path: Path) -> None:
     done = run_project(tmp_path)
     assert "1 failed, 3 passed" in done.stdout, done.stdout
-    assert "contradicted: 'The tower opened in 1901.'" in done.stdout
+    assert 'contradicted: "The tower opened in 1901."' in done.stdout
     assert "q2_metric/testing/__init__.py" not in done.stdout, "the traceback ends in the test"
 
 

@@ -18,7 +18,6 @@ from transformers import TrainerCallback
 
 from q2_metric import scoring
 from q2_metric.errors import InputError, ModelError
-from q2_metric.integrations.judge import report_broken, warn_of_row
 from q2_metric.integrations.trainer.keeping import folder_of, keep
 from q2_metric.integrations.trainer.loggers import show
 from q2_metric.integrations.trainer.responding import TrainerResponder
@@ -27,6 +26,7 @@ from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring import NO_CLAIM, NoClaim
+from q2_metric.scoring.judge import report_broken, warn_of_row
 from q2_metric.text.given import is_blank, missing
 
 _LOG = logging.getLogger(__name__)

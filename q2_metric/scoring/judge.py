@@ -1,5 +1,6 @@
-"""What the small integrations share: a :class:`Judge` that scores and explains responses, and a
-:class:`RecordJudge` that finds response and knowledge in the records of a framework."""
+"""What ``assert_grounded`` and the small integrations share: a :class:`Judge` that scores and
+explains responses, and a :class:`RecordJudge` that finds response and knowledge in the records of a
+framework."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ class Judge:
         chosen = [metric.name for metric in self.metrics]
         self.names = [*columns(chosen), *scoring.share_names(chosen)]
         self.signature = scoring.signature_lines(self.metrics, self.no_claim)
-        self._last: tuple[list[Example], list[Judged]] = ([], [])
+        self._last: tuple[list[tuple[Example, Any]], list[Judged]] = ([], [])
         self.in_child()
         forks.tell(self)
 
@@ -92,12 +93,13 @@ class Judge:
     def __call__(self, rows: Sequence[Example]) -> list[Judged]:
         """Scores each row. If a metric fails on a row, a warning says which. The results of the
         last call are kept, for frameworks that ask for one number at a time."""
+        asked = [(row, row.passages) for row in rows]  # equal examples may have other passages
         with self._lock:
-            if self._last[0] != list(rows):
+            if self._last[0] != asked:
                 scores = scoring.score(
                     self.metrics, rows, evidence=self.evidence, on_fault=warn_of_row,
                     on_break=None if self.strict else report_broken)
-                self._last = list(rows), list(map(self._judged, rows, scores))
+                self._last = asked, list(map(self._judged, rows, scores))
             return self._last[1]
 
     def _judged(self, row: Example, scores: Mapping[str, Score]) -> Judged:
