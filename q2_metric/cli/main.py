@@ -1,7 +1,7 @@
 """The command ``q2``, which contains all other commands.
 
-To keep ``q2`` fast, a command's file is imported only when the command is used or listed, and heavy
-libraries only when it runs.
+To keep ``q2`` fast, a command's file is imported only when the command is used, and heavy libraries
+only when it runs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,26 @@ import click
 from q2_metric._version import __version__
 from q2_metric.cli.commands import Group
 
-COMMANDS = (
-    "score", "compare", "gate", "explain", "serve", "register", "presets", "data", "lm-eval-path",
-    "meta-eval", "reproduce", "calibrate", "report", "select", "respond", "doctor",
-)
+COMMANDS = {
+    "score": "Score the rows of files.",
+    "compare": "Compare systems by their scores of the same rows.",
+    "gate": "Fail if responses are unsupported, or worse than before.",
+    "explain": "Score one response, and show what the score is computed from.",
+    "serve": "Score answers over HTTP: in the browser, or with --api from programs.",
+    "register": "Let evaluate.load find the metrics of this package.",
+    "presets": "List the presets and the models behind them.",
+    "data": "List and download evaluation sets.",
+    "lm-eval-path":
+        "Print the folder with the tasks for lm-evaluation-harness, for --include_path.",
+    "meta-eval": "Measure how well metrics agree with human labels.",
+    "reproduce": "Measure tables of the papers on Q², SCALE and knowledge selection again.",
+    "calibrate": "Fit a threshold and a calibration to labelled responses.",
+    "report": "Make one web page from the scores that q2 score --out wrote.",
+    "select": "Choose the snippets of knowledge that the next turn of a dialogue needs.",
+    "respond": "Respond to dialogues from the knowledge that was chosen for them.",
+    "doctor": "Show versions, models, frameworks and folders, and what is missing.",
+}
+"""What ``q2 --help`` says of each command: the first line of its own help."""
 
 _ELSEWHERE = {
     "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",
@@ -37,10 +53,8 @@ class Commands(Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Does not cut what a command does, as click would."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, str(one.help).partition("\n")[0])
-                                for name in COMMANDS if (one := self.get_command(ctx, name))])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"],

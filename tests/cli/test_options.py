@@ -133,5 +133,4 @@ def test_the_list_of_commands_says_what_their_own_help_says(name: str) -> None:
     found = main.get_command(click.Context(main), name)
     assert found is not None
     assert found.help is not None
-    listed = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "200"}).stdout
-    assert " ".join((name, *found.help.splitlines()[0].split())) in " ".join(listed.split())
+    assert found.help.splitlines()[0] == COMMANDS[name]
