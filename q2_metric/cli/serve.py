@@ -55,7 +55,6 @@ def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -
             app = page(explainer, server)
             words = f"open {server.url} in a browser (Ctrl-C stops the server)"
         try:
-            click.echo(f"q2: {words}", err=True)
-            server.run(app)
+            server.run(app, lambda: click.echo(f"q2: {words}", err=True))
         except KeyboardInterrupt:
             click.echo(err=True)

@@ -39,9 +39,8 @@ _CLOSE = {"Connection": "close"}
 
 
 class Server:
-    """Listens as soon as it is created; replies only during :meth:`run`, to earlier requests too.
-    ``port`` 0 is any free port. Raises InputError if the server cannot listen on this interface and
-    port."""
+    """Listens as soon as it is created; replies only during :meth:`run`. ``port`` 0 is any free
+    port. Raises InputError if the server cannot listen on this interface and port."""
 
     def __init__(self, host: str, port: int) -> None:
         self.host = host
@@ -56,14 +55,15 @@ class Server:
                              "choose another with --port or --host") from error
         self.address: tuple[str, int] = self.socket.getsockname()[:2]
 
-    def run(self, app: ASGIApp) -> None:
+    def run(self, app: ASGIApp, started: Callable[[], None] = lambda: None) -> None:
         """Replies until Ctrl-C (KeyboardInterrupt) or SIGTERM. Open requests are finished first,
-        within :data:`MOST_SECONDS`."""
+        within :data:`MOST_SECONDS`. ``started`` is called when the server replies and can be
+        stopped by a signal."""
         config = uvicorn.Config(
             self._closing(app), http=_Timely, ws="none", loop="asyncio", log_config=None,
             log_level=logging.ERROR, access_log=False, server_header=False, proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=int(MOST_SECONDS))
-        self.running = uvicorn.Server(config)
+        self.running = _Announced(config, started)
         with asyncio.Runner() as runner:
             runner.get_loop()  # A Ctrl-C while it is made leaves no coroutine behind.
             runner.run(self.running.serve(sockets=[self.socket]))
@@ -148,6 +148,23 @@ async def body(request: Request) -> bytes:
         raise HTTPException(413, f"The texts are too long: a request has at most {MOST_BYTES:,} "
                             "bytes. Use q2 score for longer texts.", _CLOSE)
     return bytes(read)
+
+
+class _Announced(uvicorn.Server):
+    """Calls ``started`` outside the application, which would log its error with a traceback. If
+    ``started`` cannot write, the application is stopped first, for the same reason."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        try:
+            self._started()
+        except OSError:
+            await self.shutdown(sockets)
+            raise
 
 
 class _Timely(H11Protocol):

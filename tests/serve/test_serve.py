@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 import pytest
 from browsers import chromium
+from starlette.applications import Starlette
 
 from q2_metric.serve import server
 from q2_metric.serve.page import page
@@ -72,6 +73,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     finally:
         found.process.kill()
         found.process.communicate()
+
+
+def test_a_start_that_cannot_be_announced_is_no_fault_of_the_application(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """uvicorn would log a traceback, and end by itself."""
+    def announce() -> None:
+        raise BrokenPipeError
+
+    with closing(Server("127.0.0.1", 0)) as found, pytest.raises(BrokenPipeError):
+        found.run(Starlette(), announce)
+    assert not caplog.records
 
 
 def test_the_form_and_an_explanation(served: Served) -> None:
