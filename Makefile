@@ -15,9 +15,9 @@ demo: $(VENV)/demo.done
 	@echo "  $(BIN)/q2 report demo.jsonl --out demo.html"
 	@echo "  $(BIN)/q2 explain --response \"it opened in 1901 .\" --knowledge \"It opened in 1889.\""
 
-# Three processes, each test file in one of them: tests of Ray and of servers wait more than they
-# compute. The files stay in their order: otherwise those with few, slow tests come last.
-WORKERS ?= 3
+# Two processes, each test file in one of them: hardly any test keeps two cores busy by itself.
+# The files stay in their order: otherwise those with few, slow tests come last.
+WORKERS ?= 2
 # Some containers forbid it to store compiled files; then each of some 300 processes compiles anew.
 unexport PYTHONDONTWRITEBYTECODE
 test: $(VENV)/test.done
