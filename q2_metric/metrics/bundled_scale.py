@@ -15,7 +15,7 @@ from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.rules import bounded, ruling
 from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale, Search
 from q2_metric.metrics.settings import ScaleSettings
-from q2_metric.text.excerpts import Excerpt, distant
+from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
 from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
@@ -23,10 +23,6 @@ from q2_metric.types import Backbone, Cascade, Claim, Example, Judgement, Ruling
 
 SEARCHED = 5
 """Maximum number of sentences judged for a claim: those that share most words with it."""
-
-MANY = 3
-"""Number of chunks of the knowledge from which a cascade also judges a claim by its nearest
-sentences together, which may stand far apart (docs/results/training.md)."""
 
 
 class BundledScale(Scale):
@@ -61,13 +57,6 @@ class BundledScale(Scale):
 
     def said(self, knowledge: str, claim: Claim) -> str:
         return in_notation_of(knowledge, claim.text)
-
-    def joined(self, knowledge: str, claim: Claim, chunks: int) -> str | None:
-        """The sentences nearest to the claim, from any place of long knowledge."""
-        if self.cascade is None or chunks < MANY:
-            return None
-        near = distant(knowledge, claim.text)
-        return None if near == knowledge else near
 
     def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
         cascade = self.cascade

@@ -165,10 +165,6 @@ class Scale:
         """The text of a claim as the backbone reads it."""
         return claim.text
 
-    def joined(self, knowledge: str, claim: Claim, chunks: int) -> str | None:
-        """What is judged beside the chunks of the knowledge, if anything."""
-        return None
-
     def chosen(
         self, chunks: Sequence[list[ChunkPair]], known: Known,
     ) -> Sequence[list[ChunkPair]]:
@@ -262,8 +258,6 @@ class Scale:
                 places = [places[at] for at in near]
             said = self.said(text, claim)
             asked.append([ChunkPair((text[a:b], said), (a, b)) for a, b in places])
-            if joined := self.joined(text, claim, len(cut[text])):
-                asked[-1].append(ChunkPair((joined, said), (0, len(text))))
         judged = self.chosen(asked, known)
         verdicts = iter(self.judge([chunk.pair for some in judged for chunk in some], known))
         return [

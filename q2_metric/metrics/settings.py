@@ -136,8 +136,7 @@ class ScaleSettings:
         recipe: how responses are read: as in the "paper", as in the "authors" package scale-score,
             or as the "bundled" models need it. "authors" judges whole responses, also those that
             claim nothing. "bundled" judges each claim, reads tables, skips markup, compares values
-            by rules, and lets a small network choose the chunk that a larger one judges. Of long
-            knowledge, the sentences nearest to the claim are a further chunk.
+            by rules, and lets a small network choose the chunk that a larger one judges.
         escalate: a band of support, such as "0.3,0.7". The preset's model judges all claims, and
             the endpoint that ``scale_model`` names judges again those whose support is in the band.
     """

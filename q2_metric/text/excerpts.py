@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import functools
-import math
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from q2_metric.text.overlap import WordIndex, content_words
+from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
 
 PASSAGE = 900
 """Maximum characters of a passage, about 200 tokens."""
-WORDS = 190
-"""Maximum number of words of :func:`distant` (about 260 tokens). What claims in other words rest on
-often has none of their words, so less would leave it out."""
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,35 +67,3 @@ def _passages(text: str) -> tuple[list[tuple[int, int]], WordIndex]:
         else:
             places += [(at, min(at + PASSAGE, end)) for at in range(start, end, PASSAGE)]
     return places, WordIndex([text[start:end] for start, end in places])
-
-
-def distant(text: str, claim: str, words: int = WORDS) -> str:
-    """Shortens a text to the sentences nearest to a claim, in their order, from any place.
-
-    A sentence is near if it has words of the claim that few other sentences have. Each sentence is
-    taken with its neighbours, until ``words`` words are taken.
-    """
-    if len(text.split()) <= words:
-        return text
-    sentences, sizes, said = _sentences(text)
-    wanted = set(content_words(claim))
-    held = [wanted & own for own in said]
-    weight = {word: 1 / sum(word in there for there in held) for there in held for word in there}
-    # fsum: the order of a set differs between processes.
-    near = sorted(range(len(sentences)),
-                  key=lambda i: -math.fsum(weight[word] for word in held[i]))
-    taken: set[int] = set()
-    for place in near:
-        for i in (place, place - 1, place + 1):
-            size = sum(sizes[j] for j in taken)
-            if 0 <= i < len(sentences) and (not taken or size + sizes[i] <= words):
-                taken.add(i)
-    return "".join(sentences[i] for i in sorted(taken))
-
-
-@functools.lru_cache(maxsize=64)
-def _sentences(text: str) -> tuple[list[str], list[int], list[set[str]]]:
-    """The sentences, the number of words of each, and the content words of each."""
-    starts = [0, *(match.end() for match in _SENTENCE_END.finditer(text))]
-    found = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
-    return found, [len(one.split()) for one in found], [set(content_words(one)) for one in found]

@@ -187,22 +187,6 @@ def test_the_score_is_the_backbones_even_where_the_first_model_is_mistaken() -> 
     assert wrong in metric.backbone.asked  # type: ignore[attr-defined]
 
 
-def test_sentences_far_apart_support_a_claim_together() -> None:
-    """In long knowledge, they are one more chunk, if the backbone is a cascade."""
-    between = " ".join(f"Sentence {i} talks of weather." for i in range(60))
-    said = Example("Ann founded mill, Bo sold it.", f"Ann founded the mill. {between} Bo sold it.")
-    metric = cascade(FakeBackbone(), chunk_size=90, overlap=0.0)
-    [score] = metric.score([said], evidence=True)
-    assert score.value == 1.0
-    [found] = score.evidence
-    assert isinstance(found, Judgement)
-    assert found.passage == "Ann founded the mill."
-    one = ScaleSettings(recipe="bundled", support="consistent", chunk_size=90, overlap=0.0)
-    assert SentenceScale(FakeBackbone(), one).score([said])[0].value == 0.5
-    short = Example(said.response, f"Ann founded the mill. {between[:800]} Bo sold it.")
-    assert metric.score([short])[0].value == 0.5, "two chunks"
-
-
 def test_nothing_is_chosen_where_there_are_no_more_chunks_than_are_judged() -> None:
     first = FakeBackbone()
     metric = cascade(first, chunk_size=60)

@@ -13,10 +13,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from q2_metric.text.excerpts import distant
 from tools.training.examples import TrainingExample
 from tools.training.reader_data import written as questions
-from tools.training.reading import SECOND, WRITTEN, by_file, overlap_auc, weight
+from tools.training.reading import SECOND, WRITTEN, by_file, excerpt, overlap_auc, weight
 
 FILLER = " ".join(f"Sentence {i} talks of weather and wind." for i in range(40))
 PREMISE = f"Ann founded the mill. {FILLER} She sold it to Bo in 1980. {FILLER}"
@@ -28,11 +27,11 @@ def written() -> dict[str, list[TrainingExample]]:
 
 
 def test_an_excerpt_holds_distant_sentences_in_their_order() -> None:
-    found = distant(PREMISE, "Ann's mill was sold to Bo.", words=40)
+    found = excerpt(PREMISE, "Ann's mill was sold to Bo.", words=40)
     assert found.startswith("Ann founded the mill.")
     assert "She sold it to Bo in 1980." in found
     assert len(found.split()) <= 40
-    assert distant("Short.\nText.", "x") == "Short.\nText."
+    assert excerpt("Short.\nText.", "x") == "Short.\nText."
 
 
 def test_an_excerpt_does_not_depend_on_the_process(
@@ -52,7 +51,7 @@ def test_an_excerpt_does_not_depend_on_the_process(
 
 def test_a_sentence_longer_than_the_limit_is_kept() -> None:
     long = "word " * 300 + "mill."
-    assert distant(long + " Other words here.", "the mill", words=50).startswith("word word")
+    assert excerpt(long + " Other words here.", "the mill", words=50).startswith("word word")
 
 
 def test_the_claims_are_balanced(written: dict[str, list[TrainingExample]]) -> None:

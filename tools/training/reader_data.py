@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from q2_metric.text.excerpts import distant
 from tools.training.asked import find
 from tools.training.examples import ExampleSource, TrainingExample, held_out, read_jsonl
-from tools.training.reading import SECOND, WRITTEN, joined
+from tools.training.reading import SECOND, WRITTEN, excerpt, joined
 
 RATES = {
     "squad2_dev_half": 1.0, "squad2_dev_inferred": 1.0, "squad1_dev": 1.0,
@@ -186,7 +185,7 @@ def written() -> list[ExampleSource]:
             question, claim, answer = one["question"], one["claim"], one["answer"]
             if place := find(claim, one["span"]):
                 found["asked_own"].append(TrainingExample(question, claim, place, "asked_own"))
-            text = distant(texts[row["id"]], f"{question} {claim}")
+            text = excerpt(texts[row["id"]], f"{question} {claim}")
             place = answer and find(text, answer)
             if answer is None or place:
                 name = "asked_written" if place else "asked_unanswered"
