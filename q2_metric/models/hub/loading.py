@@ -157,11 +157,7 @@ def check_models(models: Sequence[str]) -> None:
 
 
 def load_pretrained(
-    auto_class: AutoClass,
-    name: str,
-    device: str = "auto",
-    dtype: str = "float32",
-    *,
+    auto_class: AutoClass, name: str, device: str = "auto", dtype: str = "float32", *,
     new_head: tuple[Sequence[str], int] | None = None,
 ) -> LoadedModel:
     """Loads a tokenizer and a model from the Hub or from a local folder.
