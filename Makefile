@@ -18,7 +18,8 @@ demo: $(VENV)/demo.done
 # Two processes, each test file in one of them: hardly any test keeps two cores busy by itself.
 # The files stay in their order: otherwise those with few, slow tests come last.
 WORKERS ?= 2
-# Some containers forbid it to store compiled files; then each of some 300 processes compiles anew.
+# Some containers forbid Python to store compiled files. Each process of the tests would then compile
+# the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 test: $(VENV)/test.done
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder

@@ -72,6 +72,7 @@ def held_off() -> Iterator[None]:
 
 
 def _before() -> None:
+    """Waits until no other thread is in a block of :func:`held_off`, and lets none into one."""
     thread = threading.get_ident()
     _changed.acquire()
     _changed.wait_for(lambda: not any(

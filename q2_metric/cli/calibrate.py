@@ -56,8 +56,8 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     out, name = options["out"], options["name"] or Path(options["out"]).stem
     experiments.check(options, f"calibration_{name}")
     check_place(out)
-    columns_read = Columns(**{name: options[name] for name in
-                              ("response", "knowledge", "history", "label")})
+    columns_read = Columns(options["response"], options["knowledge"], options["history"],
+                           label=options["label"])
     rows = fitting.read_labelled(file, columns_read, options["form"])
     source = experiments.metric_source(metric[0], options, experiments.score_cache(options))
     columns = ScoreColumns([source], experiments.bar_of(options))

@@ -88,8 +88,14 @@ class EncoderDetector:
         self.name = f"detector:{self._encoder.name}"
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
-        pairs = [(dialogue, "") for dialogue in dialogues]
-        return [p for (p,) in self._encoder.probabilities(pairs, self._batch_size)]
+        return _detected(self._encoder, dialogues, self._batch_size)
+
+
+def _detected(
+    encoder: HeadedEncoder, dialogues: Sequence[Dialogue], batch_size: int
+) -> list[float]:
+    pairs = [(dialogue, "") for dialogue in dialogues]
+    return [probability for (probability,) in encoder.probabilities(pairs, batch_size)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +147,8 @@ def train_detector(
         return loss
 
     def judge() -> float:
-        pairs = [(dialogue, "") for dialogue in dev.dialogues]
-        found = [p for (p,) in encoder.probabilities(pairs, 2 * settings.batch_size)]
-        return evaluate_detection(found, [label.target for label in dev.labels]).f1
+        probabilities = _detected(encoder, dev.dialogues, 2 * settings.batch_size)
+        return evaluate_detection(probabilities, [label.target for label in dev.labels]).f1
 
     task = Task(encoder.loaded, len(turns.dialogues), loss_of, judge)
     return train(task, folder, settings, report=report)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from q2_metric.english.claims.find import EnglishClaims
 from q2_metric.english.values.compare import in_notation_of
@@ -13,7 +12,7 @@ from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
 from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.rules import bounded, ruling
-from q2_metric.metrics.scale import ChunkPair, Known, Pair, Place, Scale, Search
+from q2_metric.metrics.scale import ChunkPair, Escalation, Known, Pair, Place, Scale, Search
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
@@ -33,10 +32,11 @@ class BundledScale(Scale):
     claims = EnglishClaims()
 
     def __init__(
-        self, backbone: Backbone, settings: ScaleSettings | None = None, *rest: Any,
+        self, backbone: Backbone, settings: ScaleSettings | None = None, preset: str = "custom",
+        escalation: Escalation | None = None,
     ) -> None:
         self.cascade = backbone if isinstance(backbone, Cascade) else None
-        super().__init__(backbone, settings or ScaleSettings(recipe="bundled"), *rest)
+        super().__init__(backbone, settings or ScaleSettings(recipe="bundled"), preset, escalation)
         self.scores_all = self.settings.support == "attributable"
 
     def signed(self) -> dict[str, object]:

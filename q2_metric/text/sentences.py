@@ -143,4 +143,3 @@ def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
         pieces.append((start, cut))
         start = cut
     return [*pieces, (start, end)]
-

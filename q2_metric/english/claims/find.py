@@ -310,10 +310,12 @@ def _before_subject(tree: Tree, verb: Word) -> str:
     """In "nearly all paid and left", the parser takes "nearly" as an adverb of "paid"."""
     opening = first_of(tree, verb)
     subject = subject_of(tree, opening)
-    at = first(tree.below[subject.i]) - 1 if subject else -1
-    word = tree.words[at]
-    return word.lower if at >= 0 and word.dep == "advmod" and word.tag == "RB" and (
-        word.head == opening.i) else ""
+    start = first(tree.below[subject.i]) if subject else 0
+    if not start:
+        return ""
+    word = tree.words[start - 1]
+    is_adverb = (word.dep, word.tag, word.head) == ("advmod", "RB", opening.i)
+    return word.lower if is_adverb else ""
 
 
 def _trimmed(words: Sequence[Word], head: Word) -> list[Word]:

@@ -177,8 +177,8 @@ def modifier_gap(tree: Tree, top: Word, label: str, text: str) -> Gap | None:
         return Gap(f"whose {phrase}", rest | tree.below[top.i])
     # "three more types than you know": the comparison stays in the question.
     gone = rest | tree.under([top, *(c for c in around if c.dep not in ("advcl", "intj"))])
-    vague = lexicon.IDIOMS | lexicon.LIGHT_NOUNS
-    if label == "ORDINAL" and noun.tag == "NN" and noun.lemma not in vague:
+    if label == "ORDINAL" and noun.tag == "NN" and noun.lemma not in (
+            lexicon.IDIOMS | lexicon.LIGHT_NOUNS):
         bare = [word for word in members if word.dep != "poss" and word.text != "'s"]
         return Gap(f"what number {spell(tree, bare)}", gone)
     if label == "DATE":

@@ -2,8 +2,9 @@
 
 A linear map NAME of a layer computes ``(x * multiplier) @ (weight * scale) + x[apart] @
 apart.weight + bias`` (:mod:`tools.training.eight_bits`). Its matrix ``NAME.weight`` (in, out) has 8
-bits, and ``NAME.weight.scale`` (out,) a number for each output. A matrix after the last layer has a
-scale, but no multiplier. A table, such as the word vectors, has a scale for each row.
+bits, and ``NAME.weight.scale`` (out,) a number for each output. In an 8-bit graph, ``x *
+multiplier`` is rounded, and ``NAME.zero`` stands for 0. A matrix after the last layer has a scale,
+but no multiplier. A table, such as the word vectors, has a scale for each row.
 
 Raises ModelError if a file is missing or damaged.
 """

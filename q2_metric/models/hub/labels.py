@@ -57,7 +57,7 @@ def label_order(
     if labels is not None and len(labels) != count:
         raise InputError(f"{name}: {len(labels)} labels given, but the model has {count}")
     order = _classes(labels) if labels else written
-    if order is None and len(known) == count:
+    if order is None and labels is None and len(known) == count:
         order = _classes(known)
     if order is None:
         raise ModelError(
