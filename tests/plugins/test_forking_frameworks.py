@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from optional import needs
+from optional import needs, without
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 300
@@ -25,7 +25,7 @@ def run(folder: Path, *command: str) -> str:
     Its environment is the test's, without what would keep a framework from forking.
     """
     env = {name: value for name, value in os.environ.items() if "MULTIPROC" not in name}
-    env["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    env["PYTHONPATH"] = os.pathsep.join([str(folder), str(ROOT), str(ROOT / "tests")])
     done = subprocess.Popen(
         [sys.executable, *command], cwd=folder, env=env, text=True, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -67,6 +67,7 @@ if __name__ == "__main__":
 
 def test_datasets_map_after_the_metric_was_used(tmp_path: Path) -> None:
     needs("evaluate")
+    without("transformers", tmp_path)  # evaluate would import it, for seconds
     run(tmp_path, script(tmp_path, MAP))
 
 
@@ -126,16 +127,6 @@ def test_the_workers_of_a_trainers_data_loader(tmp_path: Path) -> None:
     run(tmp_path, script(tmp_path, TRAINER), str(tmp_path / "gpt2"))
 
 
-HARNESS = """
-from lm_eval import evaluator
-from lm_eval.__main__ import cli_evaluate
-
-if __name__ == "__main__":
-    evaluator.add_env_info = lambda results: None  # surveys the machine for seconds
-    cli_evaluate()
-"""
-
-
 def test_lm_eval_with_gold_responses(tmp_path: Path) -> None:
     """The harness forks a pool for BLEU's standard error, after the metrics were let go."""
     needs("lm_eval")
@@ -148,7 +139,7 @@ def test_lm_eval_with_gold_responses(tmp_path: Path) -> None:
         for said, known in zip(SAID, KNOWN, strict=True)))
     shown = run(tmp_path, "-m", "q2_metric", "lm-eval-path").strip()
     out = run(
-        tmp_path, script(tmp_path, HARNESS), "run", "--model", "hf",
+        tmp_path, str(ROOT / "tests/quick_harness.py"), "run", "--model", "hf",
         "--model_args", f"pretrained={folder}", "--device", "cpu",
         "--include_path", shown, "--tasks", "q2_custom",
         "--metadata", json.dumps({"data_files": str(rows), "preset": "bundled-small"}),

@@ -52,17 +52,30 @@ def _last_json(process: subprocess.Popen[str]) -> Any:
     return json.loads(out.strip().splitlines()[-1])
 
 
-def test_the_literal_call_after_import_q2_metric(tmp_path: Path) -> None:
-    found = _last_json(_python(
+ROWS = {"predictions": [RIGHT, WRONG], "references": [KNOWLEDGE] * 2}
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What a process that only imports the package prints: Q² alone and beside SCALE, and
+    groundedness with a history."""
+    return _last_json(_python(
         "import json, q2_metric, evaluate\n"
-        f"rows = dict(predictions=[{WRONG!r}], references=[{KNOWLEDGE!r}])\n"
-        "both = evaluate.combine(['q2', 'scale']).compute(**rows)\n"
-        "print(json.dumps([evaluate.load('q2').compute(**rows), both]))",
-        tmp_path,
+        f"row = dict(predictions=[{WRONG!r}], references=[{KNOWLEDGE!r}])\n"
+        "both = evaluate.combine(['q2', 'scale']).compute(**row)\n"
+        "alone = evaluate.load('q2').compute(**row)\n"
+        "metric = evaluate.load('groundedness', 'dialog')\n"
+        f"found = metric.compute(**{ROWS!r}, histories=[['what is it on ?']] * 2,\n"
+        "                       return_scores=True, return_claims=True)\n"
+        "print(json.dumps([alone, both, found]))",
+        tmp_path_factory.mktemp("fresh"),
     ))
+
+
+def test_the_literal_call_after_import_q2_metric(fresh: Any) -> None:
     [score] = Q2.from_preset().score([Example(WRONG, KNOWLEDGE)])
     [scale] = Scale.from_preset().score([Example(WRONG, KNOWLEDGE)])
-    alone, both = found
+    alone, both, _ = fresh
     assert alone["q2"] == pytest.approx(score.value) == both["q2"]
     assert both["scale"] == pytest.approx(scale.value)
     assert both["q2_signature"].startswith("q2|preset:bundled|")
@@ -103,17 +116,9 @@ def test_by_path_without_registration(tmp_path: Path) -> None:
     assert not registered.exists()
 
 
-def test_groundedness_is_loaded_as_the_other_metrics_are(tmp_path: Path) -> None:
-    """By its name, with a history, in a process that only imports the package."""
-    found = _last_json(_python(
-        "import json, q2_metric, evaluate\n"
-        "metric = evaluate.load('groundedness', 'dialog')\n"
-        f"rows = dict(predictions=[{RIGHT!r}, {WRONG!r}], references=[{KNOWLEDGE!r}] * 2)\n"
-        "found = metric.compute(**rows, histories=[['what is it on ?']] * 2, return_scores=True,\n"
-        "                       return_claims=True)\n"
-        "print(json.dumps(found))",
-        tmp_path,
-    ))
+def test_groundedness_is_loaded_as_the_other_metrics_are(fresh: Any) -> None:
+    """By its name, with a history."""
+    _, _, found = fresh
     loaded = load_metrics(["groundedness"])
     rows = [Example(said, KNOWLEDGE, ("what is it on ?",)) for said in (RIGHT, WRONG)]
     wanted = [one["groundedness"].value for one in scoring.score(loaded, rows, evidence=True)]

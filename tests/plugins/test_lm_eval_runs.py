@@ -141,7 +141,7 @@ def test_dummy_from_the_command_line(tmp_path: Path) -> None:
 
 def test_no_data_and_no_network_is_one_line(tmp_path: Path) -> None:
     done = command(
-        *("-m", "lm_eval", "run", "--model", "dummy"),
+        *(str(TESTS / "quick_harness.py"), "run", "--model", "dummy"),
         *("--include_path", str(tasks_folder()), "--tasks", "q2_wow"),
         HTTPS_PROXY="http://127.0.0.1:9",
         XDG_CACHE_HOME=str(tmp_path),
@@ -283,73 +283,3 @@ def test_the_group_is_the_mean_of_its_tasks() -> None:
         values = [found["results"][task][f"{name},none"] for task in tasks]
         assert found["groups"]["q2_grounded"][f"{name},none"] == pytest.approx(sum(values) / 4)
         assert isinstance(found["groups"]["q2_grounded"][f"{name}_stderr,none"], float)
-
-
-# --- ranks -----------------------------------------------------------------------------
-
-RANKS = """
-import json, sys
-import harness_models
-import torch
-from lm_eval import evaluator, simple_evaluate
-from lm_eval.tasks import TaskManager
-from q2_metric.integrations.lm_eval import tasks_folder
-
-evaluator.add_env_info = lambda results: None  # surveys the machine for seconds
-model, out = sys.argv[1:]
-found = simple_evaluate(
-    "hf-gloo",
-    model_args={"pretrained": model},
-    tasks=["q2_wow"],
-    task_manager=TaskManager(include_path=str(tasks_folder()), include_defaults=False),
-    device="cpu",
-    limit=7,
-    num_fewshot=1,
-    gen_kwargs="max_gen_toks=16",
-)
-if found is not None:
-    samples = found["samples"]["q2_wow"]
-    with open(out, "w") as file:
-        json.dump({"results": found["results"], "samples": samples}, file, default=str)
-# A rank that ends while the other still talks to it may abort.
-torch.distributed.barrier()
-torch.distributed.destroy_process_group()
-"""
-
-
-def test_two_ranks_equal_one(tiny_llama: Path, tmp_path: Path) -> None:
-    script, out = tmp_path / "ranks.py", tmp_path / "two.json"
-    script.write_text(RANKS)
-    done = command(
-        *("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
-        *(str(script), str(tiny_llama), str(out)),
-        OMP_NUM_THREADS="1",
-        ACCELERATE_USE_CPU="true",  # else accelerate shards over GPUs only
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    two = json.loads(out.read_text(encoding="utf-8"))
-    found = run(
-        "hf-gloo",
-        "q2_wow",
-        model_args={"pretrained": str(tiny_llama)},
-        device="cpu",
-        limit=7,
-        num_fewshot=1,
-        gen_kwargs="max_gen_toks=16",
-    )
-    one = json.loads(json.dumps(found, default=str))
-    one["samples"] = one["samples"]["q2_wow"]
-    assert [sample["doc_id"] for sample in two["samples"]] == [0, 2, 4, 6, 1, 3, 5]  # two shards
-    by_row = {sample["doc_id"]: sample for sample in two["samples"]}
-    for sample in one["samples"]:
-        twin = by_row[sample["doc_id"]]
-        assert sample["arguments"] == twin["arguments"]
-        assert sample["filtered_resps"] == twin["filtered_resps"]
-        for name in ("q2", "q2_no_nli", "scale", "f1", "knowledge_f1"):
-            assert sample[name] == pytest.approx(twin[name], abs=1e-5)
-    for name in METRICS:
-        for key in (f"{name},none", f"{name}_stderr,none"):
-            values = [item["results"]["q2_wow"][key] for item in (one, two)]
-            # BLEU's error is of resamples, which follow the order of the samples.
-            if key != "bleu_stderr,none":
-                assert values[0] == pytest.approx(values[1], abs=1e-5), key
