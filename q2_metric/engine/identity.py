@@ -133,9 +133,13 @@ _SETTLED = 2_000_000_000
 def code() -> str:
     """A digest of this package's files and of the versions of the libraries that it uses.
     The package's version is not enough: it stays the same when a checkout changes."""
+    from q2_metric.models.bundled import stored  # imports NumPy
+
     root = Path(q2_metric.__file__).parent
+    # The bundled weights are checked against a file of their digests when they are loaded.
+    checked = {stored.WEIGHTS / name for name in stored.files()}
     parts = [f"{path.relative_to(root)} {fingerprint(path)}" for path in sorted(root.rglob("*"))
-             if path.is_file() and path.suffix != ".pyc"]
+             if path.is_file() and path.suffix != ".pyc" and path not in checked]
     for library in _LIBRARIES:
         try:
             parts.append(f"{library} {metadata.version(library)}")
