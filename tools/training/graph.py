@@ -66,36 +66,47 @@ class _Graph:
         self.nodes.append(helper.make_node(op, inputs, names, domain=domain, **attributes))
         return names[0] if outputs == 1 else names
 
-    def linear(self, x: str, name: str, size: list[int]) -> str:
-        """Adds x @ weight + bias. The weight is converted from its stored 8 bits to floats."""
+    def linear(self, x: str, name: str, size: list[int], parts: int = 1) -> list[str]:
+        """Adds x @ weight + bias. The weight is converted from its stored 8 bits to floats. The
+        output is in equal parts: one product for each is faster than cutting one that is whole."""
         weight = self.add("DequantizeLinear", [
             self.weight(f"{name}.weight", size, TensorProto.INT8),
             self.weight(f"{name}.weight.scale", [size[1]])], axis=1)
-        product = self.add("MatMul", [x, weight])
-        return str(self.add("Add", [product, self.weight(f"{name}.bias", [size[1]])]))
+        bias = self.weight(f"{name}.bias", [size[1]])
+        return [self.add("Add", [self.add("MatMul", [x, part]), added])
+                for part, added in zip(self.cut(weight, parts), self.cut(bias, parts), strict=True)]
 
-    def layer_linear(self, x: str, name: str, size: list[int]) -> str:
+    def cut(self, value: str, parts: int) -> list[str]:
+        """Adds equal parts of the columns of a weight; a session cuts it once, when it starts."""
+        return [value] if parts == 1 else self.add(
+            "Split", [value], outputs=parts, axis=-1, num_outputs=parts)
+
+    def layer_linear(self, x: str, name: str, size: list[int], parts: int = 1) -> list[str]:
         """Adds the linear map of a layer (:mod:`q2_metric.models.bundled.stored`). In a graph for 8
-        bits, its product is computed in 8 bits."""
+        bits, its products are computed in 8 bits."""
         scaled = self.add("Mul", [x, self.weight(f"{name}.multiplier", [size[0]])])
-        if self.eight_bits:
+        if not self.eight_bits:
+            products = self.linear(scaled, name, size, parts)
+        else:
             step = self.once("step", TensorProto.FLOAT, [], [1.0])
             zero = self.weight(f"{name}.zero", [], TensorProto.UINT8)
-            product = self.add("MatMulIntegerToFloat", [
-                self.add("QuantizeLinear", [scaled, step, zero]),
+            rounded = self.add("QuantizeLinear", [scaled, step, zero])
+            columns = [self.cut(value, parts) for value in (
                 self.weight(f"{name}.weight", size, TensorProto.INT8),
-                step, self.weight(f"{name}.weight.scale", [size[1]]), zero, "",
-                self.weight(f"{name}.bias", [size[1]])], FUSED)
-        else:
-            product = self.linear(scaled, name, size)
+                self.weight(f"{name}.weight.scale", [size[1]]),
+                self.weight(f"{name}.bias", [size[1]]))]
+            products = [
+                self.add("MatMulIntegerToFloat", [rounded, weight, step, scale, zero, "", bias],
+                         FUSED)
+                for weight, scale, bias in zip(*columns, strict=True)]
         apart = apart_of(name)
         if not apart:
-            return str(product)
+            return products
         channels = self.add("Gather", [
             x, self.weight(f"{name}.apart", [apart], TensorProto.INT64)], axis=-1)
         beside = self.add("MatMul", [
             channels, self.weight(f"{name}.apart.weight", [apart, size[1]])])
-        return str(self.add("Add", [product, beside]))
+        return [self.add("Add", [*products, beside])]
 
     def table(self, name: str, rows: int, width: int) -> str:
         """A table of vectors in floats."""
@@ -149,17 +160,16 @@ class _Graph:
             wanted: the states of this many first positions are computed; "" for all.
         """
         hidden, wide = self.shape.hidden, self.shape.feed_forward
-        qkv = self.layer_linear(x, f"{name}.qkv", [hidden, 3 * hidden])
-        q, k, v = self.add("Split", [qkv], outputs=3, axis=-1, num_outputs=3)
+        q, k, v = self.layer_linear(x, f"{name}.qkv", [hidden, 3 * hidden], parts=3)
         if wanted:
             q, x = self.first(q, wanted, 1), self.first(x, wanted, 1)
             away = [self.first(added, wanted, 2) for added in away]
         context = self.add("MultiHeadAttention", [q, k, v, "", "mask", *away], FUSED,
                            num_heads=self.shape.heads)
-        attended = self.layer_linear(context, f"{name}.out", [hidden, hidden])
+        (attended,) = self.layer_linear(context, f"{name}.out", [hidden, hidden])
         x = self.norm(self.add("Add", [attended, x]), f"{name}.norm1")
-        up = self.add("Gelu", [self.layer_linear(x, f"{name}.up", [hidden, wide])], FUSED)
-        down = self.layer_linear(up, f"{name}.down", [wide, hidden])
+        up = self.add("Gelu", self.layer_linear(x, f"{name}.up", [hidden, wide]), FUSED)
+        (down,) = self.layer_linear(up, f"{name}.down", [wide, hidden])
         return self.norm(self.add("Add", [down, x]), f"{name}.norm2")
 
     def first(self, x: str, count: str, axis: int) -> str:
@@ -268,7 +278,7 @@ def _entailment(graph: _Graph) -> bytes:
     first = graph.add("Gather", [x, number("at0", TensorProto.INT64, [], [0])], axis=1)
     pooled = graph.add("Concat", [first, mean, peak], axis=-1)
     dense = graph.add("Tanh", [
-        graph.linear(pooled, f"{graph.prefix}.dense", [3 * hidden, hidden])])
+        *graph.linear(pooled, f"{graph.prefix}.dense", [3 * hidden, hidden])])
     graph.linear(dense, f"{graph.prefix}.classify", [hidden, 3])
     marks = helper.make_tensor_value_info("query", TensorProto.FLOAT, ["batch", "length"])
     return graph.model("logits", ["batch", 3], [marks])
