@@ -174,7 +174,7 @@ def test_a_text_is_never_the_structure_of_an_input() -> None:
 @pytest.mark.slow
 def test_a_long_response_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    long = " ".join(f"It has {i} hills." for i in range(15_000))
+    long = " ".join(f"It has {i} hills." for i in range(4000))
     rows = [
         {"id": "fine", "response": "Rome has 7 hills.", "knowledge": "Rome has 7 hills."},
         {"id": "long", "response": long, "knowledge": "Rome has 7 hills."},

@@ -27,10 +27,9 @@ def section(title: str) -> str:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Links to every file; one that is changed becomes a file."""
+    """Links to every file, compiled ones too; one that is changed becomes a file."""
     for name in ("q2_metric", "tests", "examples"):
-        shutil.copytree(ROOT / name, tmp_path / name, copy_function=os.symlink,
-                        ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, tmp_path / name, copy_function=os.symlink)
     (tmp_path / "tools").symlink_to(ROOT / "tools")
     (tmp_path / "setup.cfg").symlink_to(ROOT / "setup.cfg")
     return tmp_path

@@ -200,7 +200,7 @@ def test_here_or_on_ray_the_output_is_the_same(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs the extra ray")
     texts = [
         f"Row {i} has {i % 7} hills and {i % 11} rivers, said Ann on day {i % 31}."
-        for i in range(6000)
+        for i in range(3000)
     ]
     rows = [{"response": text, "knowledge": " ".join(texts[i : i + 3])}
             for i, text in enumerate(texts)]

@@ -19,8 +19,10 @@ from test_ray import BLOCK, RIGHT, ROWS, blocks_in, found, rows_file
 from q2_metric.engine.connection import Cluster, connect
 from q2_metric.rows.columns import Columns
 
+NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 
-@pytest.fixture
+
+@pytest.fixture(scope="module")
 def nodes() -> Iterator[Any]:
     ray = pytest.importorskip("ray", reason="needs the extra ray")
     utils = pytest.importorskip("ray.cluster_utils")
@@ -29,14 +31,12 @@ def nodes() -> Iterator[Any]:
     os.environ["RAY_raylet_start_wait_time_s"] = "120"  # noqa: SIM112
     here = str(Path(__file__).parents[1])
     os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
-    node = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
+    head = {"include_dashboard": False, "no_monitor": True, "include_log_monitor": False}
     # Ray itself asks every 3 s; after five questions without an answer a node is dead.
     often = {"_system_config": {"health_check_period_ms": 300}}
     ray.shutdown()
-    two = utils.Cluster(initialize_head=True, head_node_args=node | often)  # ports of its own
+    two = utils.Cluster(initialize_head=True, head_node_args=NODE | head | often)
     try:
-        two.add_node(**{name: node[name] for name in ("num_cpus", "object_store_memory")})
-        two.wait_for_nodes()
         yield two
     finally:
         ray.shutdown()
@@ -45,6 +45,7 @@ def nodes() -> Iterator[Any]:
 
 def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
     """Its blocks are scored on the other node."""
+    nodes.add_node(**NODE)
     notes = tmp_path / "notes"
     notes.mkdir()
     given = CountingJob(
@@ -77,7 +78,11 @@ def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
 
 def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
     """The command says so in one line and with its code, and goes on without it."""
-    out, rows = tmp_path / "out.jsonl", 6000
+    import ray
+
+    ray.shutdown()  # the test before has joined the head
+    nodes.add_node(**NODE)
+    out, rows = tmp_path / "out.jsonl", 3000
     address = nodes.address  # without its head it has none
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(

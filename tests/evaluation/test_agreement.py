@@ -26,7 +26,7 @@ def test_wizard_of_wikipedia() -> None:
     except DataError as error:
         pytest.skip(str(error))
     assert len(rows) == 1088
-    rows = rows[::5]  # both systems, consistent and inconsistent responses
+    rows = rows[::10]  # both systems, consistent and inconsistent responses
     truth = np.array([row.consistent for row in rows])
     examples = [row.example for row in rows]
     q2, scale = (metric.from_preset(dtype="int8").score(examples) for metric in (Q2, Scale))

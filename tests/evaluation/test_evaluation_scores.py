@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from fakes import FakeEntailment, FakeMetric, FakePersonal, FakeQuestions, FakeReader, FakeSpans
 
+from q2_metric.cli.main import main
 from q2_metric.engine import cached
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import InputError
@@ -105,12 +107,12 @@ main(sys.argv[2:])
 def test_an_experiment_that_is_killed_goes_on(tmp_path: Path) -> None:
     """SIGKILL after two blocks: they are not scored again, and the report is the same."""
     rows = [f'"row {i} has {i % 7} hills .","row {i} has {i % 5} hills .",{i % 2}'
-            for i in range(1500)]
+            for i in range(600)]
     path = tmp_path / "set.csv"
     path.write_text("\n".join(["generated_text,grounding,label", *rows]) + "\n")
 
     def command(name: str) -> list[str]:
-        return [sys.executable, "-m", "q2_metric", "meta-eval", "true", str(path), "--quiet",
+        return ["meta-eval", "true", str(path), "--quiet",
                 "--metrics", "knowledge_f1,knowledge_bleu",
                 "--cache", str(tmp_path / f"{name}.sqlite"),
                 "--out", str(tmp_path / f"{name}.json")]
@@ -123,17 +125,17 @@ def test_an_experiment_that_is_killed_goes_on(tmp_path: Path) -> None:
             return 0
 
     ready = tmp_path / "third block"
-    killed = subprocess.Popen(
-        [sys.executable, "-c", STOPPED, str(ready), *command("killed")[3:]])
+    killed = subprocess.Popen([sys.executable, "-c", STOPPED, str(ready), *command("killed")])
     while not ready.exists():
         assert killed.poll() is None
         time.sleep(0.005)
     killed.kill()
     killed.wait()
-    assert 2 * 256 <= kept() < 1500
-    subprocess.run(command("killed"), check=True)
-    subprocess.run(command("whole"), check=True)
-    assert kept() == 3002  # 1,500 of each metric, and two signatures
+    assert 2 * 256 <= kept() < 600
+    for name in ("killed", "whole"):
+        done = CliRunner().invoke(main, command(name))
+        assert done.exit_code == 0, done.output
+    assert kept() == 1202  # 600 of each metric, and two signatures
     tables = [json.loads((tmp_path / f"{name}.json").read_text())["tables"]
               for name in ("killed", "whole")]
     assert tables[0] == tables[1]

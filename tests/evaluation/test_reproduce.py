@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, repro
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Table
+from q2_metric.metrics import bootstrap
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.endpoints import Endpoint
@@ -92,7 +94,16 @@ class Asking(FakeMetric):
 
 
 @pytest.fixture
-def small_wow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a thousand, as for the real responses, nothing asked here depends."""
+    monkeypatch.setattr(bootstrap, "N_BOOTSTRAP", 20)
+    monkeypatch.setattr(wow, "system_correlation", partial(wow.system_correlation, repeats=20))
+
+
+@pytest.fixture
+def small_wow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_draws: None
+) -> dict[str, float]:
     """Six contexts in the public form, and a table of scores: consistent 0.9, others 0.2."""
     folder = tmp_path / "wow_q2"
     folder.mkdir()
@@ -270,6 +281,7 @@ def test_dnli_of_both_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert asked == [("q2", {"personal": "keep"}), ("nli", {"personal": "keep"})]
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_topical_chat_of_both_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
     (tmp_path / "usr").mkdir()
@@ -344,7 +356,7 @@ SCREENEVAL = {
 
 
 @pytest.fixture
-def screeneval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def screeneval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_draws: None) -> None:
     monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
     monkeypatch.delenv("Q2_CHAT_MODEL", raising=False)
     (tmp_path / "screeneval").mkdir()

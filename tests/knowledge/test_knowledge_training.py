@@ -117,7 +117,7 @@ def test_negatives() -> None:
 def test_rss_learns(base: str, tmp_path: Path) -> None:
     # What a model of this size can learn: all dialogues want the same snippet.
     wanted = turns(TURNS.dialogues, [POOL.snippets[0].key] * len(TURNS.dialogues))
-    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40)
+    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40, evaluate_every=10)
     judged: list[float] = []
     done = train_rss(base, POOL, wanted, wanted, tmp_path, settings, dev_candidates=8,
                      device="cpu", report=lambda progress, value: judged.append(value))
@@ -205,7 +205,7 @@ def test_multiple_choice_learns(kind: str, tmp_path: Path) -> None:
     made = local_models.gpt2(tmp_path / "base") if kind == "gpt2" else local_models.encoder(
         tmp_path / "base", kind, "AutoModel")
     wanted = turns(TURNS.dialogues, [POOL.snippets[0].key] * len(TURNS.dialogues))
-    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40)
+    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40, evaluate_every=10)
     done = train_rss(str(made), POOL, wanted, wanted, tmp_path / "out", settings, kind="choice",
                      domain=False, dev_candidates=8, device="cpu")
     ranker = RssRanker(str(tmp_path / "out"), device="cpu")

@@ -79,7 +79,9 @@ def test_time_grows_with_the_response(shape: str, read: list[int]) -> None:
         return sum(read), time.process_time() - started
 
     measured(1000)  # loads what is loaded once
-    grown = [(double[0] / single[0], double[1] / single[1])
-             for single, double in ((measured(5000), measured(10_000)) for _ in range(2))]
-    assert max(tokens for tokens, _ in grown) < LIMIT
-    assert min(seconds for _, seconds in grown) < LIMIT
+    for _ in range(2):  # others may be busy
+        (few, soon), (many, late) = measured(5000), measured(10_000)
+        assert many / few < LIMIT
+        if late / soon < LIMIT:
+            return
+    pytest.fail(f"twice {late / soon:.1f} times the seconds")

@@ -158,8 +158,8 @@ def test_no_data_and_no_network_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_table_orders_a_grounded_and_an_ungrounded_model(tmp_path: Path) -> None:
-    gold = run("q2-oracle", "q2_wow", limit=24)
-    other = run("q2-other", "q2_wow", limit=24)
+    gold = run("q2-oracle", "q2_wow", limit=14)
+    other = run("q2-other", "q2_wow", limit=14)
     for name in METRICS:
         right, wrong = (found["results"]["q2_wow"][f"{name},none"] for found in (gold, other))
         assert right > wrong, name
@@ -215,7 +215,7 @@ def test_a_language_model_as_a_judge(tiny_llama: Path) -> None:
 def test_a_judge_that_knows_beats_the_metrics(tmp_path: Path) -> None:
     from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-    found = run(Judge(), "q2_detect", limit=40)
+    found = run(Judge(), "q2_detect", limit=20)
     table = found["results"]["q2_detect"]
     assert table["auc,none"] == table["balanced_acc,none"] == 1.0
     docs = [sample["doc"] for sample in found["samples"]["q2_detect"]]

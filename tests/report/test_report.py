@@ -305,9 +305,10 @@ class Many:
         self.count = count
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for i in range(self.count):
-            example = Example(f"r{i} " + "x" * 5000, "k" * 5000)
-            yield output_row(i, example, {}, Layout(METRICS, texts=True))
+        row = output_row(0, Example("r", "k" * 5000), {}, Layout(METRICS, texts=True))
+        for i in range(self.count):  # each with texts of its own
+            yield {**row, "id": str(i + 1), "response": f"r{i} " + "x" * 5000,
+                   "knowledge": "k" * 5000}
 
 
 @pytest.mark.slow

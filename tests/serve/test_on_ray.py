@@ -43,10 +43,11 @@ def nodes(serve: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     ray.shutdown()
     small = {"object_store_memory": 100_000_000}
     three = Cluster(initialize_head=True, head_node_args={
-        "num_cpus": 0, "include_dashboard": False, **small})
+        "num_cpus": 0, "include_dashboard": False, "no_monitor": True,
+        "include_log_monitor": False, **small})
     try:
         for _ in range(2):
-            three.add_node(num_cpus=1, **small)
+            three.add_node(wait=False, num_cpus=1, **small)
         three.wait_for_nodes()
         ray.init(address=three.address, log_to_driver=False, logging_level="ERROR")
         yield three

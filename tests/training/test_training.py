@@ -178,7 +178,7 @@ def train_until_killed(folder: Path) -> None:
 
 
 def test_a_killed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
-    whole = train_reader(tmp_path / "whole")
+    whole = train_reader(tmp_path / "whole", TrainingSchedule(examples=32, tokens=256))
     killed = tmp_path / "killed"
     child = multiprocessing.get_context("spawn").Process(target=train_until_killed, args=(killed,))
     child.start()

@@ -7,6 +7,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -304,8 +305,9 @@ def claims(folder: Path) -> list[TrainingExample]:
     return [e for s in found for e in s.examples if len(e.text.split()) < 80]
 
 
+@cache
 def english() -> Language:
-    """Loads spaCy's small English model. It may be installed under either of two names."""
+    """Loads spaCy's small English model, once. It may be installed under either of two names."""
     from importlib import import_module
     from importlib.util import find_spec
 

@@ -14,6 +14,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -77,8 +78,8 @@ def excerpt(premise: str, claim: str, words: int = WORDS) -> str:
     starts = [0, *(match.end() for match in _SENTENCE_END.finditer(premise))]
     sentences = [premise[a:b] for a, b in zip(starts, [*starts[1:], len(premise)], strict=True)]
     sizes = [len(sentence.split()) for sentence in sentences]
-    wanted = set(content_words(claim))
-    held = [wanted & set(content_words(sentence)) for sentence in sentences]
+    wanted = _words(claim)
+    held = [wanted & _words(sentence) for sentence in sentences]
     weight = {word: 1 / sum(word in there for there in held) for there in held for word in there}
     # fsum: the order of a set differs between processes, and a resumed run needs the same rows.
     near = sorted(range(len(sentences)),
@@ -90,6 +91,11 @@ def excerpt(premise: str, claim: str, words: int = WORDS) -> str:
             if 0 <= i < len(sentences) and (not taken or size + sizes[i] <= words):
                 taken.add(i)
     return "".join(sentences[i] for i in sorted(taken))
+
+
+@lru_cache(maxsize=1000)  # many claims have the same premise
+def _words(text: str) -> frozenset[str]:
+    return frozenset(content_words(text))
 
 
 def joined(knowledge: str | list[str]) -> str:
