@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,16 @@ from q2_metric.english.parse.parser import Parser, SpacyPersonal, SpacySpans
 from q2_metric.errors import ModelError
 from q2_metric.text.normalise import normalise
 from q2_metric.types import Example
+
+# --- spaCy ---------------------------------------------------------------------------
+
+
+def test_the_tokenizer_is_that_of_spacys_own_loader() -> None:
+    """It is built once, from the model's files alone."""
+    (package, *_) = (name for name in spacy_parser.PACKAGES if find_spec(name))
+    own = import_module(package).load().tokenizer
+    assert spacy_parser.load().tokenizer.to_bytes() == own.to_bytes()
+
 
 # --- spans ---------------------------------------------------------------------------
 
