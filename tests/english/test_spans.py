@@ -23,7 +23,9 @@ def test_the_tokenizer_is_that_of_spacys_own_loader() -> None:
     """It is built once, from the model's files alone."""
     (package, *_) = (name for name in spacy_parser.PACKAGES if find_spec(name))
     own = import_module(package).load().tokenizer
-    assert spacy_parser.load().tokenizer.to_bytes() == own.to_bytes()
+    loaded = spacy_parser.load()
+    loaded("Vjxq.")  # the vocabulary grows with each text
+    assert loaded.tokenizer.to_bytes(exclude=["vocab"]) == own.to_bytes(exclude=["vocab"])
 
 
 # --- spans ---------------------------------------------------------------------------
