@@ -136,7 +136,7 @@ def code() -> str:
     from q2_metric.models.bundled import stored  # imports NumPy
 
     root = Path(q2_metric.__file__).parent
-    # The bundled weights are checked against a file of their digests when they are loaded.
+    # The bundled weights are compared with their digests when they are loaded.
     checked = {stored.WEIGHTS / name for name in stored.files()}
     parts = [f"{path.relative_to(root)} {fingerprint(path)}" for path in sorted(root.rglob("*"))
              if path.is_file() and path.suffix != ".pyc" and path not in checked]

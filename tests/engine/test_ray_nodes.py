@@ -80,7 +80,7 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
     """The command says so in one line and with its code, and goes on without it."""
     import ray
 
-    ray.shutdown()  # the test before has joined the head
+    ray.shutdown()  # the previous test joined the head
     nodes.add_node(**NODE)
     out, rows = tmp_path / "out.jsonl", 3000
     address = nodes.address  # without its head it has none

@@ -95,7 +95,7 @@ class Asking(FakeMetric):
 
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a thousand, as for the real responses, nothing asked here depends."""
+    """Quicker: nothing that is asserted here depends on the number of draws."""
     monkeypatch.setattr(bootstrap, "N_BOOTSTRAP", 20)
     monkeypatch.setattr(wow, "system_correlation", partial(wow.system_correlation, repeats=20))
 

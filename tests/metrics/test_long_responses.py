@@ -84,4 +84,4 @@ def test_time_grows_with_the_response(shape: str, read: list[int]) -> None:
         assert many / few < LIMIT
         if late / soon < LIMIT:
             return
-    pytest.fail(f"twice {late / soon:.1f} times the seconds")
+    pytest.fail(f"in both rounds, it took too long: {late / soon:.1f} times as long in the last")

@@ -1,5 +1,5 @@
 """Two ranks of lm-evaluation-harness: a language model, and a rank that has no value for some
-metrics. One start of both serves all tests."""
+metrics. The ranks are started once for all tests."""
 
 from __future__ import annotations
 

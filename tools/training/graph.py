@@ -67,8 +67,8 @@ class _Graph:
         return names[0] if outputs == 1 else names
 
     def linear(self, x: str, name: str, size: list[int], parts: int = 1) -> list[str]:
-        """Adds x @ weight + bias. The weight is converted from its stored 8 bits to floats. The
-        output is in equal parts: one product for each is faster than cutting one that is whole."""
+        """Adds x @ weight + bias. The weight is converted from its stored 8 bits to floats. Each
+        of the equal ``parts`` of the output has its own product: splitting an output is slower."""
         weight = self.add("DequantizeLinear", [
             self.weight(f"{name}.weight", size, TensorProto.INT8),
             self.weight(f"{name}.weight.scale", [size[1]])], axis=1)
@@ -77,7 +77,7 @@ class _Graph:
                 for part, added in zip(self.cut(weight, parts), self.cut(bias, parts), strict=True)]
 
     def cut(self, value: str, parts: int) -> list[str]:
-        """Adds equal parts of the columns of a weight; a session cuts it once, when it starts."""
+        """Splits a weight into equal parts by columns. A session does so once, when it starts."""
         return [value] if parts == 1 else self.add(
             "Split", [value], outputs=parts, axis=-1, num_outputs=parts)
 

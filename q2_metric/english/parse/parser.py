@@ -43,8 +43,6 @@ LIGHT = False
 """Whether spaCy is imported without torch and its own command line, to start faster. Only the
 command ``q2`` sets this, because it has a process of its own."""
 
-_UNSET = "q2_metric.unset_tokenizer"
-
 AT_ONCE = 128
 """Sentences that spaCy parses at a time."""
 CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
@@ -95,15 +93,16 @@ def _load() -> Language:
             from spacy.tokenizer import Tokenizer
     except ModuleNotFoundError as error:
         raise MachineFault("parsing text needs spaCy: pip install spacy") from error
-    # The model's files hold its whole tokenizer. Without this, spaCy first builds another one.
-    spacy.registry.tokenizers(_UNSET, func=lambda: lambda nlp: Tokenizer(nlp.vocab))
+    # The model's files contain its tokenizer, so spaCy need not build the default one first.
+    unset = "q2_metric.unset_tokenizer"
+    spacy.registry.tokenizers(unset, func=lambda: lambda nlp: Tokenizer(nlp.vocab))
     for package in PACKAGES:
         try:
             module: Any = importlib.import_module(package)
         except ModuleNotFoundError:
             continue
         language: Language = module.load(
-            exclude=["senter"], config={"nlp": {"tokenizer": {"@tokenizers": _UNSET}}})
+            exclude=["senter"], config={"nlp": {"tokenizer": {"@tokenizers": unset}}})
         _quicken(language)
         return language
     raise MachineFault(
