@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
 from parlai_plugin import shadowed
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, installed
 
 
 def state() -> str:
@@ -16,11 +15,8 @@ def state() -> str:
         InputError: ParlAI is not installed, or does not find the plug-in. The message says what to
             do.
     """
-    try:
-        parlai = version("parlai")
-    except PackageNotFoundError:
-        raise InputError(
-            "ParlAI is not installed: pip install --no-deps parlai==1.7.2") from None
+    if (parlai := installed("parlai")) is None:
+        raise InputError("ParlAI is not installed: pip install --no-deps parlai==1.7.2")
     if problem := shadowed.problem():
         raise InputError(problem.removeprefix("q2-metric: "))
     return f"ParlAI {parlai} finds the metrics: parlai eval_model … --metrics q2,scale"

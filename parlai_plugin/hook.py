@@ -79,13 +79,15 @@ def install() -> None:
     _installed = True
     _wrap(FixedDialogTeacher, "observe", _observe)
     _wrap(WorldLogger, "write", _write_log)
-    _wrap(ParlaiParser, "add_extra_args", _add_extra_args)
-    _wrap(ParlaiParser, "add_world_args", _add_world_args)
+    # If a user's program starts ParlAI, the plug-in is imported while the first of them runs. Then
+    # only the second is called afterwards.
+    _wrap(ParlaiParser, "add_extra_args", _add_args)
+    _wrap(ParlaiParser, "add_world_args", _add_args)
     _wrap(ParlaiParser, "parse_args", _parse_args)
     _wrap(ParlaiParser, "_load_opts", load_opts)
     _wrap(parlai.core.params, "modelzoo_path", _modelzoo_path)
-    _wrap_classmethod(ParlaiScript, "_run_from_parser_and_opt", _run)
-    _wrap_classmethod(Opt, "load_init", load_init)
+    _wrap(ParlaiScript, "_run_from_parser_and_opt", _run)
+    _wrap(Opt, "load_init", load_init)
     for module in _copies(parlai.scripts.eval_model):
         _wrap(module, "eval_model", _eval_model)
         _wrap(module, "_eval_single_world", _eval_single_world)
@@ -99,25 +101,17 @@ def install() -> None:
 
 
 def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
-    """Replaces the function ``owner.name`` by one that calls ``wrapper(original, …)``.
+    """Replaces the function or class method ``owner.name`` by one that calls
+    ``wrapper(original, …)`` with the arguments of the call."""
+    found = getattr(owner, name)
+    original = getattr(found, "__func__", found)  # of a class method
 
-    ``original`` is the replaced function; the other arguments are those of the call.
-    """
-    original = getattr(owner, name)
-    setattr(owner, name, functools.wraps(original)(_bound(wrapper, original)))
-
-
-def _wrap_classmethod(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
-    original = getattr(owner, name).__func__
-    setattr(owner, name, classmethod(functools.wraps(original)(_bound(wrapper, original))))
-
-
-def _bound(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     # A nested function, because a functools.partial in a class does not become a method.
+    @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         return wrapper(original, *args, **kwargs)
 
-    return call
+    setattr(owner, name, call if original is found else classmethod(call))
 
 
 def _copies(module: types.ModuleType) -> list[types.ModuleType]:
@@ -174,7 +168,7 @@ def _answered(teacher: Any, act: Any, labels: tuple[str, ...], response: object)
     opt, task = teacher.opt, str(teacher.opt.get("task", "?"))
     field = opt.get("q2_knowledge_field")
     knowledge = knowledge_of(teacher, act, which=opt.get("q2_knowledge") or "gold", field=field)
-    history = _history(teacher)
+    history: History = vars(teacher).setdefault("_q2_history", History())
     turns = history.before(teacher, act, knowledge)
     history.after(act, labels)
     if not knowledge:
@@ -186,13 +180,6 @@ def _answered(teacher: Any, act: Any, labels: tuple[str, ...], response: object)
     without = None if usable(response) else NO_RESPONSE
     text = str(response) if without is None else ""
     return AnsweredExample(task, Example(text, knowledge, turns), without, labels)
-
-
-def _history(teacher: Any) -> History:
-    if not hasattr(teacher, "_q2_history"):
-        teacher._q2_history = History()
-    history: History = teacher._q2_history
-    return history
 
 
 def _add_scores(
@@ -231,20 +218,8 @@ def _write_log(original: Callable[..., Any], self: Any, *args: Any, **kwargs: An
 # --- options -----------------------------------------------------------------------------
 
 
-def _takes_metrics(parser: Any) -> bool:
-    return "--metrics" in parser._option_string_actions
-
-
-def _add_extra_args(original: Callable[..., Any], self: Any, args: Any = None) -> Any:
-    if _takes_metrics(self):
-        add_options(self)
-    return original(self, args)
-
-
-def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
-    # If a user's program starts ParlAI, the plug-in is imported while add_extra_args runs. Then
-    # only this function is called afterwards.
-    if _takes_metrics(self):
+def _add_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    if "--metrics" in self._option_string_actions:
         add_options(self)
     return original(self, *args, **kwargs)
 

@@ -36,7 +36,7 @@ def reported() -> dict[str, list[str]]:
     """
     nothing = Score(Example("", ""), None)
     return {
-        name: list(scoring.numbers(nothing, name, NO_CLAIM))
+        name: list(scoring.row_numbers({name: nothing}, NO_CLAIM))
         for name in METRICS if name not in PARLAI_NAMES
     }
 
@@ -231,7 +231,6 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
         self,
         name: str,
         responses: list[Response] | None = None,
-        *,
         length: int | None = None,
         settled: Mean | None = None,
     ) -> None:
@@ -264,17 +263,13 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
         return self.mean().number
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _settled, (self._name, self.mean())
+        return LazyMean, (self._name, None, None, self.mean())
 
     def __copy__(self) -> LazyMean:
         return self
 
     def __deepcopy__(self, memo: object) -> LazyMean:
         return self
-
-
-def _settled(name: str, mean: Mean) -> LazyMean:
-    return LazyMean(name, settled=mean)
 
 
 class Explanation:

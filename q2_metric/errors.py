@@ -47,6 +47,16 @@ def optional(module: str, feature: str, package: str, extra: str) -> Any:
         raise not_imported(error, feature, package, extra) from error
 
 
+def installed(package: str) -> str | None:
+    """The version of an installed package; ``None`` if it is not installed."""
+    from importlib import metadata  # slow, and few need it
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def not_imported(error: ImportError, feature: str, package: str, extra: str) -> Q2Error:
     """The error to raise if an import failed; the arguments are those of :func:`optional`."""
     if isinstance(error, ModuleNotFoundError):

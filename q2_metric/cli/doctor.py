@@ -8,14 +8,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import click
 
 from q2_metric._version import __version__
 from q2_metric.cli.commands import command, plain
-from q2_metric.errors import Q2Error
+from q2_metric.errors import Q2Error, installed
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.registry import DEFAULT
 
@@ -64,7 +63,7 @@ def _machine() -> Lines:
     yield "Python", f"{platform.python_version()} ({sys.executable}), {platform.platform()}"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield "processor", f"{_processor()}, {cores} of {os.cpu_count()} cores for this process"
-    versions = {name: _version(name) for name in PACKAGES}
+    versions = {name: installed(name) for name in PACKAGES}
     yield "packages", ", ".join(f"{name} {there}" for name, there in versions.items() if there)
     if absent := [name for name, there in versions.items() if not there]:
         yield "", f"not installed: {', '.join(absent)}"
@@ -81,13 +80,6 @@ def _processor() -> str:
         fields[name.strip()] = value.strip()
     wide = [name for name in ("avx2", "avx512f") if name in fields.get("flags", "").split()]
     return " ".join([platform.machine(), fields.get("model name", ""), *wide])
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _folders() -> Lines:
@@ -122,7 +114,7 @@ def _presets() -> Lines:
 
     for preset in PRESETS.values():
         stages = preset.on_the_hub()
-        lacks = [name for name in ("torch", "transformers") if not _version(name)]
+        lacks = [name for name in ("torch", "transformers") if not installed(name)]
         if preset.extra and lacks:
             how = f'needs {" and ".join(lacks)}: pip install "q2-metric[{preset.extra}]"'
         elif stages:

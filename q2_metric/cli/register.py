@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import click
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, MissingExtra, installed
 from q2_metric.registration import NAMES, OPT_OUT, cache_folder, path
 from q2_metric.registration import register as place
 
@@ -26,10 +25,8 @@ def register() -> None:
 def state() -> str:
     """Where ``evaluate.load("q2")`` finds this package, for ``q2 doctor``. Raises MissingExtra if
     evaluate is not installed, and InputError, which says what to do, if it finds something else."""
-    try:
-        release = version("evaluate")
-    except PackageNotFoundError:
-        raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate") from None
+    if (release := installed("evaluate")) is None:
+        raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate")
     for name in NAMES:
         if (local := Path(name, f"{name}.py")).is_file():
             raise InputError(f'evaluate.load("{name}") loads {local.absolute()}: call it in '

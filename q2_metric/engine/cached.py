@@ -15,7 +15,7 @@ from q2_metric.engine.identity import digest, identity
 from q2_metric.errors import MachineFault, Q2Error, machine_fault
 from q2_metric.metrics.registry import entry
 from q2_metric.scoring.codec import from_json, readable, to_json
-from q2_metric.scoring.scores import as_scores
+from q2_metric.scoring.scores import score_with
 from q2_metric.types import Example, Metric, Score
 
 BLOCK = 256
@@ -93,14 +93,14 @@ class CachedMetric:
         progress: Progress = lambda _rows: None,
     ) -> list[Score]:
         """One score for each example, in order. Equal examples are scored only once."""
-        keywords = {"evidence": True} if evidence and entry(self.name).evidence else {}
-        keys = self.keys(WITH_EVIDENCE if keywords else "score", examples)
+        evidence = evidence and entry(self.name).evidence
+        keys = self.keys(WITH_EVIDENCE if evidence else "score", examples)
         values = self._known(keys, examples)
         progress(sum(key in values for key in keys))
         missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in values}
         for block in cut(missing.items(), BLOCK, size=lambda item: characters(item[1])):
             rows = [example for _, example in block]
-            scores = as_scores(self.name, self.metric.score(rows, **keywords), rows)
+            scores = score_with(self.metric, rows, evidence=evidence)
             new = {key: to_json(score) for (key, _), score in zip(block, scores, strict=True)}
             values |= new
             # Stored at once, so that an interrupted run can resume. NaN is not stored.

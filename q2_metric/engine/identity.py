@@ -13,13 +13,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import q2_metric
 from q2_metric.engine.cache import Cache
+from q2_metric.errors import installed
 from q2_metric.files import fingerprint
 from q2_metric.metrics.registry import entry
 from q2_metric.models.hub.names import CONFIG, check_packages, commit, is_folder
@@ -140,11 +140,7 @@ def code() -> str:
     checked = {stored.WEIGHTS / name for name in stored.files()}
     parts = [f"{path.relative_to(root)} {fingerprint(path)}" for path in sorted(root.rglob("*"))
              if path.is_file() and path.suffix != ".pyc" and path not in checked]
-    for library in _LIBRARIES:
-        try:
-            parts.append(f"{library} {metadata.version(library)}")
-        except metadata.PackageNotFoundError:
-            parts.append(f"{library} none")
+    parts += [f"{library} {installed(library) or 'none'}" for library in _LIBRARIES]
     return digest(parts)
 
 

@@ -40,7 +40,7 @@ def response_scores(
     scores = {f"BLEU-{order}": fmean(_bleu(bleu, *pair, order) for pair in words)
               for order in ORDERS}
     scores |= {f"ROUGE-{n}": fmean(item[f"rouge{n}"].fmeasure for item in overlaps) for n in (1, 2)}
-    scores["ROUGE-L"] = fmean(_rouge_l(*pair) for pair in words)
+    scores["ROUGE-L"] = fmean(_rouge_l(rouge, *pair) for pair in words)
     meteor = optional("nltk.translate.meteor_score", "METEOR", "nltk", "knowledge")
     try:
         scores["METEOR"] = fmean(meteor.single_meteor_score(gold, said) for said, gold in words)
@@ -59,21 +59,8 @@ def _bleu(bleu: Any, said: Sequence[str], gold: Sequence[str], order: int) -> fl
         return float(bleu.sentence_bleu([gold], said, [1 / order] * order))
 
 
-def _rouge_l(said: Sequence[str], gold: Sequence[str]) -> float:
-    """F1 of the different words of the longest common subsequence, as in the package ``rouge``."""
-    lengths = [[0] * (len(said) + 1) for _ in range(len(gold) + 1)]
-    for i, one in enumerate(gold):
-        for j, other in enumerate(said):
-            lengths[i + 1][j + 1] = (lengths[i][j] + 1 if one == other else
-                                     max(lengths[i][j + 1], lengths[i + 1][j]))
-    common = set()
-    i, j = len(gold), len(said)
-    while i and j:
-        if gold[i - 1] == said[j - 1]:
-            common.add(gold[i - 1])
-            i, j = i - 1, j - 1
-        elif lengths[i - 1][j] > lengths[i][j - 1]:
-            i -= 1
-        else:
-            j -= 1
+def _rouge_l(rouge: Any, said: Sequence[str], gold: Sequence[str]) -> float:
+    """F1 of the different words of the longest common subsequence, as in the package ``rouge``.
+    In this order of the arguments, ``lcs_ind`` chooses the same subsequence as that package."""
+    common = {said[i] for i in rouge.lcs_ind(said, gold)}
     return 2 * len(common) / (len(set(said)) + len(set(gold))) if common else 0.0

@@ -146,10 +146,11 @@ class Groundedness:
         return list(map(self._total, judged))
 
     def _total(self, judged: Score) -> Score:
-        if judged.value is None or (self.scores_all and unclaimed(judged.example)
-                                    and _stated(judged) is None):
-            return judged
         claims = [item for item in judged.evidence if isinstance(item, Judgement)]
+        # A short answer such as "In 1903." makes a statement with its question.
+        if judged.value is None or (self.scores_all and unclaimed(judged.example)
+                                    and not any(one.claim.kind == "answer" for one in claims)):
+            return judged
         parts = self.head.parts(evidence(judged))
         parts += _by_rule(self.head.logit(parts), claims)
         return Score(judged.example, self.head.probability(parts), (*parts, *claims))
@@ -185,12 +186,6 @@ def evidence(judged: Score) -> dict[str, float]:
         "weakest": third[0],
         "numbers": sum(shares) / len(shares),
     }
-
-
-def _stated(judged: Score) -> str | None:
-    """The statement made from a short answer such as "In 1903." and its question, if it is one."""
-    return next((item.claim.text for item in judged.evidence
-                 if isinstance(item, Judgement) and item.claim.kind == "answer"), None)
 
 
 def _logit(probability: float) -> float:

@@ -101,6 +101,7 @@ class Q2:
         Raises:
             InputError, MissingExtra, ModelError: as for :func:`~q2_metric.metrics.load_metrics`.
         """
+        from q2_metric.english.parse import parser
         from q2_metric.models import presets, stages
 
         models = presets.preset(preset)
@@ -111,14 +112,14 @@ class Q2:
         stages.check(models, {"question_model": question_model, "reader_model": reader_model,
                               "nli_model": nli_model})
         metric = recipe(
-            spans=stages.load_spans(authors=theirs),
+            spans=(parser.AuthorsSpans if theirs else parser.SpacySpans)(),
             questions=stages.load_questions(
                 models, question_model, config, decoding=chosen.decoding, seed=chosen.seed,
                 reading=recipe.reading, authors=theirs),
             reader=stages.load_reader(models, reader_model, config, authors=theirs),
             entailment=stages.load_nli(
                 models, nli_model, config, labels=check_labels(chosen.nli_labels)),
-            personal=stages.load_personal(authors=theirs),
+            personal=(parser.AuthorsPersonal if theirs else parser.SpacyPersonal)(),
             coreference=stages.load_coreference(coreference_model)
             if chosen.coreference else None,
             settings=chosen,

@@ -51,26 +51,6 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
         check_models(hub)
 
 
-def load_spans(*, authors: bool = False) -> types.SpanFinder:
-    """Loads the finder of the spans that Q² asks about: entities and noun chunks (spaCy).
-
-    If ``authors`` is true, it finds the spans that the program of Q²'s authors finds.
-    """
-    from q2_metric.english.parse.parser import AuthorsSpans, SpacySpans
-
-    return AuthorsSpans() if authors else SpacySpans()
-
-
-def load_personal(*, authors: bool = False) -> types.PersonalFilter:
-    """Loads the filter that recognises questions about the speakers, such as "What do I like?".
-
-    If ``authors`` is true, it is the rule of the Q² authors' program.
-    """
-    from q2_metric.english.parse.parser import AuthorsPersonal, SpacyPersonal
-
-    return AuthorsPersonal() if authors else SpacyPersonal()
-
-
 def load_coreference(model: str | None = None) -> types.CoreferenceResolver:
     """Creates the coreference resolver ``model``: a class, as "package.module:Class".
 

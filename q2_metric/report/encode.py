@@ -13,6 +13,7 @@ from typing import Any
 from q2_metric.report.groups import Grouping
 from q2_metric.report.view import view
 from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.writers import each_text
 from q2_metric.scoring.outcome import CLAIMLESS
 from q2_metric.scoring.verdict import unsupported
 
@@ -97,18 +98,8 @@ def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
 def to_json(value: object) -> str:
     """Encodes a value as JSON that can stand in a script element of an HTML page."""
     return json.dumps(
-        _clean(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        each_text(value, safe), ensure_ascii=False, allow_nan=False, separators=(",", ":")
     ).translate(_IN_SCRIPT)
-
-
-def _clean(value: object) -> object:
-    if isinstance(value, str):
-        return safe(value)
-    if isinstance(value, dict):
-        return {key: _clean(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_clean(item) for item in value]
-    return value
 
 
 def source_hash(text: str) -> str:

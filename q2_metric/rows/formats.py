@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -24,20 +24,10 @@ def read_fields(
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yields each row of a file as (place, values by column), such as ("a.jsonl, line 3", {…}).
 
-    It is for files of other things than responses, such as labels. The arguments are those of
-    :func:`records`.
-
-    Raises:
-        InputError: the file or one of its rows cannot be read.
-        MissingExtra: a parquet file needs pyarrow.
+    It is for files of other things than responses, such as labels. The arguments and errors are
+    those of :func:`records`, and a row that cannot be read is an InputError too.
     """
-    return fields_of(records(path, shown(path), form))
-
-
-def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yields (place, values by column) of each record. Raises InputError if a record cannot be
-    read."""
-    for record in records_read:
+    for record in records(path, shown(path), form):
         if record.problem:
             raise InputError(f"{record.where}: {record.problem}")
         yield record.where, record.fields

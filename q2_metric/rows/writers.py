@@ -87,19 +87,24 @@ def _write_parquet(path: Path, layout: Layout, rows: Iterable[OutputRow]) -> Non
             try:
                 table = pa.Table.from_pylist(group, schema=schema)
             except UnicodeEncodeError:  # a file name that is not valid Unicode
-                table = pa.Table.from_pylist(list(map(_encodable, group)), schema=schema)
+                table = pa.Table.from_pylist(each_text(group, _encodable), schema=schema)
             writer.write_table(table)
 
 
-def _encodable(value: Any) -> Any:
-    """Escapes lone surrogates, which UTF-8 cannot hold, as in jsonl and csv."""
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with each text replaced by ``change(text)``; keys stay."""
     if isinstance(value, str):
-        return value.encode("utf-8", errors="backslashreplace").decode("utf-8")
-    if isinstance(value, list):
-        return [_encodable(item) for item in value]
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return [each_text(item, change) for item in value]
     if isinstance(value, dict):
-        return {name: _encodable(item) for name, item in value.items()}
+        return {name: each_text(item, change) for name, item in value.items()}
     return value
+
+
+def _encodable(text: str) -> str:
+    """Escapes lone surrogates, which UTF-8 cannot hold, as in jsonl and csv."""
+    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
 def _parquet_type(pa: Any, field: Field) -> Any:

@@ -20,7 +20,6 @@ from q2_metric.scoring.outcome import SHARES as SHARES
 from q2_metric.scoring.outcome import NoClaim as NoClaim
 from q2_metric.scoring.outcome import check_no_claim as check_no_claim
 from q2_metric.scoring.outcome import check_threshold as check_threshold
-from q2_metric.scoring.outcome import numbers as numbers
 from q2_metric.scoring.outcome import row_numbers as row_numbers
 from q2_metric.scoring.outcome import share_names as share_names
 from q2_metric.scoring.run import LOWER_IS_BETTER as LOWER_IS_BETTER

@@ -143,12 +143,6 @@ def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | 
     return first
 
 
-def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | None]:
-    """For each mean of a metric, by name, the number that is averaged for one response
-    (:meth:`Outcome.numbers`). InputError: ``no_claim`` is neither "zero" nor "exclude"."""
-    return Outcome.of(score, name).numbers(check_no_claim(no_claim))
-
-
 def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
     """For each mean of all metrics, by name, the number that is averaged for one response
     (:func:`merged`). InputError: ``no_claim`` is neither "zero" nor "exclude"."""
@@ -158,5 +152,4 @@ def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, flo
 def share_names(names: Iterable[str]) -> list[str]:
     """The names of the shares of responses that are reported for these metrics."""
     nothing = Score(Example("", ""), None)
-    keys = (key for name in names for key in numbers(nothing, name, NO_CLAIM))
-    return [key for key in dict.fromkeys(keys) if key in SHARES]
+    return [key for key in row_numbers(dict.fromkeys(names, nothing), NO_CLAIM) if key in SHARES]

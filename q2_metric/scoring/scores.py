@@ -114,22 +114,18 @@ def score_with(
     metric: Metric, examples: Sequence[Example], *, evidence: bool = False
 ) -> list[Score]:
     """Scores examples by one metric. There is one score for each example, in order.
-    With ``evidence``, a metric that supports it adds the sentence that decided each claim."""
-    keywords = {"evidence": True} if evidence and entry(metric.name).evidence else {}
-    return as_scores(metric.name, metric.score(examples, **keywords), examples)
-
-
-def as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Score]:
-    """Converts the values of the scores that a metric returned to ``float``.
+    With ``evidence``, a metric that supports it adds the sentence that decided each claim.
 
     Raises:
         ModelError: the metric did not return one score for each example.
     """
+    keywords = {"evidence": True} if evidence and entry(metric.name).evidence else {}
+    given: object = metric.score(examples, **keywords)
     several = list(given) if isinstance(given, Iterable) else given
     if not isinstance(several, list) or len(several) != len(examples):
         returned = f"{len(several)} scores" if isinstance(several, list) else kind(several)
-        raise ModelError(f"{name} returned {returned} for {len(examples)} responses")
-    return [_as_score(name, result) for result in several]
+        raise ModelError(f"{metric.name} returned {returned} for {len(examples)} responses")
+    return [_as_score(metric.name, result) for result in several]
 
 
 def _as_score(name: str, result: object) -> Score:

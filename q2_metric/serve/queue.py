@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from q2_metric import scoring
-from q2_metric.engine.blocks import CHARACTERS, SLICE, characters
+from q2_metric.engine.blocks import SLICE, characters, cut
 from q2_metric.types import Example, Metric, Score
 
 A = TypeVar("A")
@@ -88,7 +88,10 @@ class ScoringQueue:
             self._wake.clear()
             if not self._queue:
                 await self._wake.wait()
-            batch = self._next()
+            rows = cut(self._queue.items(), SLICE, size=lambda item: characters(item[1]))
+            batch = dict(next(rows, ()))
+            for future in batch:
+                del self._queue[future]
             self.sizes[len(batch)] += 1
             found = await self.call(self._scored, list(batch.values()))
             for future, result in zip(batch, found, strict=True):
@@ -98,16 +101,6 @@ class ScoringQueue:
                     future.set_exception(result)
                 else:
                     future.set_result(result)
-
-    def _next(self) -> dict[asyncio.Future[Scored], Example]:
-        batch: dict[asyncio.Future[Scored], Example] = {}
-        size = 0
-        for future, row in list(self._queue.items()):
-            batch[future] = self._queue.pop(future)
-            size += characters(row)
-            if len(batch) == SLICE or size >= CHARACTERS:
-                break
-        return batch
 
     def _scored(self, rows: Sequence[Example]) -> list[Scored | Exception]:
         faults: dict[int, list[str]] = {}

@@ -121,7 +121,7 @@ def test_evaluate_is_said_to_find_the_package_only_where_it_does(
 ) -> None:
     for module in (register, registration):
         monkeypatch.setattr(module, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(register, "version", lambda _name: "0.4.6")
+    monkeypatch.setattr(register, "installed", lambda _name: "0.4.6")
     monkeypatch.setattr(registration, "find_spec", lambda _name: True)
     with pytest.raises(InputError, match=r'evaluate.load\("q2"\) does not find .* run q2 register'):
         register.state()

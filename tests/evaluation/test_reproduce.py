@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -384,6 +385,16 @@ def test_screeneval(screeneval: None) -> None:
     assert value(swept, "scale", "100 tokens", "ROC-AUC") == 1.0
     assert ("scale", {"chunk_size": 3000, "batch_size": 1}) in asked
     assert run.curves["sweep"]["ECE"]["scale"]["x"] == list(scale.CHUNKS)
+
+
+def test_without_rouge_score_the_extra_is_named_before_the_timed_run(
+    screeneval: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "rouge_score.rouge_scorer", None)
+    asked: Asked = []
+    with pytest.raises(MissingExtra, match=r'q2-metric\[knowledge\]"'):
+        named(scale.TABLES, "scale-5").measure(run_with(asked))
+    assert asked == []
 
 
 def test_a_chat_model_gets_the_prompt_of_the_paper(

@@ -16,7 +16,6 @@ from q2_metric.scoring import (
     Mean,
     NoClaim,
     ScoredRows,
-    numbers,
     row_numbers,
     signature_lines,
 )
@@ -131,7 +130,6 @@ def test_the_draws_of_a_system_score_are_those_of_sacrebleu() -> None:
     lambda wrong: system_score("f1", [score(1.0)], "f1|version:1", no_claim=wrong),
     lambda wrong: Aggregate(["f1"], wrong),
     lambda wrong: ScoredRows([FakeMetric("f1")], [EXAMPLE], [{"f1": score(1.0)}], wrong),
-    lambda wrong: numbers(score(1.0), "f1", wrong),
     lambda wrong: row_numbers({"f1": score(1.0)}, wrong),
     lambda wrong: sign("f1|version:1", wrong),
     lambda wrong: signature_lines([FakeMetric("f1")], wrong),

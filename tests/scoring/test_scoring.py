@@ -80,7 +80,7 @@ def test_the_numbers_of_rows_add_up_to_the_system(no_claim: NoClaim) -> None:
     system = found.system()
     for name in ("q2", "knowledge_f1"):
         assert name in system
-        rows = [scoring.numbers(row[name], name, no_claim) for row in found.scores]
+        rows = [scoring.row_numbers({name: row[name]}, no_claim) for row in found.scores]
         for key in rows[0]:
             values = [row[key] for row in rows if row[key] is not None]
             mean = sum(value for value in values if value is not None) / len(values) if values \

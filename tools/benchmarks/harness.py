@@ -7,7 +7,6 @@ the slices of the other program before and after it.
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import platform
@@ -27,6 +26,7 @@ import numpy as np
 
 from q2_metric import DataError, Example
 from q2_metric.data.wow import read_annotated
+from q2_metric.errors import installed
 from q2_metric.models.bundled.models import BundledCascade, BundledReader
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
 
@@ -360,12 +360,7 @@ def machine() -> dict[str, Any]:
         model, flags = fields.get("model name", model), fields.get("flags", "")
     known = [name for name in ("avx2", "avx512f", "avx512_vnni", "amx_bf16", "amx_int8")
              if name in flags.split()]
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
+    versions = {name: there for name in PACKAGES if (there := installed(name))}
     if "q2-metric" not in versions:
         from q2_metric import __version__
 

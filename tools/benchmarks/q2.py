@@ -20,8 +20,8 @@ from typing import Any
 import torch
 
 from q2_metric import Q2, Example
+from q2_metric.english.parse.parser import SpacyPersonal, SpacySpans
 from q2_metric.metrics import q2 as recipe
-from q2_metric.models import stages
 from q2_metric.models.hub import questions as torch_questions
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.nli import TorchNli
@@ -81,7 +81,7 @@ def load(folder: Path, dtype: str) -> dict[str, LoadedModel]:
 
 def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
     """Makes Q² with batches, and the reference implementation, with the same models."""
-    spans, personal = stages.load_spans(), stages.load_personal()
+    spans, personal = SpacySpans(), SpacyPersonal()
     # The same number of spans in a batch as by default, where questions may have 128 tokens.
     questions = Seq2SeqQuestions(models["t5"], batch_size=32)
     q2 = Q2(spans, questions, Coin(models["reader"]),

@@ -34,7 +34,7 @@ def score_judged(
     examples = [example_of(document, document["response"]) for document in rows.values()]
     scores, signatures = score(examples, options)
     values: dict[str, dict[str, float | None]] = {
-        row: {name: scoring.numbers(one, name, options.no_claim)[name]
+        row: {name: scoring.row_numbers({name: one}, options.no_claim)[name]
               for name, one in by_name.items()}
         for row, by_name in zip(rows, scores, strict=True)
     }
