@@ -93,8 +93,9 @@ def _ends(lines: list[tuple[int, int, str]], sign: str) -> list[int]:
         row = cells(line, start, sign)
         fit = fit and (not rows or len(row) == width) and all(
             len(cell.text) <= LONGEST_CELL for cell in row)
-        header = len(row) > 1 and not any(
-            not cell.text or _NUMBER.fullmatch(cell.text) for cell in row)
+        # Only the corner above the names of the rows may be empty.
+        header = len(row) > 1 and all(
+            cell.text and not _NUMBER.fullmatch(cell.text) for cell in row[not row[0].text:])
         if fit and header and rows + 1 >= (LEAST_LINES if sign == "," else 2):
             ends[at] = last
         # Lines with commas may be prose or verse. In a table, each row contains digits.

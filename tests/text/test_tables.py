@@ -9,12 +9,16 @@ from q2_metric.text.tables import read_tables
 
 MARKDOWN = "Towns:\n\n| City | People |\n|---|---:|\n| Aldo | 52,000 |\n| Brena | 18,400 |\n\nEnd."
 TABS = "Quarter\tUnits\nQ1\t120\nQ2\t180"
+CORNER = "| | Basic | Plus |\n|---|---|---|\n| Reply | 8 h | 2 h |\n| Contacts | 1 | 3 |"
+"""As data frames are written, too."""
 COMMAS = "year,sales_musd\n2020,41.2\n2021,47.9\n2022,45.0"
 
 
 @pytest.mark.parametrize(("text", "sentences"), [
     (MARKDOWN, ["The People of Aldo is 52,000.", "The People of Brena is 18,400."]),
     (TABS, ["The Units of Q1 is 120.", "The Units of Q2 is 180."]),
+    (CORNER, ["The Plus of Reply is 2 h.", "The Basic of Contacts is 1."]),
+    (",price,size\nchair,89,2\ndesk,240,3", ["The price of chair is 89."]),
     (COMMAS, ["The sales musd of 2020 is 41.2.", "The sales musd of 2021 is 47.9."]),
 ])
 def test_a_cell_is_read_with_its_row_and_column(text: str, sentences: list[str]) -> None:
