@@ -120,6 +120,8 @@ def test_a_preset_can_be_a_file(tmp_path: Path) -> None:
 
 
 def test_completion_is_as_the_page_says() -> None:
+    page = Path(__file__).parents[2] / "docs/usage.md"
+    assert "_Q2_COMPLETE=bash_source q2" in page.read_text(encoding="utf-8")
     shown = CliRunner().invoke(main, [], prog_name="q2", env={"_Q2_COMPLETE": "bash_source"})
     assert "_q2_completion" in shown.stdout
 

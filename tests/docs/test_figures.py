@@ -15,6 +15,10 @@ def test_a_page_quotes_the_results(page: quoted.Path) -> None:
     assert text == quoted.filled(text), "run python -m tools.benchmarks quoted"
 
 
+def test_pages_mark_what_they_quote() -> None:
+    assert sum(len(quoted.MARK.findall(page.read_text("utf-8"))) for page in quoted.pages()) > 40
+
+
 @pytest.mark.parametrize(("text", "expected"), [
     ("1.5<!-- figure: a.json/speed .1f --> a second",
      "25.4<!-- figure: a.json/speed .1f --> a second"),

@@ -150,6 +150,7 @@ def test_the_action_scores_and_gates(folder: Path) -> None:
     assert allowed.returncode == 0, allowed.stderr
     (folder / "old.jsonl").write_bytes((folder / "q2-scores.jsonl").read_bytes())
     known = step(folder, "Gate", **given | {"BASELINE": "old.jsonl", "ARGUMENTS": "--allow 1"})
+    assert known.returncode == 0, known.stderr
     assert "failed in the baseline too" in known.stdout
     assert step(folder, "Score", **given | {"ANSWERS": "none.jsonl"}).returncode == 2
 

@@ -60,6 +60,10 @@ def test_files_that_are_named_exist(page: Path) -> None:
         assert (ROOT / name).exists(), f"{page.name} names {name}"
 
 
+def test_pages_name_files() -> None:
+    assert sum(len(NAMED.findall(read(page))) for page in (*PAGES, *RESULTS)) > 30
+
+
 def test_every_page_is_linked_from_the_readme() -> None:
     linked = {target for target, _ in LINK.findall(read(ROOT / "README.md"))}
     assert {f"docs/{page.name}" for page in DOCS} <= linked

@@ -417,16 +417,6 @@ def test_values_of_others_are_made_anew(tmp_path: Path, value: object) -> None:
     assert metric.batches == [1, 1]
 
 
-@pytest.mark.slow
-def test_ten_thousand_scores(tmp_path: Path) -> None:
-    found = [Example(f"response {i}", "k") for i in range(10_000)]
-    metric = FakeMetric("nli")
-    cached = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c"))
-    cached.score(found)
-    cached.score(found)
-    assert sum(metric.batches) == len(found)
-
-
 def test_a_score_is_of_its_texts(tmp_path: Path) -> None:
     """Another response, knowledge or history is another score; an id changes nothing."""
     metric, first = FakeMetric("nli"), Example("r", "k", ("h",), "1")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -224,11 +222,3 @@ def test_json_has_every_case(before: Path) -> None:
     found: Any = json.loads(gate(before, "--json").stdout)
     assert found["passed"] is False
     assert [case["outcome"] for case in found["cases"]] == ["passed", "passed", "failed", "passed"]
-
-
-def test_as_a_command(before: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "q2_metric", "gate", str(before), "-m", "word_share"],
-        capture_output=True, text=True, check=False)
-    assert done.returncode == 4
-    assert "Traceback" not in done.stderr

@@ -392,7 +392,7 @@ def test_it_ends_gracefully(tmp_path: Path) -> None:
 
 
 def test_who_listens_outside_without_a_key_is_warned(tmp_path: Path) -> None:
-    for key, words in (("", "set Q2_API_KEY"), ("k", "")):
+    for key, words in (("", "set Q2_API_KEY"), ("k", "the API is at http://0.0.0.0:")):
         process = subprocess.Popen(
             [sys.executable, "-m", "q2_metric", "serve", "--api", "--host", "0.0.0.0", "--port",
              "0", "--metrics", "knowledge_f1"], stderr=subprocess.PIPE, text=True,

@@ -249,7 +249,7 @@ def test_a_request_that_is_not_finished_holds_nobody_up(served: Served) -> None:
 
 
 def test_nothing_is_kept(served: Served) -> None:
-    served.judge(answer=ANSWER, sources=SOURCES)
+    assert served.judge(answer=ANSWER, sources=SOURCES)[0] == 200
     assert [path for path in served.folder.rglob("*") if path.is_file()] == []
 
 
