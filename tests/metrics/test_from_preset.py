@@ -9,13 +9,17 @@ from fakes import (
     FakeBackbone,
     FakeClaimFinder,
     FakeEntailment,
-    FakePersonal,
     FakeQuestions,
     FakeReader,
     FakeResolver,
-    FakeSpans,
 )
 
+from q2_metric.english.parse.parser import (
+    AuthorsPersonal,
+    AuthorsSpans,
+    SpacyPersonal,
+    SpacySpans,
+)
 from q2_metric.errors import InputError
 from q2_metric.metrics import load_metrics
 from q2_metric.metrics.authors import AuthorsProgramQ2
@@ -49,8 +53,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
         return load
 
     for stage, kind in {
-        "spans": FakeSpans, "questions": FakeQuestions, "reader": FakeReader,
-        "nli": FakeEntailment, "backbone": FakeBackbone, "personal": FakePersonal,
+        "questions": FakeQuestions, "reader": FakeReader, "nli": FakeEntailment,
+        "backbone": FakeBackbone,
     }.items():
         monkeypatch.setattr(stages, f"load_{stage}", loader(stage, kind))
 
@@ -69,7 +73,7 @@ def test_q2_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     plain = RuntimeConfig()
     assert asked["reader"] == ("paper", None, plain, {"authors": False})
     assert asked["nli"] == ("paper", None, plain, {"labels": None})
-    assert asked["spans"] == (None, None, None, {"authors": False})
+    assert (type(metric.spans), type(metric.personal)) == (SpacySpans, SpacyPersonal)
     decoding = {"decoding": "beam", "seed": 0, "reading": "response",
                 "authors": False}
     assert asked["questions"] == ("paper", None, plain, decoding)
@@ -77,7 +81,7 @@ def test_q2_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     name, settings = parse(metric.signature)
     assert (name, settings["preset"], settings["coref"]) == ("q2", "paper", "off")
     assert [settings[stage] for stage in ("spans", "qg", "reader", "nli")] == [
-        "own-spans", "paper-questions", "paper-reader", "paper-nli"]
+        "spacy", "paper-questions", "paper-reader", "paper-nli"]
     assert metric.score([Example("Rome has hills.", "Rome has hills.")])[0].value == 1.0
     assert parse(Q2.from_preset().signature)[1]["preset"] == "bundled"
 
@@ -99,7 +103,8 @@ def test_q2_with_other_models(asked: dict[str, tuple[Any, ...]]) -> None:
 
 def test_the_authors_recipe_is_that_of_every_stage(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = Q2.from_preset("paper-exact", nli_model="a/judges")
-    for stage in ("spans", "personal", "questions", "reader"):
+    assert (type(metric.spans), type(metric.personal)) == (AuthorsSpans, AuthorsPersonal)
+    for stage in ("questions", "reader"):
         assert asked[stage][-1]["authors"] is True
     assert asked["questions"][-1]["reading"] == "response"
     assert "|recipe:authors|" in metric.signature

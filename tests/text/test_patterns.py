@@ -90,7 +90,8 @@ def slowest(use: Use) -> tuple[float, str]:
     (r"(?:so |very )*(?:very )*good", "match"),
 ])
 def test_quadratic_patterns_are_noticed(pattern: str, method: str) -> None:
-    assert slowest(Use("here", re.compile(pattern), method))[0] >= LIMIT
+    use = Use("here", re.compile(pattern), method)
+    assert any(slowest(use)[0] >= LIMIT for _ in range(3)), "each try beside other work"
 
 
 @pytest.mark.parametrize("module", MODULES)
