@@ -27,7 +27,7 @@ test: $(VENV)/test.done
 # What needs no torch, Ray, framework or browser: under a minute.
 test-fast: $(VENV)/test.done
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
-	  -m "not slow and not gpu and not browser and not plugins"
+	  -m "not slow and not browser and not plugins"
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .

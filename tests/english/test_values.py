@@ -27,7 +27,7 @@ def test_two_answers(claimed: str, known: str, same: bool | None) -> None:
 
 @pytest.mark.parametrize("text", [
     "No one came.", "one another", "It was a second look.", "He may march on.", "each one of them",
-    "", "the best of all", "She said so per second.", "a third attempt at it"[:1],
+    "", "the best of all", "She said so per second.",
 ])
 def test_what_is_no_value(text: str) -> None:
     assert values_in(text) == ()

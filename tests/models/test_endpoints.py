@@ -29,8 +29,8 @@ KNOWLEDGE = "The tower opened in 1889. It is 330 metres tall."
 
 def model(prompt: str) -> str | dict[str, float]:
     """Reads years: a claim is supported if its year is in the text."""
-    if "does this imply" in prompt:
-        chunk, _, claim = prompt.partition("Question: does this imply")
+    if asks := re.search(r"Question: does this imply", prompt, re.IGNORECASE):
+        chunk, claim = prompt[: asks.start()], prompt[asks.end() :]
         right = all(year in chunk for year in re.findall(r"\d{4}", claim))
         return {"Yes": 0.5, " yes": 0.1, "No": 0.15, "Maybe": 0.2} if right else {
             "▁No": 0.8, "Yes": 0.2}
@@ -74,7 +74,9 @@ def test_scale_asks_for_one_token(server: FakeServer) -> None:
 
 def test_a_prompt_can_be_chosen(server: FakeServer) -> None:
     load_metrics(["scale"], scale_model=server.model, prompt="scale-score")[0].score(
-        [Example("It opened in 1889.", KNOWLEDGE)] * 0)
+        [Example("It opened in 1889.", KNOWLEDGE)])
+    assert server.requests[0]["messages"][0]["content"].endswith(
+        'Question: Does this imply that "It opened in 1889."? Yes or No?')
     with pytest.raises(InputError, match="unknown prompt 'other'"):
         load_metrics(["scale"], scale_model=server.model, prompt="other")
 
@@ -259,7 +261,6 @@ def test_the_command_says_how_many_claims_were_sent(server: FakeServer, tmp_path
     options = ("-s", f"escalate={around_the_first()[1]}")
     words = f"openai:tiny@{server.url}: 1 of 3 claims sent, 1 requests, 50 tokens read"
     assert words in run(tmp_path, server, *options).stderr
-    assert "endpoints" not in json.loads(run(tmp_path, server, *options, "--json").stdout)
 
 
 def test_requests_at_the_same_time_are_bounded(server: FakeServer) -> None:

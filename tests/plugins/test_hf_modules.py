@@ -291,8 +291,6 @@ def test_scalars_only_unless_asked(q2: Any) -> None:
 def test_add_and_add_batch_and_again_without_reloading(
     q2: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from q2_metric.models.bundled import models as bundled
-
     q2.add(prediction=WRONG, reference=KNOWLEDGE)
     q2.add_batch(predictions=[], references=[])
     q2.add_batch(predictions=[RIGHT, RIGHT], references=[[KNOWLEDGE], KNOWLEDGE])
@@ -300,7 +298,6 @@ def test_add_and_add_batch_and_again_without_reloading(
     assert first["n"] == 3
     assert first["q2_scores"][1] == first["q2_scores"][2]
 
-    monkeypatch.setattr(bundled, "load_file", _no_loading, raising=False)
     import onnxruntime
 
     monkeypatch.setattr(onnxruntime, "InferenceSession", _no_loading)

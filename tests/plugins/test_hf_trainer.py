@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from fakes import FakeMetric
 
 from q2_metric import Q2, Example, InputError, Scale
+from q2_metric.cli.main import main
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import Score
 
@@ -117,10 +119,6 @@ def test_a_training_that_never_evaluates_is_warned_of(
 
 def test_each_evaluation_is_kept(tokenizer: Any, tmp_path: Path) -> None:
     """As files that q2 report and q2 compare read, with the scores that were logged."""
-    from click.testing import CliRunner
-
-    from q2_metric.cli.main import main
-
     runs = tmp_path / "new" / "runs"
     trainer = make_trainer(tokenizer, tmp_path, max_steps=60, eval_steps=20, eval_strategy="steps",
                            save_strategy="no", learning_rate=1e-2)
@@ -162,10 +160,9 @@ def test_a_place_that_cannot_hold_runs_is_refused_before_the_training(
         callback(trainer, metrics=["word_share"], out=tmp_path / "file")
     empty = tmp_path / "empty"
     callback(trainer, metrics=["word_share"], out=empty)
-    done = subprocess.run([sys.executable, "-m", "q2_metric", "report", str(empty)],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "this folder contains no .jsonl file" in done.stderr
+    done = CliRunner().invoke(main, ["report", str(empty)])
+    assert done.exit_code == 2
+    assert "this folder contains no .jsonl file" in done.output
 
 
 def test_a_run_logs_and_keeps_the_best_checkpoint(tokenizer: Any, tmp_path: Path) -> None:

@@ -121,12 +121,14 @@ def test_two_way_labels_do_not_choose_and_teachers_give_probabilities() -> None:
 
 
 def test_a_changed_number_is_new_and_the_rest_is_not_touched() -> None:
-    for seed in range(50):
-        changed = change_number("born in 1954 in Rome", "she was born in 1954", random.Random(seed))
-        if changed is not None:
-            assert changed.startswith("she was born in ")
-            assert changed[-4:].isdigit()
-            assert changed[-4:] != "1954"
+    found = [change_number("born in 1954 in Rome", "she was born in 1954", random.Random(seed))
+             for seed in range(50)]
+    new = [text for text in found if text is not None]
+    assert len(new) > 25
+    for changed in new:
+        assert changed.startswith("she was born in ")
+        assert changed[-4:].isdigit()
+        assert changed[-4:] != "1954"
     assert change_number("no numbers", "born in 1954", random.Random(0)) is None
 
 

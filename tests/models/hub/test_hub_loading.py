@@ -37,7 +37,6 @@ from q2_metric.models.hub.reader import TorchReader
 
 def test_devices_and_dtypes() -> None:
     assert loading.resolve_device("cpu") == "cpu"
-    assert loading.resolve_device("auto") in ("cpu", "cuda", "mps")
     for device in ("gpu", "cuda:x", "cuda:99"):
         with pytest.raises(InputError, match="device"):
             loading.resolve_device(device)

@@ -72,14 +72,6 @@ def test_all_that_are_refused_are_named_at_once_with_the_command_that_works(
     assert (code, told) == (0, "")
 
 
-def test_a_published_model_is_read_and_said_once(hub: LocalHub, tmp_path: Path) -> None:
-    code, told = score(hub, tmp_path, "-s", f"reader_model={ALBERT}", "-s", f"nli_model={SNLI}")
-    assert code == 0
-    assert told.splitlines() == [
-        "published models without safetensors: torch's weights-only reader, which runs no code, "
-        f"reads the pickles of {ALBERT}, {SNLI}"]
-
-
 def test_only_a_name_is_trusted_not_a_folder_nor_any_revision(
     stand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
