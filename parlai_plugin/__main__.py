@@ -9,12 +9,8 @@ from q2_metric.errors import InputError, installed
 
 
 def state() -> str:
-    """A line that says that ParlAI finds the metrics, with ParlAI's version.
-
-    Raises:
-        InputError: ParlAI is not installed, or does not find the plug-in. The message says what to
-            do.
-    """
+    """A line that says that ParlAI finds the metrics, with ParlAI's version. InputError: ParlAI is
+    not installed, or does not find the plug-in; the message says what to do."""
     if (parlai := installed("parlai")) is None:
         raise InputError("ParlAI is not installed: pip install --no-deps parlai==1.7.2")
     if problem := shadowed.problem():
@@ -23,11 +19,7 @@ def state() -> str:
 
 
 def main() -> int:
-    """Prints whether ParlAI finds the plug-in.
-
-    Returns:
-        The exit code: 0 if ParlAI finds it, otherwise 1.
-    """
+    """Prints whether ParlAI finds the plug-in. Returns the exit code: 0 if it does, otherwise 1."""
     try:
         print(state())
     except InputError as error:

@@ -32,8 +32,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
 
     @classmethod
     def setup_args(cls) -> Any:
-        """Returns a parser with ParlAI's options, and options for the output file and for the
-        message field with the knowledge."""
+        """A parser with ParlAI's options and those of this script."""
         parser = ParlaiParser(
             True, True, "Write a model's responses with their knowledge, for `q2 score`"
         )
@@ -53,16 +52,9 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         return parser
 
     def run(self) -> dict[str, int]:
-        """Writes a row for each example that has knowledge and a response.
-
-        Returns:
-            The number of written rows ("written"), and the number of examples that were left out,
-                by reason.
-
-        Raises:
-            InputError: no output file is named, the output file already exists, or no example has
-                both knowledge and a response.
-        """
+        """Writes a row for each example that has knowledge and a response. Returns the number of
+        written rows ("written"), and of examples that were left out, by reason. Raises InputError
+        if no output file is named, it already exists, or no row could be written."""
         hook.install()
         out = self.opt.get("out") or ""
         if not out.endswith(".jsonl"):

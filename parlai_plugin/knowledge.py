@@ -39,11 +39,8 @@ GUESSED = ("checked_sentence", "knowledge")
 
 @dataclass(frozen=True)
 class KnowledgeFields:
-    """Two functions that return the knowledge of a task's message.
-
-    ``gold`` returns the knowledge that the human chose for the reply. ``all`` returns all knowledge
-    that the human was shown.
-    """
+    """Two functions of a task's message: ``gold`` returns the knowledge that the human chose for
+    the reply, and ``all`` returns all knowledge that the human was shown."""
 
     gold: Extract
     all: Extract
@@ -111,10 +108,8 @@ _OTHER = KnowledgeFields(_field(*GUESSED), _field(*reversed(GUESSED)))
 
 
 def source_of(teacher: Any) -> KnowledgeFields:
-    """The functions that return the knowledge of a teacher's messages.
-
-    They are those of the teacher's nearest base class that belongs to a task in :data:`SOURCES`.
-    """
+    """The functions that return the knowledge of a teacher's messages: those of its nearest base
+    class that belongs to a task in :data:`SOURCES`."""
     for cls in type(teacher).__mro__:
         package = cls.__module__.split(".")
         if package[:2] == ["parlai", "tasks"] and package[2] in SOURCES:
@@ -123,16 +118,9 @@ def source_of(teacher: Any) -> KnowledgeFields:
 
 
 def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | None = None) -> str:
-    """The knowledge of a message. Several texts are joined by line breaks. "" if there is none.
-
-    Args:
-        teacher: the teacher that sent the message.
-        act: the message.
-        which: "gold" for the knowledge that the human chose, "all" for all that the human was
-            shown.
-        field: a field of the message that contains the knowledge, in place of the task's usual
-            fields.
-    """
+    """The knowledge of a teacher's message: what the human chose (``which`` is "gold") or all that
+    the human was shown ("all"), or else the field ``field``. Several texts are joined by line
+    breaks. "" if there is none."""
     if field:
         texts: Sequence[str] = pieces(act.get(field))
     else:
@@ -165,10 +153,8 @@ class History:
         self._turns: list[str] = []
 
     def before(self, teacher: Any, act: Act, knowledge: str) -> tuple[str, ...]:
-        """Adds a message to the dialogue. Returns all turns so far, oldest first.
-
-        Some tasks put the knowledge into the text of the message. There it is removed.
-        """
+        """Adds a message to the dialogue. Returns all turns so far, oldest first, without the
+        knowledge that some tasks put into the text of the message."""
         if getattr(teacher, "entry_idx", None) == 0 and not getattr(teacher, "stream", False):
             self._turns.clear()  # the episode before may have stopped early
         text = _PREPENDED.sub(lambda match: "" if match[1] is None else match[0],
@@ -179,10 +165,8 @@ class History:
         return tuple(self._turns)
 
     def after(self, act: Act, labels: Sequence[str]) -> None:
-        """Adds the human's reply (``labels[0]``) to the dialogue.
-
-        If the message ``act`` ends the episode, the dialogue is cleared.
-        """
+        """Adds the human's reply (``labels[0]``) to the dialogue, and clears the dialogue if the
+        message ``act`` ends the episode."""
         self._turns += [label for label in labels[:1] if usable(label)]
         if act.get("episode_done"):
             self._turns.clear()

@@ -26,10 +26,8 @@ fields_without: dict[str, list[str]] = {}
 
 
 def wanted(requested: Iterable[str]) -> list[str]:
-    """The metrics of this package that compute the requested names, in the order of the report.
-
-    For example, "coverage" is computed by "q2".
-    """
+    """The metrics of this package that compute the requested names, in the order of the report:
+    "q2" for "coverage"."""
     behind = names()
     asked = {behind[name] for name in requested if name in behind}
     return [metric for metric in reported() if metric in asked]
@@ -44,12 +42,8 @@ def requested(opt: Mapping[str, Any]) -> list[str]:
 
 
 def no_such_field(field: str, fields: Sequence[str]) -> str:
-    """A warning that a message lacks the field that the user named with ``--q2-knowledge-field``.
-
-    Args:
-        field: the name that the user gave.
-        fields: the fields that the message has. The warning lists them.
-    """
+    """A warning that a message, which has ``fields``, lacks the field that the user named with
+    ``--q2-knowledge-field``."""
     close = difflib.get_close_matches(field, fields, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return (
@@ -80,10 +74,8 @@ def has_value(report: Mapping[str, Any], name: str) -> bool:
 
 
 def unfit(report: Mapping[str, Any], name: str) -> str:
-    """Why a model must not be chosen as the best by this metric's value; "" if it may be.
-
-    ``report`` is the report of a validation run.
-    """
+    """Why a model must not be chosen as the best by this metric's value in the report of a
+    validation run; "" if it may be."""
     if not has_value(report, name):
         return f"{name} has no value"
     return "" if name in SHARES else hollow(
@@ -97,12 +89,7 @@ def without_value(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str
 
 def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
     """The lines to print after a run. They say how many examples were left out, and which requested
-    metrics have no value.
-
-    Args:
-        opt: ParlAI's options.
-        report: the report of the run.
-    """
+    metrics have no value."""
     asked = wanted(requested(opt))
     task = str(opt.get("task", "?"))
     n = int(report.get("exs", 0))

@@ -23,16 +23,7 @@ def presets() -> list[str]:
 
 def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
     """A wrapper of ParlAI's ``Opt.load_init``, so that ``-o`` also accepts the presets ``q2/…``.
-
-    Args:
-        original: ParlAI's function.
-        cls: the class ``Opt``.
-        optfile: the name that the user gave with ``-o``.
-
-    Raises:
-        InputError: there is no preset of this name.
-        FileNotFoundError: the option file does not exist.
-    """
+    Raises InputError if there is no preset of this name."""
     preset = OPT_FILES / f"{optfile.removeprefix('q2/')}.opt"
     if optfile in presets() and not Path(optfile).exists():
         return cls.load(str(preset))
@@ -51,13 +42,8 @@ def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
 
 
 def load_opts(original: Callable[..., Any], parser: Any, opt: Mapping[str, Any]) -> Any:
-    """A wrapper of ``ParlaiParser._load_opts`` that explains why a model does not fit a preset.
-
-    ParlAI's own RuntimeError would mention an option of the preset, but not the model.
-
-    Raises:
-        InputError: the model does not exist, or lacks an option that the preset sets.
-    """
+    """A wrapper of ``ParlaiParser._load_opts``. Raises InputError if the model does not exist, or
+    lacks an option that the preset sets: ParlAI's own RuntimeError would not name the model."""
     try:
         return original(parser, opt)
     except RuntimeError as error:
@@ -74,13 +60,8 @@ def load_opts(original: Callable[..., Any], parser: Any, opt: Mapping[str, Any])
 
 
 def add_options(parser: Any, *, scoring: bool = True) -> None:
-    """Adds the options ``--q2-…`` to a parser. A second call does nothing.
-
-    Args:
-        parser: ParlAI's parser.
-        scoring: if true, also add the options for scoring. ``parlai q2_export`` needs only those
-            for the knowledge.
-    """
+    """Adds the options ``--q2-…`` to ParlAI's parser; without ``scoring``, only those for the
+    knowledge. A second call does nothing."""
     if "--q2-knowledge" in parser._option_string_actions:
         return
     group = parser.add_argument_group(f"q2-metric (--metrics {','.join(PAPERS)})")

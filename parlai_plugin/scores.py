@@ -30,10 +30,8 @@ PARLAI_NAMES = ALL_METRICS | {"bleu", "knowledge_f1"}
 
 
 def reported() -> dict[str, list[str]]:
-    """By metric, the names of the numbers that it adds to ParlAI's report, such as "coverage".
-
-    The metrics are those of this package that ``--metrics`` accepts.
-    """
+    """By metric of this package that ``--metrics`` accepts, the names of the numbers that it adds
+    to ParlAI's report, such as "coverage"."""
     nothing = Score(Example("", ""), None)
     return {
         name: list(scoring.row_numbers({name: nothing}, NO_CLAIM))
@@ -42,14 +40,8 @@ def reported() -> dict[str, list[str]]:
 
 
 def names(metrics: Collection[str] | None = None) -> dict[str, str]:
-    """By name of a number in ParlAI's report, the metric that computes it.
-
-    For example, "coverage" is computed by "q2". If several metrics report the same name, the first
-    is used. ``--metrics`` accepts all these names.
-
-    Args:
-        metrics: the metrics whose numbers are included; ``None`` for all metrics.
-    """
+    """By name of a number in ParlAI's report, such as "coverage", the first of ``metrics`` that
+    computes it (``None``: of all). ``--metrics`` accepts all these names."""
     by_name: dict[str, str] = {}
     for metric, all_ in reported().items():
         if metrics is None or metric in metrics:
@@ -76,11 +68,7 @@ class ScoringOptions:
 
     @classmethod
     def of(cls, opt: Mapping[str, Any]) -> ScoringOptions:
-        """Reads the options from ParlAI's ``opt``.
-
-        Raises:
-            InputError: an option has a wrong value.
-        """
+        """Reads the options from ParlAI's ``opt``. InputError: an option has a wrong value."""
         batch_size = opt.get("q2_batch_size")
         if batch_size is not None and batch_size < 1:
             raise InputError(f"--q2-batch-size is {batch_size}; it must be at least 1")
@@ -110,10 +98,8 @@ class Response:
         return self.scored()[name]
 
     def scored(self) -> Mapping[str, float | None]:
-        """The numbers of this response, by name.
-
-        If it is not scored yet, all responses that wait for their scores are scored now.
-        """
+        """The numbers of this response, by name. If it is not scored yet, all responses that wait
+        for their scores are scored now."""
         if self.values is None:
             self._scorer.score_waiting()
         assert self.values is not None
@@ -121,15 +107,9 @@ class Response:
 
 
 class Scorer:
-    """Collects the responses of this process, and scores all of them at once.
-
-    A response that ParlAI no longer needs, because it dropped the report, is not scored. (Only weak
-    references to the responses are held.)
-
-    Args:
-        metrics: the loaded metrics.
-        settings: the options that control scoring.
-    """
+    """Collects the responses of this process, and scores all of them at once. A response that
+    ParlAI no longer needs, because it dropped the report, is not scored: only weak references to
+    the responses are held."""
 
     def __init__(self, metrics: Sequence[Q2Metric], settings: ScoringOptions | None = None) -> None:
         self.metrics = metrics
@@ -143,10 +123,8 @@ class Scorer:
         return response
 
     def signatures(self, names: Collection[str]) -> dict[str, str]:
-        """By metric, the line that records models, settings, and how the mean is computed.
-
-        ``names`` are the metrics to include.
-        """
+        """By metric in ``names``, the line that records models, settings, and how the mean is
+        computed."""
         return scoring.signatures(
             [metric for metric in self.metrics if metric.name in names], self.settings.no_claim)
 
@@ -155,10 +133,7 @@ class Scorer:
 
         If a response cannot be scored, a warning is logged, and the response does not count in
         means. If a metric fails on all responses, an error is logged, and the metric has no mean.
-
-        Raises:
-            Exception: a metric failed, and the option ``strict`` is true.
-        """
+        With the option ``strict``, the metric's exception is raised instead."""
         how = self.settings
         alive = [response for ref in self._waiting if (response := ref()) is not None]
         examples = [response.example for response in alive if response.example is not None]
@@ -194,14 +169,9 @@ _scorers: dict[tuple[tuple[str, ...], ScoringOptions], Scorer] = {}
 
 
 def scorer(metrics: Sequence[str], settings: ScoringOptions) -> Scorer:
-    """Returns the scorer of this process for these metrics and options.
-
-    The first call for them loads the models. Later calls return the same scorer.
-
-    Raises:
-        InputError: the preset is unknown.
-        MissingExtra, ModelError: the models cannot be loaded.
-    """
+    """The scorer of this process for these metrics and options. The first call for them loads the
+    models. Raises InputError if the preset is unknown, and MissingExtra or ModelError if the models
+    cannot be loaded."""
     key = (tuple(metrics), settings)
     if key not in _scorers:
         loaded = scoring.load(metrics, {"preset": settings.preset, **dict(settings.keywords)})

@@ -20,10 +20,8 @@ _MODULE = "q2_metric_parlai"
 
 
 def problem() -> str | None:
-    """A line that says which package hides the plug-in from ParlAI, and what to add to the package.
-
-    ``None`` if ParlAI finds the plug-in.
-    """
+    """A line that says which package hides the plug-in from ParlAI, and what to add to the package;
+    ``None`` if ParlAI finds the plug-in."""
     if all(_is_found(f"parlai_internal.{part}.{_MODULE}") for part in _PARTS):
         return None
     try:
