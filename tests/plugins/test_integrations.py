@@ -146,7 +146,7 @@ def test_the_same_numbers(framework: Callable[[str], Numbers], no_claim: Any) ->
     rows = scoring.score(loaded, ROWS)
     assert [row["q2"].value for row in rows] == [0.9, 0.2, None, None, None]
     for name, values in found.items():
-        wanted = [scoring.numbers(row["q2"], "q2", no_claim)[name] for row in rows]
+        wanted = [scoring.row_numbers({"q2": row["q2"]}, no_claim)[name] for row in rows]
         assert values == [None if one is None else pytest.approx(one) for one in wanted], name
     if no_claim == "exclude":
         assert found["q2"][2:] == [None] * 3
