@@ -79,8 +79,8 @@ def install() -> None:
     _installed = True
     _wrap(FixedDialogTeacher, "observe", _observe)
     _wrap(WorldLogger, "write", _write_log)
-    # If a user's program starts ParlAI, the plug-in is imported while the first of them runs. Then
-    # only the second is called afterwards.
+    # If a user's program starts ParlAI, the plug-in is imported while add_extra_args runs. Then
+    # only add_world_args is still called.
     _wrap(ParlaiParser, "add_extra_args", _add_args)
     _wrap(ParlaiParser, "add_world_args", _add_args)
     _wrap(ParlaiParser, "parse_args", _parse_args)

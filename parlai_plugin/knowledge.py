@@ -118,9 +118,9 @@ def source_of(teacher: Any) -> KnowledgeFields:
 
 
 def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | None = None) -> str:
-    """The knowledge of a teacher's message: what the human chose (``which`` is "gold") or all that
-    the human was shown ("all"), or else the field ``field``. Several texts are joined by line
-    breaks. "" if there is none."""
+    """The knowledge of a teacher's message: what the human chose (``which="gold"``) or all that the
+    human was shown (``which="all"``). If ``field`` is given, this field of the message is read
+    instead. Several texts are joined by line breaks. "" if there is none."""
     if field:
         texts: Sequence[str] = pieces(act.get(field))
     else:

@@ -23,7 +23,8 @@ def presets() -> list[str]:
 
 def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
     """A wrapper of ParlAI's ``Opt.load_init``, so that ``-o`` also accepts the presets ``q2/…``.
-    Raises InputError if there is no preset of this name."""
+    Raises InputError if there is no preset of this name, and FileNotFoundError if there is no such
+    option file."""
     preset = OPT_FILES / f"{optfile.removeprefix('q2/')}.opt"
     if optfile in presets() and not Path(optfile).exists():
         return cls.load(str(preset))

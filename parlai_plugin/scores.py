@@ -30,8 +30,8 @@ PARLAI_NAMES = ALL_METRICS | {"bleu", "knowledge_f1"}
 
 
 def reported() -> dict[str, list[str]]:
-    """By metric of this package that ``--metrics`` accepts, the names of the numbers that it adds
-    to ParlAI's report, such as "coverage"."""
+    """For each metric of this package that ``--metrics`` accepts, the names of the numbers that it
+    adds to ParlAI's report, such as "coverage"."""
     nothing = Score(Example("", ""), None)
     return {
         name: list(scoring.row_numbers({name: nothing}, NO_CLAIM))
@@ -40,8 +40,8 @@ def reported() -> dict[str, list[str]]:
 
 
 def names(metrics: Collection[str] | None = None) -> dict[str, str]:
-    """By name of a number in ParlAI's report, such as "coverage", the first of ``metrics`` that
-    computes it (``None``: of all). ``--metrics`` accepts all these names."""
+    """Maps each name of a number in ParlAI's report, such as "coverage", to the first of
+    ``metrics`` (``None``: all) that computes it. ``--metrics`` accepts all these names."""
     by_name: dict[str, str] = {}
     for metric, all_ in reported().items():
         if metrics is None or metric in metrics:
@@ -123,7 +123,7 @@ class Scorer:
         return response
 
     def signatures(self, names: Collection[str]) -> dict[str, str]:
-        """By metric in ``names``, the line that records models, settings, and how the mean is
+        """For each metric in ``names``, the line that records models, settings, and how the mean is
         computed."""
         return scoring.signatures(
             [metric for metric in self.metrics if metric.name in names], self.settings.no_claim)

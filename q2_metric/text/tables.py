@@ -95,7 +95,8 @@ def _ends(lines: list[tuple[int, int, str]], sign: str) -> list[int]:
             len(cell.text) <= LONGEST_CELL for cell in row)
         # Only the corner above the names of the rows may be empty.
         header = len(row) > 1 and all(
-            cell.text and not _NUMBER.fullmatch(cell.text) for cell in row[not row[0].text:])
+            cell.text and not _NUMBER.fullmatch(cell.text)
+            for cell in (row if row[0].text else row[1:]))
         if fit and header and rows + 1 >= (LEAST_LINES if sign == "," else 2):
             ends[at] = last
         # Lines with commas may be prose or verse. In a table, each row contains digits.
