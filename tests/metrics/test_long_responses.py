@@ -6,6 +6,7 @@ time of everything else is measured.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from growth import LIMIT
 from numpy.typing import NDArray
 
 from q2_metric import Example, scoring
@@ -34,6 +34,10 @@ _SHAPES: dict[str, Callable[[int, str, str], str]] = {
         lambda i, name, town: f"{'  ' * (i % 30)}- lamp {i} of {name} from {town}\n",
     "sentences": lambda i, name, town: f"{name} sold lamp {i} in {town} for {i % 97} euros. ",
 }
+TOKENS = 4.6
+TIME = 7
+"""How many times as much a response of four times the length may take: 4 if it grows in proportion,
+16 if with the square. A busy machine nearly doubles a time, but no count."""
 _serial = count()
 
 
@@ -72,16 +76,18 @@ def test_time_grows_with_the_response(shape: str, read: list[int]) -> None:
 
     def measured(size: int) -> tuple[int, float]:
         read.clear()
-        started = time.process_time()
+        started = time.thread_time()
         asked = [Example(response(shape, size), KNOWLEDGE)]
         [scores] = scoring.score(metrics, asked, evidence=True)
         assert len(scores["scale"].evidence) > size / 100
-        return sum(read), time.process_time() - started
+        return sum(read), time.thread_time() - started
 
     measured(1000)  # loads what is loaded once
-    for _ in range(2):  # others may be busy
-        (few, soon), (many, late) = measured(5000), measured(10_000)
-        assert many / few < LIMIT
-        if late / soon < LIMIT:
+    soonest, latest = math.inf, math.inf
+    for _ in range(4):  # others may be busy
+        (few, soon), (many, late) = measured(2500), measured(10_000)
+        assert many / few < TOKENS
+        soonest, latest = min(soonest, soon), min(latest, late)
+        if latest / soonest < TIME:
             return
-    pytest.fail(f"in both rounds, it took too long: {late / soon:.1f} times as long in the last")
+    pytest.fail(f"at best, it took {latest / soonest:.1f} times as long")
