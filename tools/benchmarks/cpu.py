@@ -28,6 +28,7 @@ from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled import runtimes
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment
+from q2_metric.processors import processors
 from tools.benchmarks import harness
 
 Pairs = list[tuple[str, str]]
@@ -152,7 +153,7 @@ def main() -> None:
                **{name: model for name, (model, _) in made.items() if name == "int8"}}
     sets = [sample.partition(":") for sample in filter(None, given.agreement.split(","))]
     harness.save("cpu", {
-        "pairs": len(pairs), "threads": harness.threads(),
+        "pairs": len(pairs), "threads": processors(),
         "default_tokens": bundled.BATCH_TOKENS,
         "default_auc": round(float(roc_auc_score(truth, usual)), 4), "choices": found,
         "products": products(given.turns), **share(default, pairs, "float32"),

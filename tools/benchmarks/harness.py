@@ -29,6 +29,7 @@ from q2_metric.data.wow import read_annotated
 from q2_metric.errors import installed
 from q2_metric.models.bundled.models import BundledCascade, BundledReader
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
+from q2_metric.processors import processors
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "speed"
 """The folder with the results in JSON. speed_page.py makes docs/results/speed.md from them."""
@@ -205,7 +206,7 @@ def onnx_product(dtype: str, rows: int, depth: int, columns: int) -> Callable[[]
         [helper.make_tensor("b", right, [depth, columns], weight.tobytes(), raw=True)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads()
+    options.intra_op_num_threads = processors()
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return lambda: session.run(None, {"a": fed})
@@ -343,11 +344,6 @@ def share_of_rate(needed: float, seconds: float, rate: float, dtype: str) -> dic
 # --- the machine and the record --------------------------------------------------------
 
 
-def threads() -> int:
-    """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def machine() -> dict[str, Any]:
     """Facts about the machine: processor, instruction sets, load, versions of the software, date.
     """
@@ -365,7 +361,7 @@ def machine() -> dict[str, Any]:
         from q2_metric import __version__
 
         versions["q2-metric"] = __version__
-    return {"processor": model, "instructions": known, "processors": threads(),
+    return {"processor": model, "instructions": known, "processors": processors(),
             "load": round(os.getloadavg()[0], 1), "python": platform.python_version(),
             "versions": versions, "date": time.strftime("%Y-%m-%d")}
 

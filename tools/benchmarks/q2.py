@@ -27,6 +27,7 @@ from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.questions import TEMPLATES, Seq2SeqQuestions
 from q2_metric.models.hub.reader import TorchReader
+from q2_metric.processors import processors
 from q2_metric.types import Answer, Span
 from tools.benchmarks import harness
 from tools.reference import sized_models
@@ -137,7 +138,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--dtype", default="float32")
     given = parser.parse_args()
-    torch.set_num_threads(harness.threads())
+    torch.set_num_threads(processors())
     torch_questions.MAX_QUESTION = QUESTION_TOKENS
     recipe._agrees = lambda answer, span: answer.score > 0
     examples = harness.responses(given.responses)

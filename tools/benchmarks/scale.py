@@ -26,6 +26,7 @@ from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.yes_no import YesNoEntailment
+from q2_metric.processors import processors
 from tools.benchmarks import harness
 from tools.reference import sized_models
 
@@ -140,7 +141,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--dtype", default="float32")
     given = parser.parse_args()
-    torch.set_num_threads(harness.threads())
+    torch.set_num_threads(processors())
     everything = harness.responses()
     examples = everything[: given.responses]
     with tempfile.TemporaryDirectory() as folder:

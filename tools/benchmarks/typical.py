@@ -34,6 +34,7 @@ from typing import Any
 
 from q2_metric import Example
 from q2_metric.metrics.groundedness import Groundedness
+from q2_metric.processors import processors
 from q2_metric.text.sentences import split_sentences
 from tools.benchmarks import harness
 from tools.reference import sized_models
@@ -49,6 +50,8 @@ import json, sys, time
 rows, settings, evidence = json.loads(sys.stdin.readline())
 from q2_metric import Example
 from q2_metric.metrics.groundedness import Groundedness
+from q2_metric.processors import processors
+from q2_metric.processors import processors
 metric = Groundedness.from_preset("bundled", **settings)
 examples = [Example(response, knowledge) for response, knowledge in rows]
 metric.score(examples[:1], evidence=evidence)
@@ -79,7 +82,7 @@ class Worker:
             [sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, cwd=code, env={
                 **os.environ, "PYTHONPATH": str(code),
-                "OMP_NUM_THREADS": str(threads or harness.threads())})
+                "OMP_NUM_THREADS": str(threads or processors())})
         texts = [(row.response, row.knowledge) for row in rows]
         self.cold = self._ask([texts, settings, evidence])["ready"] - started
         self._marks = iter(MARKS * 4)
@@ -144,7 +147,7 @@ def peers(folder: Path, rows: Sequence[Example]) -> dict[str, Callable[[Sequence
     from q2_metric.models.hub.loading import load_pretrained
     from tools.benchmarks.scale import authors
 
-    torch.set_num_threads(harness.threads())
+    torch.set_num_threads(processors())
     texts = [text for row in rows for text in (row.response, row.knowledge)]
     path = sized_models.encoder(folder / "cross", "roberta-base", texts, "nli")
     cross = transformers.AutoModelForSequenceClassification.from_pretrained(path).eval()
@@ -221,7 +224,7 @@ def main() -> None:
                 old.close()
         print(record["peers"], flush=True)
         found[name] = record
-    harness.save("typical", {"threads": harness.threads(), "kinds": found})
+    harness.save("typical", {"threads": processors(), "kinds": found})
 
 
 if __name__ == "__main__":

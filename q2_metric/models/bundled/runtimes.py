@@ -7,6 +7,7 @@ import os
 from q2_metric.errors import InputError
 from q2_metric.models.bundled import on_onnx
 from q2_metric.models.bundled.encoding import Forward
+from q2_metric.processors import processors
 
 DTYPES = ("float32", "int8", "bfloat16", "float16")
 ON_ONNX = ("float32", "int8")
@@ -34,8 +35,8 @@ def forward_of(network: str, device: str, dtype: str) -> tuple[Forward, int]:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)} or auto, not {dtype!r}")
     on_cpu = device in ("auto", "cpu")
     if on_cpu and dtype in ON_ONNX:
-        at_once, threads = shared(processors())
-        return on_onnx.forward_of(network, threads, dtype), at_once
+        at_once, each = shared(threads())
+        return on_onnx.forward_of(network, each, dtype), at_once
     if dtype == "int8":
         raise InputError("int8 is for ONNX Runtime on a CPU; elsewhere use bfloat16 or float32")
     from q2_metric.models.bundled import on_torch
@@ -57,8 +58,7 @@ def shared(threads: int) -> tuple[int, int]:
     return threads // each, each
 
 
-def processors() -> int:
-    """The number of processors that this process may use, at most OMP_NUM_THREADS."""
-    may = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+def threads() -> int:
+    """The number of threads for all batches: one for each processor, at most OMP_NUM_THREADS."""
+    may, asked = processors(), os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     return min(may, int(asked)) if asked.isdecimal() and int(asked) else may

@@ -199,12 +199,3 @@ def test_a_forked_process_opens_networks_of_its_own(monkeypatch: pytest.MonkeyPa
         go_on.set()
         on_onnx.forward_of.cache_clear()
     assert child.exitcode == 0
-
-
-def test_threads_can_be_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)), raising=False)
-    found = []
-    for asked in ("", "2", "3,1", "9", "0", "many"):
-        monkeypatch.setenv("OMP_NUM_THREADS", asked)
-        found.append(runtimes.processors())
-    assert found == [4, 2, 3, 4, 4, 4]

@@ -1,0 +1,31 @@
+"""The number of processors that this process may use."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+CGROUP = Path("/sys/fs/cgroup")
+"""Where a container sees its own limits."""
+
+
+def processors() -> int:
+    """At least 1, at most as many as the container's share of processor time fills (``docker run
+    --cpus``, Kubernetes' ``limits.cpu``). More threads would only wait for each other."""
+    may = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = _quota()
+    return may if quota is None else min(may, math.ceil(quota))
+
+
+def _quota() -> float | None:
+    """The processors' time that the container may take in each second; ``None``: no limit."""
+    try:
+        if (unified := CGROUP / "cpu.max").exists():
+            quota, period = unified.read_text().split()
+        else:
+            quota, period = (
+                (CGROUP / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        return int(quota) / int(period) if int(quota) > 0 else None
+    except (OSError, ValueError, ZeroDivisionError):  # "max", or there is no such file
+        return None
