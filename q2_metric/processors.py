@@ -20,12 +20,11 @@ def processors() -> int:
 
 def _quota() -> float | None:
     """The processors' time that the container may take in each second; ``None``: no limit."""
+    unified = CGROUP / "cpu.max"
+    files = [unified] if unified.exists() else [
+        CGROUP / "cpu" / f"cpu.cfs_{name}_us" for name in ("quota", "period")]
     try:
-        if (unified := CGROUP / "cpu.max").exists():
-            quota, period = unified.read_text().split()
-        else:
-            quota, period = (
-                (CGROUP / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        quota, period = " ".join(file.read_text(encoding="ascii") for file in files).split()
         return int(quota) / int(period) if int(quota) > 0 else None
     except (OSError, ValueError, ZeroDivisionError):  # "max", or there is no such file
         return None

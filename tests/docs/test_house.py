@@ -14,7 +14,7 @@ BESIDE = ("tools",)
 # From the ground up; of those on one line, no two import each other.
 ORDER = [
     {"types", "errors", "checks", "_version", "runtime_config", "files", "forks",
-     "memory", "registration"},
+     "memory", "processors", "registration"},
     {"text"},
     {"english"},
     {"metrics", "models"},

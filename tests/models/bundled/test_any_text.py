@@ -127,7 +127,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch, threads: int, optimised: bool) -> li
     real, level = onnxruntime.SessionOptions, onnxruntime.GraphOptimizationLevel
     asked: list[Any] = []
     with monkeypatch.context() as patch:
-        patch.setattr(runtimes, "processors", lambda: threads)
+        patch.setattr(runtimes, "threads", lambda: threads)
         patch.setattr(onnxruntime, "SessionOptions", options)
         on_onnx.forward_of.cache_clear()
         found = load_metrics(["q2", "scale"])
