@@ -15,9 +15,10 @@ demo: $(VENV)/demo.done
 	@echo "  $(BIN)/q2 report demo.jsonl --out demo.html"
 	@echo "  $(BIN)/q2 explain --response \"it opened in 1901 .\" --knowledge \"It opened in 1889.\""
 
-# Two processes, each test file in one of them: hardly any test keeps two cores busy by itself.
-# The files stay in their order: otherwise those with few, slow tests come last.
-WORKERS ?= 2
+# A process for each processor, from two to four; each needs up to 3 GB of memory. A test file stays
+# in one process. The files stay in their order: otherwise those with few, slow tests come last.
+WORKERS ?= $(shell $(BIN)/python -c \
+  "from q2_metric.processors import processors; print(max(2, min(4, processors())))")
 # Some containers forbid Python to store compiled files. Each process of the tests would then compile
 # the package anew.
 unexport PYTHONDONTWRITEBYTECODE

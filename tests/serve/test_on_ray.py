@@ -28,7 +28,9 @@ def serve() -> Any:
     pytest.importorskip("ray", reason="needs the extra ray-serve")
     pytest.importorskip("grpc_reflection", reason="needs the extra ray-serve")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Machines that run tests are busy.
     os.environ["RAY_raylet_start_wait_time_s"] = "120"  # noqa: SIM112
+    os.environ["RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S"] = "60"
     return pytest.importorskip("ray.serve")
 
 
