@@ -16,12 +16,14 @@ from q2_metric.metrics.scale import ChunkPair, Escalation, Known, Pair, Place, S
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
-from q2_metric.text.overlap import WordIndex
+from q2_metric.text.overlap import WordIndex, known_words
 from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Backbone, Cascade, Claim, Example, Judgement, Ruling, Score, Verdict
 
 SEARCHED = 5
 """Maximum number of sentences judged for a claim: those that share most words with it."""
+SAME = 0.5
+"""Of the claims called contradicted without this bound, half are not (docs/results/training.md)."""
 
 
 class BundledScale(Scale):
@@ -102,11 +104,16 @@ class BundledScale(Scale):
         verdicts = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
         return [one.deciding(verdicts) for one in searches]
 
-    def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
-        """A claim is contradicted only if the passage that is shown contradicts it by itself."""
-        refuted = judged.verdict == "contradicted" and judged.ruling is None
-        return (replace(judged, verdict="not found")
-                if refuted and not judgements.contradicts(verdict) else judged)
+    def confirmed(
+        self, judged: Judgement, passage: str = "", verdict: Verdict | None = None
+    ) -> Judgement:
+        """A claim is contradicted only if the passage that is shown contradicts it by itself and is
+        about the same: it has more than half of the claim's content words."""
+        if judged.verdict != "contradicted" or judged.ruling is not None:
+            return judged
+        same = (known_words(judged.claim.text, passage) or 0) > SAME
+        return judged if same and verdict and judgements.contradicts(verdict) else replace(
+            judged, verdict="not found")
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
         known = [(unmarked(text), claim) for text, claim in pairs]

@@ -9,9 +9,8 @@ from q2_metric.text.excerpts import Excerpt
 from q2_metric.types import Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
-CONTRADICTED = 0.6
-"""Of the claims of the development answers whose P(contradiction) is above it, 14 of 16 are
-contradicted; above 0.5, 21 of 41 (docs/results/training.md)."""
+CONTRADICTED = 0.55
+"""The least P(contradiction) of a contradicted claim (docs/results/training.md)."""
 
 
 def decision(verdict: Verdict) -> Decision:

@@ -142,6 +142,8 @@ class Scale:
             judged = self.escalation.review(unique, judged)
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
+        else:
+            judged = [[self.confirmed(one) for one in some] for some in judged]
         totals = {example: self.total(example, claimed)
                   for example, claimed in zip(unique, judged, strict=True)}
         scores = [judgements.as_written(totals[seen], example, excerpt)
@@ -197,8 +199,10 @@ class Scale:
         return [None if at is None else one.units[at]
                 for at, one in zip(best, searches, strict=True)]
 
-    def confirmed(self, judged: Judgement, verdict: Verdict) -> Judgement:
-        """A judgement after the verdict on its passage."""
+    def confirmed(
+        self, judged: Judgement, passage: str = "", verdict: Verdict | None = None
+    ) -> Judgement:
+        """A judgement after the verdict on its passage; ``None`` if no passage is sought."""
         return judged
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
@@ -294,15 +298,16 @@ class Scale:
             searches.append(Search(text, judgement, self.said(text, claim),
                                    self.searched(text, claim, near)))
         decided = self.deciding(searches, known)
-        verdicts = iter(self.judge([one.pair(*place) for one, place in zip(
-            searches, decided, strict=True) if place], known))
+        pairs = [one.pair(*place) for one, place in zip(searches, decided, strict=True) if place]
+        asked = iter(zip(pairs, self.judge(pairs, known), strict=True))
         with_passages: list[list[Judgement]] = [[] for _ in examples]
         for i, one, place in zip(owners, searches, decided, strict=True):
             judgement = one.judged
             if place:
-                verdict = next(verdicts)
+                (passage, _), verdict = next(asked)
                 judgement = judgements.decided(
-                    self.confirmed(judgement, verdict), one.knowledge, place, verdict.entailment)
+                    self.confirmed(judgement, passage, verdict), one.knowledge, place,
+                    verdict.entailment)
             with_passages[i].append(judgement)
         return with_passages
 
