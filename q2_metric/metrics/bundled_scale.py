@@ -16,7 +16,7 @@ from q2_metric.metrics.scale import ChunkPair, Escalation, Known, Pair, Place, S
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.markup import squeezed, unmarked
-from q2_metric.text.overlap import WordIndex, known_words
+from q2_metric.text.overlap import WordIndex, content_words, known_words
 from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Backbone, Cascade, Claim, Example, Judgement, Ruling, Score, Verdict
 
@@ -104,15 +104,15 @@ class BundledScale(Scale):
         verdicts = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
         return [one.deciding(verdicts) for one in searches]
 
-    def confirmed(
-        self, judged: Judgement, passage: str = "", verdict: Verdict | None = None
-    ) -> Judgement:
+    def confirmed(self, judged: Judgement, passage: str, verdict: Verdict) -> Judgement:
         """A claim is contradicted only if the passage that is shown contradicts it by itself and is
-        about the same: it has more than half of the claim's content words."""
+        about the same: it has more than half of the claim's content words without numbers, which
+        may be what is wrong."""
         if judged.verdict != "contradicted" or judged.ruling is not None:
             return judged
-        same = (known_words(judged.claim.text, passage) or 0) > SAME
-        return judged if same and verdict and judgements.contradicts(verdict) else replace(
+        words = [word for word in content_words(judged.claim.text) if not word[0].isdigit()]
+        same = (known_words(" ".join(words), passage) or 0) > SAME
+        return judged if same and judgements.contradicts(verdict) else replace(
             judged, verdict="not found")
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:

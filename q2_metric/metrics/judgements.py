@@ -9,7 +9,7 @@ from q2_metric.text.excerpts import Excerpt
 from q2_metric.types import Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
-CONTRADICTED = 0.55
+CONTRADICTED = 0.6
 """The least P(contradiction) of a contradicted claim (docs/results/training.md)."""
 
 

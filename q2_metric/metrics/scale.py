@@ -142,8 +142,6 @@ class Scale:
             judged = self.escalation.review(unique, judged)
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
-        else:
-            judged = [[self.confirmed(one) for one in some] for some in judged]
         totals = {example: self.total(example, claimed)
                   for example, claimed in zip(unique, judged, strict=True)}
         scores = [judgements.as_written(totals[seen], example, excerpt)
@@ -199,10 +197,8 @@ class Scale:
         return [None if at is None else one.units[at]
                 for at, one in zip(best, searches, strict=True)]
 
-    def confirmed(
-        self, judged: Judgement, passage: str = "", verdict: Verdict | None = None
-    ) -> Judgement:
-        """A judgement after the verdict on its passage; ``None`` if no passage is sought."""
+    def confirmed(self, judged: Judgement, passage: str, verdict: Verdict) -> Judgement:
+        """A judgement after the verdict on its passage."""
         return judged
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
