@@ -11,15 +11,15 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def processors() -> int:
-    """At least 1, at most as many as the container's share of processor time fills (``docker run
-    --cpus``, Kubernetes' ``limits.cpu``). More threads would only wait for each other."""
+    """At most the container's CPU limit (``docker run --cpus``, Kubernetes' ``limits.cpu``),
+    rounded up. More threads would only wait for each other."""
     may = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _quota()
     return may if quota is None else min(may, math.ceil(quota))
 
 
 def _quota() -> float | None:
-    """The processors' time that the container may take in each second; ``None``: no limit."""
+    """The container's CPU limit, in processors; ``None`` without a limit."""
     unified = CGROUP / "cpu.max"
     files = [unified] if unified.exists() else [
         CGROUP / "cpu" / f"cpu.cfs_{name}_us" for name in ("quota", "period")]
