@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from q2_metric.english.claims.find import EnglishClaims
 from q2_metric.english.values.compare import in_notation_of
@@ -22,6 +22,8 @@ from q2_metric.types import Backbone, Cascade, Claim, Example, Judgement, Ruling
 
 SEARCHED = 5
 """Maximum number of sentences judged for a claim: those that share most words with it."""
+NEAREST = 0.15
+"""The weight of the sentence nearest to the claim, beside the chunk (docs/results/training.md)."""
 SAME = 0.5
 """Without this bound, 37 of 99 verdicts "contradicted" are wrong (docs/results/training.md)."""
 
@@ -42,7 +44,7 @@ class BundledScale(Scale):
         self.scores_all = self.settings.support == "attributable"
 
     def signed(self) -> dict[str, object]:
-        return {**super().signed(), "claims": self.claims.name}
+        return {**super().signed(), "nearest": NEAREST, "claims": self.claims.name}
 
     def prepare(self, example: Example) -> tuple[Example, Excerpt]:
         return as_read(example)
@@ -61,18 +63,22 @@ class BundledScale(Scale):
         return in_notation_of(knowledge, claim.text)
 
     def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
-        cascade = self.cascade
-        if cascade is None:
-            return super().judge(pairs, known)
-        self.judge_first(pairs, known)
-        return remembered(lambda new: cascade.review(new, [known.first[pair] for pair in new]),
-                          pairs, known)
+        """The backbone reads the whole premise, and its first model also the sentence nearest to
+        the claim. The result is the weighted mean (:data:`NEAREST`)."""
+        def both(new: Sequence[Pair]) -> list[Verdict]:
+            first = self.judge_first(new, known)
+            whole = self.cascade.review(new, first) if self.cascade else first
+            near = self.judge_first([(_nearest(text, claim), claim) for text, claim in new], known)
+            return [Verdict(*(NEAREST * part + (1 - NEAREST) * all_of_it for part, all_of_it in
+                              zip(astuple(one), astuple(other), strict=True)))
+                    for one, other in zip(near, whole, strict=True)]
+
+        return remembered(both, pairs, known)
 
     def judge_first(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
         """The verdicts of the first model of a cascade, or of another backbone."""
-        if self.cascade is None:
-            return self.judge(pairs, known)
-        return remembered(self.cascade.first.judge, pairs, known.first)
+        first = self.cascade.first if self.cascade else self.backbone
+        return remembered(first.judge, pairs, known.first)
 
     def chosen(
         self, chunks: Sequence[list[ChunkPair]], known: Known,
@@ -99,20 +105,23 @@ class BundledScale(Scale):
         return [sentences[at] for at in parts.nearest(claim.text, SEARCHED)]
 
     def deciding(self, searches: Sequence[Search], known: Known) -> list[Place | None]:
-        """By the verdicts on single sentences."""
+        """By the verdicts on single sentences. Those that share the claim's words come first if it
+        is contradicted, because only they can confirm that."""
+        searches = [
+            replace(one, units=[place for place in one.units
+                                if _about(one.judged.claim, one.pair(*place)[0])] or one.units)
+            if one.judged.verdict == "contradicted" else one for one in searches]
         pairs = [one.pair(*place) for one in searches if one.is_open for place in one.units]
         verdicts = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
         return [one.deciding(verdicts) for one in searches]
 
     def confirmed(self, judged: Judgement, passage: str, verdict: Verdict) -> Judgement:
-        """Keeps "contradicted" only if the passage contradicts the claim by itself, and has more
-        than half of its content words. Numbers do not count: they may be what is wrong."""
-        if judged.verdict != "contradicted" or judged.ruling is not None:
+        """Keeps "contradicted" only if the passage is about the claim, and contradicts it by
+        itself."""
+        if judged.verdict != "contradicted" or judged.ruling is not None or (
+                _about(judged.claim, passage) and judgements.contradicts(verdict)):
             return judged
-        words = [word for word in content_words(judged.claim.text) if not word[0].isdigit()]
-        same = (known_words(" ".join(words), passage) or 0) > SAME
-        return judged if same and judgements.contradicts(verdict) else replace(
-            judged, verdict="not found")
+        return replace(judged, verdict="not found")
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
         known = [(unmarked(text), claim) for text, claim in pairs]
@@ -128,6 +137,19 @@ class BundledScale(Scale):
             return Score(example, 0.0, (Judgement(whole, 0.0, "not found"),))
         value = judgements.mean([one.support for one in judgements.distinct(judged)])
         return Score(example, value, tuple(judged), reason=None if judged else "no_claim")
+
+
+def _nearest(text: str, claim: str) -> str:
+    """The sentence of a text that shares most words with a claim."""
+    parts = [text[start:end] for start, end in split_sentences(text)]
+    return parts[WordIndex(parts).nearest(claim, 1)[0]] if len(parts) > 1 else text
+
+
+def _about(claim: Claim, passage: str) -> bool:
+    """Whether a passage has more than half (:data:`SAME`) of a claim's content words. Numbers do
+    not count: they may be what is wrong."""
+    words = [word for word in content_words(claim.text) if not word[0].isdigit()]
+    return (known_words(" ".join(words), passage) or 0) > SAME
 
 
 def _ruled(judged: Judgement, found: Ruling | None) -> Judgement:
