@@ -135,8 +135,9 @@ class ScaleSettings:
             as "entailment,neutral,contradiction", if its config does not name them.
         recipe: how responses are read: as in the "paper", as in the "authors" package scale-score,
             or as the "bundled" models need it. "authors" judges whole responses, also those that
-            claim nothing. "bundled" judges each claim, reads tables, skips markup, compares values
-            by rules, and lets a small network choose the chunk that a larger one judges.
+            claim nothing. "bundled" judges each claim by a chunk and by the nearest sentence, reads
+            tables, skips markup, compares values by rules, and lets a small network choose the
+            chunk that a larger one judges.
         escalate: a band of support, such as "0.3,0.7". The preset's model judges all claims, and
             the endpoint that ``scale_model`` names judges again those whose support is in the band.
     """
