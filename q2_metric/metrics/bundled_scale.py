@@ -68,9 +68,9 @@ class BundledScale(Scale):
         def both(new: Sequence[Pair]) -> list[Verdict]:
             first = self.judge_first(new, known)
             whole = self.cascade.review(new, first) if self.cascade else first
-            near = self.judge_first([(_nearest(text, claim), claim) for text, claim in new], known)
-            return [Verdict(*(NEAREST * part + (1 - NEAREST) * all_of_it for part, all_of_it in
-                              zip(astuple(one), astuple(other), strict=True)))
+            near = self.judge_first(_nearest(new), known)
+            return [Verdict(*(NEAREST * p + (1 - NEAREST) * q
+                              for p, q in zip(astuple(one), astuple(other), strict=True)))
                     for one, other in zip(near, whole, strict=True)]
 
         return remembered(both, pairs, known)
@@ -139,10 +139,12 @@ class BundledScale(Scale):
         return Score(example, value, tuple(judged), reason=None if judged else "no_claim")
 
 
-def _nearest(text: str, claim: str) -> str:
-    """The sentence of a text that shares most words with a claim."""
-    parts = [text[start:end] for start, end in split_sentences(text)]
-    return parts[WordIndex(parts).nearest(claim, 1)[0]] if len(parts) > 1 else text
+def _nearest(pairs: Sequence[Pair]) -> list[Pair]:
+    """Each claim with the sentence of its text that shares most words with it."""
+    parts = {text: [text[start:end] for start, end in split_sentences(text)] or [text]
+             for text in {text for text, _ in pairs}}
+    words = {text: WordIndex(some) for text, some in parts.items()}
+    return [(parts[text][words[text].nearest(claim, 1)[0]], claim) for text, claim in pairs]
 
 
 def _about(claim: Claim, passage: str) -> bool:

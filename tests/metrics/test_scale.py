@@ -8,7 +8,7 @@ import pytest
 from fakes import FakeBackbone, FakeCascade
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.bundled_scale import BundledScale
+from q2_metric.metrics.bundled_scale import NEAREST, BundledScale
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import ScaleSettings, settings_and_runtime
 from q2_metric.models.presets import preset
@@ -108,9 +108,9 @@ class SentenceScale(BundledScale):
     claims = Sentences()
 
 
-def test_no_sentence_is_judged_where_the_verdicts_choose_none() -> None:
-    """The search asks about the sentences of a supported claim alone: "a dog" is not found, and the
-    knowledge about the bird has one sentence."""
+def test_only_the_nearest_sentence_is_judged_where_the_verdicts_choose_none() -> None:
+    """The search asks about further sentences for a supported claim alone: "a dog" is not found,
+    and the knowledge about the bird has one sentence."""
     first = FakeBackbone()
     metric = cascade(first)
     two = "the cat is red. some dog barks."
@@ -119,7 +119,7 @@ def test_no_sentence_is_judged_where_the_verdicts_choose_none() -> None:
     chunks = [(two, "red cat."), (two, "big blue dog."), ("a bird.", "a bird.")]
     sentences = [("the cat is red.", "red cat."), ("some dog barks.", "red cat.")]
     passage = ("some dog barks.", "big blue dog.")
-    assert first.asked == [*chunks, *sentences, passage]
+    assert first.asked == [*chunks, sentences[0], passage, sentences[1]]
     assert metric.backbone.asked == [*chunks, sentences[0], passage]  # type: ignore[attr-defined]
     assert [item.passage for score in scores for item in score.evidence
             if isinstance(item, Judgement)] == ["the cat is red.", "some dog barks.", "a bird."]
@@ -178,12 +178,13 @@ def test_the_backbone_judges_the_chunks_that_the_first_model_finds_best() -> Non
     assert score.value == scale(chunk_size=6, overlap=0.0).score([FAR])[0].value
 
 
-def test_the_score_is_the_backbones_even_where_the_first_model_is_mistaken() -> None:
+def test_the_first_model_counts_little_where_it_is_mistaken() -> None:
     wrong = ("one brown dog ran off today", "The red cat sat.")
     first = FakeBackbone({wrong: Verdict(1.0, 0.0, 0.0)})
     metric = cascade(first, chunk_size=6, overlap=0.0)
     [score] = metric.score([FAR])
-    assert [one.support for one in score.evidence] == [0.0, 0.75]  # type: ignore[union-attr]  # of "A dog ran off." all but "a"
+    # Of "A dog ran off." all words but "a" are known.
+    assert [one.support for one in score.evidence] == [NEAREST, 0.75]  # type: ignore[union-attr]
     assert wrong in metric.backbone.asked  # type: ignore[attr-defined]
 
 
@@ -195,16 +196,35 @@ def test_the_score_is_the_backbones_even_where_the_first_model_is_mistaken() -> 
 def test_a_passage_about_something_else_contradicts_nothing(passage: str, decision: str) -> None:
     claim = "The 12 red cats."
     metric = cascade(FakeBackbone())
-    metric.backbone.table = {(passage, claim): "contradiction"}  # type: ignore[attr-defined]
+    metric.backbone.table = {(passage, claim): Verdict(0.0, 0.0, 1.0)}  # type: ignore[attr-defined]
     [score] = metric.score([Example(claim, passage)], evidence=True)
     assert [one.verdict for one in score.evidence] == [decision]  # type: ignore[union-attr]
 
 
-def test_nothing_is_chosen_where_there_are_no_more_chunks_than_are_judged() -> None:
+def test_the_first_model_also_judges_the_nearest_sentence_by_itself() -> None:
     first = FakeBackbone()
     metric = cascade(first, chunk_size=60)
-    assert metric.score([FAR])[0].value == scale(chunk_size=60).score([FAR])[0].value
-    assert first.asked == metric.backbone.asked  # type: ignore[attr-defined]
+    [whole], [sentences] = (scale(chunk_size=size, overlap=0.0).score([FAR]) for size in (60, 6))
+    assert whole.value != sentences.value
+    assert metric.score([FAR])[0].value == pytest.approx(
+        (1 - NEAREST) * whole.value + NEAREST * sentences.value)  # type: ignore[operator]
+    chunks = metric.backbone.asked  # type: ignore[attr-defined]
+    assert [claim for _, claim in chunks] == ["The red cat sat.", "A dog ran off."]
+    assert first.asked == [*chunks, ("a red cat sat here .", "The red cat sat."),
+                           ("one brown dog ran off today", "A dog ran off.")]
+
+
+def test_the_sentence_that_shares_the_claims_words_contradicts_it() -> None:
+    """Another sentence, which contradicts it more, is about something else."""
+    claim, other, passage = "The cats are red.", "All is blue.", "Our cats are not red."
+    no, less = Verdict(0.0, 0.0, 1.0), Verdict(0.0, 0.1, 0.9)
+    knowledge = f"{other} {passage}"
+    said = {(knowledge, claim): no, (other, claim): no, (passage, claim): less}
+    metric = cascade(FakeBackbone(said))
+    metric.backbone.table = said  # type: ignore[attr-defined]
+    [score] = metric.score([Example(claim, knowledge)], evidence=True)
+    assert [(one.verdict, one.passage) for one in score.evidence] == [  # type: ignore[union-attr]
+        ("contradicted", passage)]
 
 
 def test_as_many_top_chunks_as_there_are_is_all() -> None:
