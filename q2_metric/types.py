@@ -10,7 +10,7 @@ Models take a batch, and return one in the same order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 Label = Literal["entailment", "neutral", "contradiction"]
@@ -111,6 +111,11 @@ class Verdict:
         if self.entailment == best:
             return "entailment"
         return "neutral" if self.neutral == best else "contradiction"
+
+    def mean(self, other: Verdict, share: float) -> Verdict:
+        """The mean of both, in which this verdict has the weight ``share``."""
+        return Verdict(*(share * mine + (1 - share) * theirs for mine, theirs in zip(
+            astuple(self), astuple(other), strict=True)))
 
 
 class Evidence:
@@ -359,9 +364,10 @@ class Cascade(Backbone, Protocol):
     first: Entailment
 
     def review(
-        self, pairs: Sequence[tuple[str, str]], verdicts: Sequence[Verdict],
+        self, pairs: Sequence[tuple[str, str]], verdicts: Sequence[Verdict], share: float,
     ) -> list[Verdict]:
-        """What ``judge`` returns for ``pairs``, on which ``first`` gave ``verdicts``."""
+        """The verdicts on ``pairs``, on which ``first``, whose weight is ``share``, gave
+        ``verdicts``."""
 
 
 @runtime_checkable

@@ -156,8 +156,9 @@ class FakeCascade(FakeBackbone):
         self.first = first
 
     def review(
-        self, pairs: Sequence[tuple[str, str]], verdicts: Sequence[Verdict],
+        self, pairs: Sequence[tuple[str, str]], verdicts: Sequence[Verdict], share: float,
     ) -> list[Verdict]:
+        assert 0 < share < 1
         assert list(verdicts) == [self.first._verdict(*pair) for pair in pairs]
         return self.judge(pairs)
 

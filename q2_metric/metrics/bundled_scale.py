@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 from q2_metric.english.claims.find import EnglishClaims
 from q2_metric.english.values.compare import in_notation_of
@@ -22,8 +22,10 @@ from q2_metric.types import Backbone, Cascade, Claim, Example, Judgement, Ruling
 
 SEARCHED = 5
 """Maximum number of sentences judged for a claim: those that share most words with it."""
+FIRST = 0.2
+"""The weight of a cascade's first model in the verdict on a chunk (docs/results/training.md)."""
 NEAREST = 0.15
-"""The weight of the sentence nearest to the claim, beside the chunk (docs/results/training.md)."""
+"""The weight of the sentence nearest to the claim, beside the chunk."""
 SAME = 0.5
 """Without this bound, 37 of 99 verdicts "contradicted" are wrong (docs/results/training.md)."""
 
@@ -44,7 +46,7 @@ class BundledScale(Scale):
         self.scores_all = self.settings.support == "attributable"
 
     def signed(self) -> dict[str, object]:
-        return {**super().signed(), "nearest": NEAREST, "claims": self.claims.name}
+        return {**super().signed(), "weights": f"{FIRST},{NEAREST}", "claims": self.claims.name}
 
     def prepare(self, example: Example) -> tuple[Example, Excerpt]:
         return as_read(example)
@@ -67,11 +69,9 @@ class BundledScale(Scale):
         the claim. The result is the weighted mean (:data:`NEAREST`)."""
         def both(new: Sequence[Pair]) -> list[Verdict]:
             first = self.judge_first(new, known)
-            whole = self.cascade.review(new, first) if self.cascade else first
+            whole = self.cascade.review(new, first, FIRST) if self.cascade else first
             near = self.judge_first(_nearest(new), known)
-            return [Verdict(*(NEAREST * p + (1 - NEAREST) * q
-                              for p, q in zip(astuple(one), astuple(other), strict=True)))
-                    for one, other in zip(near, whole, strict=True)]
+            return [one.mean(other, NEAREST) for one, other in zip(near, whole, strict=True)]
 
         return remembered(both, pairs, known)
 

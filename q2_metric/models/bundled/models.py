@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -40,9 +39,8 @@ BATCH_TOKENS = 512
 """Padded tokens of a batch on a CPU, whose caches it should fit: batches of 4096 tokens took 1.5 to
 2 times as long per row as batches of 256 to 1024."""
 
-SHARES = {"entailment": 0.2, "wide": 0.8}
-"""The weight of each network in the mean of two. With more of "wide", which has learned to read
-(docs/results/training.md), the older development sets lose more than the answers gain."""
+SHARE = 0.35
+"""The weight of the first network in the mean of two, for the answers that Q² compares."""
 SURE = (0.05, 0.95)
 """The second network judges what the first leaves open: pairs whose P(entailment) is between these
 bounds (docs/results/training.md)."""
@@ -134,9 +132,7 @@ class _Bundled:
 
 def _name(dtype: str, *networks: str) -> str:
     """The model's name in signatures."""
-    versions = "+".join(
-        (f"{SHARES[network]:g}*" if len(networks) > 1 else "") + f"{network}-v{VERSIONS[network]}"
-        for network in networks)
+    versions = "+".join(f"{network}-v{VERSIONS[network]}" for network in networks)
     return f"bundled-{versions}" + ("" if dtype == "float32" else f"-{dtype}")
 
 
@@ -208,7 +204,7 @@ class BundledEntailment(_Bundled):
 
 class BundledCascade:
     """Two entailment models. The second judges what the first leaves open (:data:`SURE`), and then
-    the weighted mean of both counts (:data:`SHARES`)."""
+    the weighted mean of both counts."""
 
     prompt = ""
 
@@ -219,15 +215,16 @@ class BundledCascade:
     def judge(self, pairs: Pairs) -> list[Verdict]:
         return self.review(pairs, self.first.judge(pairs))
 
-    def review(self, pairs: Pairs, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """What :meth:`judge` returns for ``pairs``, on which the first model gave ``verdicts``."""
+    def review(
+        self, pairs: Pairs, verdicts: Sequence[Verdict], share: float = SHARE,
+    ) -> list[Verdict]:
+        """The verdicts on ``pairs``, on which the first model, whose weight is ``share``, gave
+        ``verdicts``."""
         found = list(verdicts)
         left = [i for i, one in enumerate(found) if SURE[0] <= one.entailment <= SURE[1]]
         again = self.second.judge([pairs[i] for i in left])
-        shares = SHARES[self.first.network], SHARES[self.second.network]
         for i, one in zip(left, again, strict=True):
-            found[i] = Verdict(*(float(np.dot(shares, chances)) for chances in zip(
-                astuple(found[i]), astuple(one), strict=True)))
+            found[i] = found[i].mean(one, share)
         return found
 
     def offsets(self, text: str) -> list[tuple[int, int]]:

@@ -116,14 +116,14 @@ def test_the_second_network_judges_what_the_first_leaves_open(
     short = PAIRS[:4]  # of one window each
     alone = [BundledEntailment(network=name).judge(short)
              for name in ("entailment", "wide")]
-    small, large = bundled.SHARES["entailment"], bundled.SHARES["wide"]
-    for both, one, other in zip(cascade().judge(short), *alone, strict=True):
+    both_judge = cascade()
+    assert both_judge.judge(short) == both_judge.review(short, alone[0], bundled.SHARE)
+    for both, one, other in zip(both_judge.review(short, alone[0], 0.2), *alone, strict=True):
         left_open = sure[0] <= one.entailment <= sure[1]
         for name in ("entailment", "neutral", "contradiction"):
-            mean = small * getattr(one, name) + large * getattr(other, name)
+            mean = 0.2 * getattr(one, name) + 0.8 * getattr(other, name)
             assert getattr(both, name) == pytest.approx(
                 mean if left_open else getattr(one, name), abs=1e-5)
-    assert set(bundled.SHARES) == {"entailment", "wide"}
 
 
 def test_the_reader_reads() -> None:
