@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -70,7 +71,7 @@ class BundledScale(Scale):
         def both(new: Sequence[Pair]) -> list[Verdict]:
             first = self.judge_first(new, known)
             whole = self.cascade.review(new, first, FIRST) if self.cascade else first
-            near = self.judge_first(_nearest(new), known)
+            near = map(_raised, self.judge_first(_nearest(new), known))
             return [one.mean(other, NEAREST) for one, other in zip(near, whole, strict=True)]
 
         return remembered(both, pairs, known)
@@ -145,6 +146,13 @@ def _nearest(pairs: Sequence[Pair]) -> list[Pair]:
              for text in {text for text, _ in pairs}}
     words = {text: WordIndex(some) for text, some in parts.items()}
     return [(parts[text][words[text].nearest(claim, 1)[0]], claim) for text, claim in pairs]
+
+
+def _raised(verdict: Verdict) -> Verdict:
+    """With the square root of P(entailment): a sentence seldom states the whole claim by itself."""
+    support = math.sqrt(verdict.entailment)
+    rest = (1 - support) / max(1 - verdict.entailment, 1e-9)
+    return Verdict(support, verdict.neutral * rest, verdict.contradiction * rest)
 
 
 def _about(claim: Claim, passage: str) -> bool:

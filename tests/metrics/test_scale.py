@@ -175,7 +175,7 @@ def test_the_backbone_judges_the_chunks_that_the_first_model_finds_best() -> Non
         ("a red cat sat here .", "The red cat sat."),
         ("one brown dog ran off today", "A dog ran off."),
     }
-    assert score.value == scale(chunk_size=6, overlap=0.0).score([FAR])[0].value
+    assert score.value == pytest.approx(NEAREST * 0.75 ** 0.5 + (1 - NEAREST) * 0.75)
 
 
 def test_the_first_model_counts_little_where_it_is_mistaken() -> None:
@@ -184,7 +184,8 @@ def test_the_first_model_counts_little_where_it_is_mistaken() -> None:
     metric = cascade(first, chunk_size=6, overlap=0.0)
     [score] = metric.score([FAR])
     # Of "A dog ran off." all words but "a" are known.
-    assert [one.support for one in score.evidence] == [NEAREST, 0.75]  # type: ignore[union-attr]
+    assert [one.support for one in score.evidence] == [  # type: ignore[union-attr]
+        NEAREST, pytest.approx(NEAREST * 0.75 ** 0.5 + (1 - NEAREST) * 0.75)]
     assert wrong in metric.backbone.asked  # type: ignore[attr-defined]
 
 
@@ -204,10 +205,10 @@ def test_a_passage_about_something_else_contradicts_nothing(passage: str, decisi
 def test_the_first_model_also_judges_the_nearest_sentence_by_itself() -> None:
     first = FakeBackbone()
     metric = cascade(first, chunk_size=60)
-    [whole], [sentences] = (scale(chunk_size=size, overlap=0.0).score([FAR]) for size in (60, 6))
-    assert whole.value != sentences.value
-    assert metric.score([FAR])[0].value == pytest.approx(
-        (1 - NEAREST) * whole.value + NEAREST * sentences.value)  # type: ignore[operator]
+    [score] = metric.score([FAR])
+    assert [one.support for one in score.evidence] == pytest.approx([  # type: ignore[union-attr]
+        NEAREST * by_sentence ** 0.5 + (1 - NEAREST) * by_chunk
+        for by_sentence, by_chunk in ((0.75, 0.75), (0.75, 1.0))])
     chunks = metric.backbone.asked  # type: ignore[attr-defined]
     assert [claim for _, claim in chunks] == ["The red cat sat.", "A dog ran off."]
     assert first.asked == [*chunks, ("a red cat sat here .", "The red cat sat."),
