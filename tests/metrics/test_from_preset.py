@@ -161,7 +161,8 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     assert (name, signed) == ("groundedness", {
         "preset": "bundled", "head": metric.head.name, "backbone": "bundled-backbone",
         "chunk": str(settings.chunk_size), "top_chunks": str(settings.top_chunks),
-        "recipe": "bundled", "support": "consistent", "claims": "whole"})
+        "recipe": "bundled", "support": "consistent", "weights": "0.2,0.15",
+        "claims": "whole"})
     assert parse(Groundedness.from_preset().signature)[1]["preset"] == "bundled"
     with pytest.raises(InputError) as caught:
         Groundedness.from_preset("paper")

@@ -106,7 +106,7 @@ def test_groundedness_and_nli() -> None:
         f"version:{__version__}")
     chosen = WholeScale(FakeBackbone())
     for metric in (chosen, Groundedness(chosen, Head("h", 0.0, {}))):
-        assert "|recipe:bundled|claims:whole|" in metric.signature
+        assert "|recipe:bundled|weights:0.2,0.15|claims:whole|" in metric.signature
     assert EndToEndNli(FakeEntailment()).signature == (
         f"nli|preset:custom|nli:fake-nli|version:{__version__}")
 
