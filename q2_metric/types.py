@@ -366,8 +366,7 @@ class Cascade(Backbone, Protocol):
     def review(
         self, pairs: Sequence[tuple[str, str]], verdicts: Sequence[Verdict], share: float,
     ) -> list[Verdict]:
-        """The verdicts on ``pairs``, on which ``first``, whose weight is ``share``, gave
-        ``verdicts``."""
+        """The verdicts of both models. ``first`` gave ``verdicts``, and its weight is ``share``."""
 
 
 @runtime_checkable

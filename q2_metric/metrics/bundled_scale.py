@@ -106,12 +106,9 @@ class BundledScale(Scale):
         return [sentences[at] for at in parts.nearest(claim.text, SEARCHED)]
 
     def deciding(self, searches: Sequence[Search], known: Known) -> list[Place | None]:
-        """By the verdicts on single sentences. Those that share the claim's words come first if it
-        is contradicted, because only they can confirm that."""
-        searches = [
-            replace(one, units=[place for place in one.units
-                                if _about(one.judged.claim, one.pair(*place)[0])] or one.units)
-            if one.judged.verdict == "contradicted" else one for one in searches]
+        """By the verdicts on single sentences."""
+        searches = [_about_the_claim(one) if one.judged.verdict == "contradicted" else one
+                    for one in searches]
         pairs = [one.pair(*place) for one in searches if one.is_open for place in one.units]
         verdicts = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
         return [one.deciding(verdicts) for one in searches]
@@ -149,10 +146,18 @@ def _nearest(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _raised(verdict: Verdict) -> Verdict:
-    """With the square root of P(entailment): a sentence seldom states the whole claim by itself."""
+    """Takes the square root of P(entailment), because a sentence seldom states a whole claim. The
+    other two probabilities shrink in proportion."""
     support = math.sqrt(verdict.entailment)
-    rest = (1 - support) / max(1 - verdict.entailment, 1e-9)
-    return Verdict(support, verdict.neutral * rest, verdict.contradiction * rest)
+    return Verdict(support, verdict.neutral / (1 + support), verdict.contradiction / (1 + support))
+
+
+def _about_the_claim(search: Search) -> Search:
+    """Searches only the sentences about the claim, if there are any: no other sentence can confirm
+    that it is contradicted."""
+    about = [place for place in search.units
+             if _about(search.judged.claim, search.pair(*place)[0])]
+    return replace(search, units=about or search.units)
 
 
 def _about(claim: Claim, passage: str) -> bool:

@@ -45,7 +45,7 @@ Claimed = tuple[int, Claim]
 
 
 class Known(dict[Pair, Verdict]):
-    """The backbone's verdicts in one run, and those of a cascade's first model (``first``)."""
+    """The verdicts in one run, and those of the backbone's first model alone (``first``)."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -40,7 +40,7 @@ BATCH_TOKENS = 512
 2 times as long per row as batches of 256 to 1024."""
 
 SHARE = 0.35
-"""The weight of the first network in the mean of two, for the answers that Q² compares."""
+"""The weight of the first network in the mean of two, where Q² compares answers."""
 SURE = (0.05, 0.95)
 """The second network judges what the first leaves open: pairs whose P(entailment) is between these
 bounds (docs/results/training.md)."""
@@ -213,13 +213,10 @@ class BundledCascade:
         self.name = _name(first.dtype, first.network, second.network)
 
     def judge(self, pairs: Pairs) -> list[Verdict]:
-        return self.review(pairs, self.first.judge(pairs))
+        return self.review(pairs, self.first.judge(pairs), SHARE)
 
-    def review(
-        self, pairs: Pairs, verdicts: Sequence[Verdict], share: float = SHARE,
-    ) -> list[Verdict]:
-        """The verdicts on ``pairs``, on which the first model, whose weight is ``share``, gave
-        ``verdicts``."""
+    def review(self, pairs: Pairs, verdicts: Sequence[Verdict], share: float) -> list[Verdict]:
+        """The verdicts of both models. The first gave ``verdicts``, and its weight is ``share``."""
         found = list(verdicts)
         left = [i for i, one in enumerate(found) if SURE[0] <= one.entailment <= SURE[1]]
         again = self.second.judge([pairs[i] for i in left])
