@@ -68,11 +68,15 @@ class BundledScale(Scale):
     def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
         """The backbone reads the whole premise, and its first model also the sentence nearest to
         the claim. The result is the weighted mean (:data:`NEAREST`)."""
+        nearest = dict(zip(pairs, _nearest(pairs), strict=True))
+        self.judge_first([*pairs, *nearest.values()], known)
+
         def both(new: Sequence[Pair]) -> list[Verdict]:
-            first = self.judge_first(new, known)
-            whole = self.cascade.review(new, first, FIRST) if self.cascade else first
-            near = map(_raised, self.judge_first(_nearest(new), known))
-            return [one.mean(other, NEAREST) for one, other in zip(near, whole, strict=True)]
+            whole = [known.first[pair] for pair in new]
+            if self.cascade:
+                whole = self.cascade.review(new, whole, FIRST)
+            return [_raised(known.first[nearest[pair]]).mean(verdict, NEAREST)
+                    for pair, verdict in zip(new, whole, strict=True)]
 
         return remembered(both, pairs, known)
 
