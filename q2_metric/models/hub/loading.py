@@ -35,6 +35,7 @@ from q2_metric.models.hub.names import (
 )
 from q2_metric.models.hub.pickles import check_weights, is_cached, may_read_pickle
 from q2_metric.models.hub.pieces import restore
+from q2_metric.processors import processors
 
 DTYPES = ("float32", "bfloat16", "float16")
 AutoClass = Literal[
@@ -98,12 +99,13 @@ def require(feature: str) -> None:
 
 
 def limit_threads() -> None:
-    """One thread for torch in a forked child, where it would wait for the parent's threads."""
-    if forks.is_child():
-        import torch
+    """Gives torch no more threads than the container has processors, and one in a forked child,
+    where it would wait for the parent's threads."""
+    import torch
 
-        if torch.get_num_threads() > 1:
-            torch.set_num_threads(1)
+    most = 1 if forks.is_child() else processors()
+    if torch.get_num_threads() > most:
+        torch.set_num_threads(most)
 
 
 def resolve_device(device: str = "auto") -> str:

@@ -43,3 +43,19 @@ def test_a_containers_limit_on_an_older_system(quota: str, threads: int, limits:
     (limits / "cpu/cpu.cfs_quota_us").write_text(quota + "\n")
     (limits / "cpu/cpu.cfs_period_us").write_text("100000\n")
     assert runtimes.threads() == threads
+
+
+def test_torch_keeps_to_the_containers_limit(limits: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from q2_metric.models.hub.loading import limit_threads
+
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        limit_threads()
+        assert torch.get_num_threads() == 3  # no limit is lower
+        (limits / "cpu.max").write_text("200000 100000\n")
+        limit_threads()
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
