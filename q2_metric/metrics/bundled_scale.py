@@ -111,8 +111,6 @@ class BundledScale(Scale):
 
     def deciding(self, searches: Sequence[Search], known: Known) -> list[Place | None]:
         """By the verdicts on single sentences."""
-        searches = [_about_the_claim(one) if one.judged.verdict == "contradicted" else one
-                    for one in searches]
         pairs = [one.pair(*place) for one in searches if one.is_open for place in one.units]
         verdicts = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
         return [one.deciding(verdicts) for one in searches]
@@ -154,14 +152,6 @@ def _raised(verdict: Verdict) -> Verdict:
     other two probabilities shrink in proportion."""
     support = math.sqrt(verdict.entailment)
     return Verdict(support, verdict.neutral / (1 + support), verdict.contradiction / (1 + support))
-
-
-def _about_the_claim(search: Search) -> Search:
-    """Searches only the sentences about the claim, if there are any: no other sentence can confirm
-    that it is contradicted."""
-    about = [place for place in search.units
-             if _about(search.judged.claim, search.pair(*place)[0])]
-    return replace(search, units=about or search.units)
 
 
 def _about(claim: Claim, passage: str) -> bool:

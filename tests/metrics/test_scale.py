@@ -215,19 +215,6 @@ def test_the_first_model_also_judges_the_nearest_sentence_by_itself() -> None:
                            ("one brown dog ran off today", "A dog ran off.")]
 
 
-def test_the_sentence_that_shares_the_claims_words_contradicts_it() -> None:
-    """Another sentence, which contradicts it more, is about something else."""
-    claim, other, passage = "The cats are red.", "All is blue.", "Our cats are not red."
-    no, less = Verdict(0.0, 0.0, 1.0), Verdict(0.0, 0.1, 0.9)
-    knowledge = f"{other} {passage}"
-    said = {(knowledge, claim): no, (other, claim): no, (passage, claim): less}
-    metric = cascade(FakeBackbone(said))
-    metric.backbone.table = said  # type: ignore[attr-defined]
-    [score] = metric.score([Example(claim, knowledge)], evidence=True)
-    assert [(one.verdict, one.passage) for one in score.evidence] == [  # type: ignore[union-attr]
-        ("contradicted", passage)]
-
-
 def test_as_many_top_chunks_as_there_are_is_all() -> None:
     [whole], [part] = (scale(chunk_size=6, top_chunks=most).score([FAR], evidence=True)
                        for most in (0, 9))
