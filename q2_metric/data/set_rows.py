@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from q2_metric.errors import DataError, InputError
+from q2_metric.rows.columns import as_label
 from q2_metric.rows.formats import read_fields
 
 
@@ -19,7 +20,7 @@ class SetRow(dict[str, Any]):
         self.path, self.number = path, number
 
     def __missing__(self, name: str) -> NoReturn:
-        raise self.wrong(f"has no {name!r}; is it the right file?")
+        raise self.wrong(f"has no {name!r}, only {', '.join(self)}; is it the right file?")
 
     def wrong(self, problem: str) -> DataError:
         return DataError(f"{self.path}, row {self.number}: {problem}")
@@ -31,9 +32,10 @@ class SetRow(dict[str, Any]):
         return value
 
     def label(self, name: str) -> bool:
-        if self[name] not in ("0", "1"):
+        label = as_label(self[name])
+        if label is None:
             raise self.wrong(f"the label is {self[name]!r}, not 0 or 1")
-        return bool(self[name] == "1")
+        return label
 
 
 def read_rows(path: str | Path, form: Literal["json", "csv"]) -> list[SetRow]:

@@ -35,12 +35,15 @@ def read_labelled(
         InputError: a row cannot be read or has no label; the message says which row.
     """
     labelled = []
-    for number, row in enumerate(read_rows(path, columns, form=form), start=1):
+    notes: list[str] = []
+    read = read_rows(path, columns, form=form, on_note=notes.append)
+    for number, row in enumerate(read, start=1):
         if isinstance(row, BadRow):
             raise InputError(f"{row.error}; every row of a labelled file must be readable")
         if row.label is None:
-            raise InputError(f"{path}, row {number}: has no human label (1 or 0); name the column "
-                             "of the labels with --label")
+            unread = next((note for note in notes if "not read as the human label" in note), "")
+            raise InputError(unread or f"{path}, row {number}: has no human label (1 or 0); name "
+                             "the column of the labels with --label")
         labelled.append(Labelled(row, row.label))
     if not labelled:
         raise InputError(f"{path}: has no rows")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.errors import InputError
+from q2_metric.metrics.entry import MetricColumn
 from q2_metric.metrics.registry import entry
 from q2_metric.metrics.settings import Reading
 from q2_metric.metrics.signature import signature
@@ -77,7 +78,8 @@ class ScoreColumns:
 
     @property
     def names(self) -> list[str]:
-        return [column.name for source in self._sources for column in entry(source.name).columns]
+        return [name for source in self._sources for name in (
+            source.name, *(more.name for more in _more(source)))]
 
     def scores(
         self, examples: Sequence[Example], title: str = "", *, complete: bool = True
@@ -98,14 +100,14 @@ class ScoreColumns:
             if complete and lacking:
                 raise InputError(f"{source.name}: has no score for {lacking} of {len(examples)} "
                                  f"responses{title and f' of {title}'}")
-            metric = entry(source.name)
             by_name[source.name] = column
-            for more in metric.more:
+            for more in _more(source):
                 by_name[more.name] = [
                     item and ScoreSummary(getattr(item, more.field)) for item in column]
             other = f" ({reading})" if isinstance(given, ByGuideline) and reading != USUAL else ""
             self.signatures |= {name + other: signed for name, signed
-                                in metric.signatures(source.signature).items()}
+                                in entry(source.name).signatures(source.signature).items()
+                                if name in by_name}
         return by_name
 
     def reading_of(self, name: str) -> Reading:
@@ -122,6 +124,11 @@ class ScoreColumns:
             by_reading.setdefault(self.reading_of(name), []).append(name)
         return " Definition of supported: " + "; ".join(
             f'"{reading}" for {", ".join(sets)}' for reading, sets in by_reading.items()) + "."
+
+
+def _more(source: MetricSource | FileSource | ByGuideline) -> Sequence[MetricColumn]:
+    """The further columns of a metric. A column of a file stands alone, whatever its name."""
+    return () if isinstance(source, FileSource) else entry(source.name).more
 
 
 def known(column: Sequence[ScoreSummary | None]) -> dict[int, float]:

@@ -219,12 +219,13 @@ class Stream:
         self._claims: list[Claim] = []
         self._judged: dict[Claim, Judgement] = {}
 
-    def add(self, text: str) -> list[Judgement]:
+    def add(self, text: str | None) -> list[Judgement]:
         """The judgements of the claims that this piece completes, each with the sentence that
-        decided it. Offsets are in the whole response so far. InputError: :meth:`end` was called."""
+        decided it. Offsets are in the whole response so far. The last piece of some servers is
+        ``None``. InputError: :meth:`end` was called."""
         if self.score is not None:
             raise InputError("the stream has ended; start another")
-        self._text += text
+        self._text += text or ""
         complete = self._end_of_sentences()
         # A response such as "Yes." is read with its question only if nothing follows.
         if complete <= self._complete or (self.example.question and is_short(self._text)):

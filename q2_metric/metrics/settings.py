@@ -24,7 +24,12 @@ def settings_and_runtime(
     """Settings that are missing or ``None`` in ``given`` have their value from ``defaults``, or
     else the dataclass's. Raises ``InputError`` for an unknown keyword."""
     names = [field.name for field in dataclasses.fields(settings)]  # type: ignore[arg-type]
-    refuse_unknown(given, [*names, *RUNTIME_FIELDS], "setting")
+    known = [*names, *RUNTIME_FIELDS]
+    for other, metric in ((Q2Settings, "Q²"), (ScaleSettings, "SCALE")):
+        for name in (one.name for one in dataclasses.fields(other)):
+            if name in given and name not in known:
+                raise InputError(f"{name!r} is a setting of {metric} alone")
+    refuse_unknown(given, known, "setting")
     chosen = {name: value for name, value in given.items()
               if name in names and value is not None}
     return settings(**{**(defaults or {}), **chosen}), RuntimeConfig.of(given)

@@ -162,7 +162,7 @@ def gate(
             raise InputError(
                 f"{metric} was computed by different models, settings or versions: "
                 f"{shortened(signed)} here, {shortened(old_signed)} in the baseline; "
-                "score both again with one version")
+                "score both again in the same way")
         remarks += _unsigned(old_name, old_signed)
         first, second = (SystemValues.of(files.runs[0].no_claim, read, [metric])
                          for files, read in ((baseline, old), (scored, rows)))

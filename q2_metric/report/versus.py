@@ -227,10 +227,11 @@ def _signature(runs: Sequence[SystemRun], column: str) -> str:
         (_, was), (_, now) = parse(signed[0][1]), parse(signature)
         if was != now:
             key = next(key for key in (was | now) if was.get(key) != now.get(key))
+            before, after = (found.get(key, "not set") for found in (was, now))
             raise InputError(
                 f"{column} was computed by different models, settings or versions: {key} is "
-                f"{was.get(key)} in {signed[0][0]} and {now.get(key)} in {name}; "
-                "score both again with one version")
+                f"{before} in {signed[0][0]} and {after} in {name}; score both again in the same "
+                "way")
     return signed[0][1] if signed else ""
 
 

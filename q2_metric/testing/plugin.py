@@ -29,9 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def grounded(request: pytest.FixtureRequest) -> Callable[..., None]:
     """:func:`q2_metric.testing.assert_grounded`, with the keywords of the test's marker."""
+    from q2_metric.errors import InputError
     from q2_metric.testing import assert_grounded
 
     keywords: dict[str, object] = {}
     for mark in reversed(list(request.node.iter_markers(MARKER))):
+        if mark.args:
+            raise InputError(f"the marker {MARKER} has a value without a name: write "
+                             f"{MARKER}(threshold={mark.args[0]!r})")
         keywords |= mark.kwargs
     return partial(assert_grounded, **keywords)  # type: ignore[arg-type]

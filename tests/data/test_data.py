@@ -115,7 +115,7 @@ def test_true_label_one_is_consistent(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("grounding,label\nk,1\n", "row 1: has no 'generated_text'"),
-        ("grounding,generated_text,label\nk,r,yes\n", "row 1: the label is 'yes', not 0 or 1"),
+        ("grounding,generated_text,label\nk,r,maybe\n", "row 1: the label is 'maybe', not 0 or 1"),
         ("grounding,generated_text,label\nk,r,1\nk,r\n", "row 2: has no 'label'"),
         ('grounding,generated_text,label\nk,"r,1\n', "line 2: has a misplaced quotation mark"),
         ("", "has no rows"),

@@ -56,6 +56,17 @@ def test_the_first_result_of_the_readme_is_what_its_command_prints() -> None:
     assert found["printed"] == quoted.printed(found)
 
 
+@pytest.mark.slow
+def test_the_python_example_of_the_readme_prints_what_it_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    readme = (quoted.ROOT / "README.md").read_text(encoding="utf-8")
+    [code] = [block.partition("```")[0] for block in readme.split("```python\n")[1:]]
+    exec(code, {})
+    said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    assert capsys.readouterr().out.splitlines() == said
+
+
 def test_the_card_quotes_the_signatures_of_its_figures() -> None:
     card = (quoted.ROOT / "hf_metric_card" / "README.md").read_text(encoding="utf-8")
     assert quoted.read("reproduce.json")["signatures"]["q2"] in card

@@ -155,6 +155,14 @@ def test_no_labels(row: dict[str, Any], label: str | None, message: str, tmp_pat
         fitting.read_labelled(path, Columns(label=label))
 
 
+def test_the_label_that_is_none_is_named(tmp_path: Path) -> None:
+    """Not the first row, whose label is 0."""
+    path = write(tmp_path / "a.jsonl", *(
+        {"response": "a", "knowledge": "k", "label": label} for label in (0, 1, 1, 0.7)))
+    with pytest.raises(InputError, match=r"'label' is not read as the human label: .* '0\.7'"):
+        fitting.read_labelled(path, Columns())
+
+
 def test_a_labelled_file_must_be_whole(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"response": "", "knowledge": "k", "label": 1})
     with pytest.raises(InputError, match=r"line 1: the response .* is empty; every row of a "

@@ -207,6 +207,13 @@ def test_rows_are_matched_by_their_ids(tmp_path: Path) -> None:
     assert own.scores(EXAMPLES, quiet) == [ScoreSummary(1.0), ScoreSummary(2.0), ScoreSummary(3.0)]
 
 
+def test_a_column_of_a_file_stands_alone(tmp_path: Path) -> None:
+    """A file's q2 comes without a column "Q² without NLI", which was not read."""
+    columns = ScoreColumns([foreign(tmp_path / "s.csv", "id,q2\nA,0.1\nB,0.2\nC,0.3\n", "q2")])
+    assert columns.names == ["q2"]
+    assert list(columns.scores(EXAMPLES)) == list(columns.signatures) == ["q2"]
+
+
 def test_rows_are_matched_by_their_order(tmp_path: Path) -> None:
     rows = "".join(json.dumps({"mine": value}) + "\n" for value in (1, 2.5, None))
     own = foreign(tmp_path / "s.jsonl", rows)

@@ -86,6 +86,13 @@ def test_q2_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     assert parse(Q2.from_preset().signature)[1]["preset"] == "bundled"
 
 
+def test_a_setting_of_the_other_metric() -> None:
+    with pytest.raises(InputError, match="'chunk_size' is a setting of SCALE alone"):
+        Q2.from_preset(chunk_size=100)
+    with pytest.raises(InputError, match="'decoding' is a setting of Q² alone"):
+        Scale.from_preset(decoding="beam")
+
+
 def test_q2_with_other_models(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = Q2.from_preset(
         "paper", question_model="a/asks", reader_model="a/reads", nli_model="a/judges",

@@ -83,7 +83,7 @@ def test_no_pair_is_judged_twice(metric: Groundedness, monkeypatch: pytest.Monke
     ("", "empty"), ("lol", "no_claim"), ("I do not know. Sorry!", "no_claim")])
 def test_what_claims_nothing(metric: Groundedness, text: str, reason: str) -> None:
     stream = metric.stream(KNOWLEDGE)
-    assert stream.add(text) == stream.end() == []
+    assert stream.add(text) == stream.add(None) == stream.end() == []
     assert stream.score is not None
     assert (stream.score.value, stream.score.reason) == (None, reason)
 

@@ -657,6 +657,8 @@ def test_two_processes_log_what_one_logs(
     ([*ROWS, {"prompt": "a", "knowledge": "b"}], {}, "6 of 7 rows have a reference"),
     ([{"prompt": "a", "knowledge": "b"}], {"metrics": ["q2", "bleu"]}, "bleu compares with"),
     ([], {}, "no row"),
+    ([{"prompt": "a", "knowledge": " "}] * 2, {}, "no row has a knowledge text"),
+    (ROWS, {"metrics": "f1,bleu"}, "f1 and bleu are computed beside other metrics"),
     (ROWS, {"metrics": ["q2", "scale", "rouge"]}, "no metric 'rouge'"),
     (ROWS, {"columns": {"promt": "input"}}, "field in columns .promt.; did you mean .prompt."),
     ([{"prompt": "a", "knowledge": "b"},

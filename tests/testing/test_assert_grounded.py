@@ -71,6 +71,10 @@ def test_bad(grounded):
 def test_marker(grounded):
     grounded("The tower opened in 1901.", SOURCES)
 
+@pytest.mark.groundedness(0.0)
+def test_unnamed(grounded):
+    pass
+
 def test_other():
     pass
 '''
@@ -87,7 +91,8 @@ def run_project(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_in_a_sample_project(tmp_path: Path) -> None:
     done = run_project(tmp_path)
-    assert "1 failed, 3 passed" in done.stdout, done.stdout
+    assert "1 failed, 3 passed, 1 error" in done.stdout, done.stdout
+    assert "has a value without a name: write groundedness(threshold=0.0)" in done.stdout
     assert 'contradicted: "The tower opened in 1901."' in done.stdout
     assert "q2_metric/testing/__init__.py" not in done.stdout, "the traceback ends in the test"
 
@@ -95,4 +100,4 @@ def test_in_a_sample_project(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_marker_leaves_them_out(tmp_path: Path) -> None:
     done = run_project(tmp_path, "-m", "not groundedness")
-    assert "1 passed, 3 deselected" in done.stdout, done.stdout
+    assert "1 passed, 4 deselected" in done.stdout, done.stdout

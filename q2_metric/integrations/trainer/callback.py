@@ -97,6 +97,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         if with_gold not in (0, len(self.rows)):
             raise InputError(f"{with_gold} of {len(self.rows)} rows have a reference: "
                              "give one for each or for none")
+        _check_knowledge(self.rows)
         self.respond = TrainerResponder(trainer, generation or {}, max_prompt_length, batch_size)
         self.respond.check([row.prompt for row in self.rows])
         self.prefix, self.no_claim = prefix, scoring.check_no_claim(no_claim)
@@ -191,6 +192,8 @@ class Q2ComputeMetrics:
         histories: Sequence[Sequence[str]] | None = None, metrics: Sequence[str] | str = PAPERS,
         no_claim: NoClaim = NO_CLAIM, strict: bool = False, **settings: Any,
     ) -> None:
+        if isinstance(knowledge, str):
+            raise InputError("knowledge is one text; give a list with an item for each row")
         self.tokenizer, self.strict = tokenizer, strict
         self.no_claim = scoring.check_no_claim(no_claim)
         turns = histories if histories is not None else [()] * len(knowledge)
@@ -199,6 +202,7 @@ class Q2ComputeMetrics:
                 f"there are {len(knowledge)} knowledge texts, but {len(turns)} histories")
         self.rows = [_row({"prompt": "", "knowledge": text, "history": history}, i, {})
                      for i, (text, history) in enumerate(zip(knowledge, turns, strict=True))]
+        _check_knowledge(self.rows)
         self.metrics = scoring.load(_grounded(metrics, gold=True), settings)
         self.signature = scoring.signature_lines(self.metrics, self.no_claim)
 
@@ -233,7 +237,20 @@ def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
     if with_gold and not gold:
         raise InputError(f"{with_gold[0]} compares with the gold response: "
                          "give each row a reference")
+    if with_gold and len(with_gold) == len(metrics):
+        raise InputError("f1 and bleu are computed beside other metrics: also name one of "
+                         f"{', '.join(PAPERS)}, groundedness")
     return [name for name in metrics if name not in with_gold]
+
+
+def _check_knowledge(rows: Sequence[Row]) -> None:
+    """Before hours of training: a response without knowledge has no score."""
+    blank = sum(not any(text.strip() for text in row.knowledge) for row in rows)
+    if rows and blank == len(rows):
+        raise InputError("no row has a knowledge text, so no response would have a score")
+    if blank:
+        _LOG.warning("%d of %d rows have no knowledge text; their responses will have no score",
+                     blank, len(rows))
 
 
 def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
