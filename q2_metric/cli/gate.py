@@ -57,8 +57,8 @@ def _allow(outcome: str, what: str) -> Callable[..., Any]:
 @click.option("--threshold", type=float, default=THRESHOLD,
               callback=lambda _ctx, _option, value: check_threshold(value),
               help="A response with a lower score fails; a number in [0, 1].")
-@click.option("--allow", type=click.IntRange(min=0), default=0,
-              metavar="N", help="The gate passes with at most N failures.")
+@click.option("--allow", metavar="N|all", default="0", callback=_most,
+              help="The gate passes with at most N failures.")
 @_allow("missing", "that only the baseline has")
 @_allow("unscored", "that had a score and have none now")
 @_allow("changed", "whose knowledge, question or history changed")
@@ -79,7 +79,9 @@ def gate(**options: Any) -> None:
     a response fails unless it also failed in the baseline. The gate also fails if rows of the
     baseline are missing, have lost their score or have other texts now, and if the mean is lower
     than in the baseline (the 95 % interval of the paired differences is entirely below 0). Rows are
-    matched by id, or by their knowledge, question and history.
+    matched by id, or by their knowledge, question and history. Without --baseline, it also fails
+    if more than half of the responses are empty, have no knowledge or are not in English (unless
+    --allow-unscored is all).
 
     If a file of scores has a manifest beside it, the manifest must be that of the file.
 

@@ -118,10 +118,13 @@ class BundledScale(Scale):
     def confirmed(self, judged: Judgement, passage: str, verdict: Verdict) -> Judgement:
         """Keeps "contradicted" only if the passage is about the claim, and contradicts it by
         itself."""
-        if judged.verdict != "contradicted" or judged.ruling is not None or (
-                _about(judged.claim, passage) and judgements.contradicts(verdict)):
-            return judged
-        return replace(judged, verdict="not found")
+        sure = _about(judged.claim, passage) and judgements.contradicts(verdict)
+        return judged if sure else self.unconfirmed(judged)
+
+    def unconfirmed(self, judged: Judgement) -> Judgement:
+        """Without a passage, only a rule can contradict a claim."""
+        doubt = judged.verdict == "contradicted" and judged.ruling is None
+        return replace(judged, verdict="not found") if doubt else judged
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
         known = [(unmarked(text), claim) for text, claim in pairs]

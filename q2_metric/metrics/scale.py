@@ -140,8 +140,8 @@ class Scale:
         judged = self.review(unique, judged)
         if self.escalation:
             judged = self.escalation.review(unique, judged)
-        if evidence:
-            judged = self._with_passages(unique, judged, places, known)
+        judged = self._with_passages(unique, judged, places, known) if evidence else [
+            list(map(self.unconfirmed, some)) for some in judged]
         totals = {example: self.total(example, claimed)
                   for example, claimed in zip(unique, judged, strict=True)}
         scores = [judgements.as_written(totals[seen], example, excerpt)
@@ -199,6 +199,10 @@ class Scale:
 
     def confirmed(self, judged: Judgement, passage: str, verdict: Verdict) -> Judgement:
         """A judgement after the verdict on its passage."""
+        return judged
+
+    def unconfirmed(self, judged: Judgement) -> Judgement:
+        """A judgement whose passage was not sought."""
         return judged
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:

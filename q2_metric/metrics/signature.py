@@ -58,6 +58,17 @@ def shortened(text: str) -> str:
     return f"{text.partition('|')[0]}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
+def mismatch(metric: str, was: tuple[str, str], now: tuple[str, str]) -> InputError:
+    """The error of two files whose scores cannot be compared. Each file is given as its name and
+    the metric's signature."""
+    (one, (_, before)), (other, (_, after)) = ((name, parse(text)) for name, text in (was, now))
+    key = next(key for key in before | after if before.get(key) != after.get(key))
+    return InputError(
+        f"{metric} was computed by different models, settings or versions: {key} is "
+        f"{before.get(key, 'not set')} in {one} and {after.get(key, 'not set')} in {other}; score "
+        "both again in the same way")
+
+
 def _text(value: object) -> str:
     if value is None:
         return "none"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.signature import of_metric, shortened
+from q2_metric.metrics.signature import mismatch, of_metric
 from q2_metric.report.compare import Matched, PairedDifference, SystemValues, differences, match
 from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OutputRow
@@ -42,7 +43,8 @@ _WORDS: Mapping[Outcome, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A row and the gate's decision on it. ``findings`` has a line for each unsupported claim."""
+    """A row and the gate's decision on it. ``findings`` has a line for each unsupported claim, and
+    ``reason`` says why there is no score."""
 
     id: str
     response: str
@@ -51,6 +53,7 @@ class Case:
     outcome: Outcome
     why: str
     findings: tuple[str, ...] = ()
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,15 @@ class Gate:
     def passed(self) -> bool:
         """Also false if no response has a score."""
         known = not self.cases or any(case.score is not None for case in self.cases)
-        return known and not self.refused() and not self.worse
+        return known and not self.refused() and not self.worse and not self.mostly_blank
+
+    @property
+    def mostly_blank(self) -> bool:
+        """Without a baseline: whether more than half of the responses have no score, although they
+        do not just claim nothing. Then what retrieves or generates may be broken."""
+        blank = [case for case in self.of("skipped") if case.reason != "no_claim"]
+        accepted = self.change is not None or self.allowed.get("allow_unscored", 0) is None
+        return 2 * len(blank) > len(self.cases) and not accepted
 
     @property
     def headline(self) -> str:
@@ -123,8 +134,12 @@ class Gate:
         lines = [self.verdict.headline] if self.verdict.headline else []
         if known := len(self.of("known")):
             lines.append(f"{known} failed in the baseline too")
-        if skipped := len(self.of("skipped")):
-            lines.append(f"{skipped} without a score: no claim or no knowledge")
+        skipped = Counter(case.reason for case in self.of("skipped"))
+        lines += [f"{skipped[reason]} without a score: {words}"
+                  for reason, words in REASONS.items() if skipped[reason]]
+        if self.mostly_blank:
+            lines.append("more than half of the responses have no score (--allow-unscored all "
+                         "accepts this)")
         refused = {case.outcome for case in self.refused()}
         for outcome, words in _WORDS.items():
             if n := len(self.of(outcome)):
@@ -159,10 +174,7 @@ def gate(
     if baseline is not None:
         old_name, old, old_signed = _one(baseline, metric)
         if signed and old_signed and signed != old_signed:
-            raise InputError(
-                f"{metric} was computed by different models, settings or versions: "
-                f"{shortened(signed)} here, {shortened(old_signed)} in the baseline; "
-                "score both again in the same way")
+            raise mismatch(metric, (old_name, old_signed), (name, signed))
         remarks += _unsigned(old_name, old_signed)
         first, second = (SystemValues.of(files.runs[0].no_claim, read, [metric])
                          for files, read in ((baseline, old), (scored, rows)))
@@ -220,7 +232,8 @@ def _cases(
             why += f"; it is another row than in the baseline: other {' and '.join(parts)}"
             outcome = "changed" if outcome in ("passed", "known", "skipped") else outcome
         cases.append(Case(row["id"], row.get("response") or "", row.get(metric), before, outcome,
-                          why, tuple(map(claim_words, unsupported(row.get("claims") or ())))))
+                          why, tuple(map(claim_words, unsupported(row.get("claims") or ()))),
+                          row.get("reason")))
     here = {there for there, _ in matched.pairs}
     cases += [Case(row["id"], row.get("response") or "", None, row.get(metric), "missing",
                    "is only in the baseline") for i, row in enumerate(old) if i not in here]

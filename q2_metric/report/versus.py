@@ -14,7 +14,7 @@ from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.bootstrap import percentiles, resampled
 from q2_metric.metrics.overlap import bleu_of, bleu_signature, bleu_statistics
 from q2_metric.metrics.registry import title
-from q2_metric.metrics.signature import parse
+from q2_metric.metrics.signature import mismatch, parse
 from q2_metric.report.compare import (
     TRIALS,
     Matched,
@@ -224,14 +224,8 @@ def _signature(runs: Sequence[SystemRun], column: str) -> str:
     signed = [(run.name, score.signature) for run in runs for score in run.scores
               if score.name == column and score.signature]
     for name, signature in signed[1:]:
-        (_, was), (_, now) = parse(signed[0][1]), parse(signature)
-        if was != now:
-            key = next(key for key in (was | now) if was.get(key) != now.get(key))
-            before, after = (found.get(key, "not set") for found in (was, now))
-            raise InputError(
-                f"{column} was computed by different models, settings or versions: {key} is "
-                f"{before} in {signed[0][0]} and {after} in {name}; score both again in the same "
-                "way")
+        if parse(signed[0][1]) != parse(signature):
+            raise mismatch(column, signed[0], (name, signature))
     return signed[0][1] if signed else ""
 
 

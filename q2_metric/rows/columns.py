@@ -75,13 +75,14 @@ def resolve(
     present = names_in(records)
     if not present:  # no row can be read: each row reports its own problem
         return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
-    by_lower = {key.strip().lower(): key for key in reversed(present)}
+    known_as = {_folded(key): key for key in reversed(present)}
     resolved: dict[str, str | None] = {}
     for field, names in aliases.items():
         asked: str | None = getattr(columns, field)
         if asked:
             check_column(asked, records, f"{name}: ", f" for the {field}")
-        known = next((by_lower[alias] for alias in names if alias in by_lower), None)
+        known = next((known_as[_folded(alias)] for alias in names if _folded(alias) in known_as),
+                     None)
         resolved[field] = known if asked is None else asked or None
     _from_chat(resolved, columns, records)
     for field in needed:
@@ -90,6 +91,11 @@ def resolve(
                 f"{name}: no column looks like the {field}; the columns are {_listed(present)}; "
                 f"{_perhaps(present, aliases[field])}name it with {columns.option(field)}")
     return resolved
+
+
+def _folded(name: str) -> str:
+    """``retrieval_context`` is the same name as ``retrievalContext``."""
+    return name.strip().lower().replace("_", "")
 
 
 def names_in(records: Iterable[Record]) -> list[str]:

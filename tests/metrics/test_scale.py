@@ -215,6 +215,15 @@ def test_the_first_model_also_judges_the_nearest_sentence_by_itself() -> None:
                            ("one brown dog ran off today", "A dog ran off.")]
 
 
+def test_without_a_passage_only_a_rule_contradicts() -> None:
+    claim, passage = "The cats are red.", "These cats are not red."
+    metric = cascade(FakeBackbone())
+    metric.backbone.table = {(passage, claim): Verdict(0.0, 0.0, 1.0)}  # type: ignore[attr-defined]
+    for evidence, decision in ((True, "contradicted"), (False, "not found")):
+        [score] = metric.score([Example(claim, passage)], evidence=evidence)
+        assert [one.verdict for one in score.evidence] == [decision]  # type: ignore[union-attr]
+
+
 def test_as_many_top_chunks_as_there_are_is_all() -> None:
     [whole], [part] = (scale(chunk_size=6, top_chunks=most).score([FAR], evidence=True)
                        for most in (0, 9))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -90,7 +91,17 @@ def test_an_answer_that_falls_silent_is_a_regression(before: Path, tmp_path: Pat
     assert "row r0 has no score: the response is empty; it was 1.000\n" in result.stdout
     alone = gate(silent)
     assert alone.exit_code == 0
-    assert "2 without a score: no claim or no knowledge" in alone.stdout
+    assert "2 without a score: the response is empty" in alone.stdout
+
+
+def test_a_gate_over_few_scores_does_not_pass_by_itself(tmp_path: Path) -> None:
+    """One good row does not hide that the generator is broken, unless that is accepted."""
+    few = scored(rows(tmp_path / "new.jsonl", GOOD, SILENT, SILENT))
+    alone = gate(few)
+    assert alone.exit_code == 4
+    assert "more than half of the responses have no score" in alone.stdout
+    assert gate(few, "--allow-unscored", "2").exit_code == 4
+    assert gate(few, "--allow-unscored", "all").exit_code == 0
 
 
 def test_a_gate_over_rows_without_a_score_does_not_pass(tmp_path: Path) -> None:
@@ -117,6 +128,14 @@ def test_a_row_that_the_baseline_lacks_must_pass(before: Path, tmp_path: Path) -
     assert result.exit_code == 4
     assert "row r4" in result.stdout
     assert "4 of 5 rows are in the baseline" in result.stdout
+
+
+def test_the_page_says_which_file_has_more_rows(before: Path, tmp_path: Path) -> None:
+    fewer, page = scored(rows(tmp_path / "new.jsonl", GOOD, GOOD, BAD)), tmp_path / "page.html"
+    done = CliRunner().invoke(main, ["report", str(before), str(fewer), "--out", str(page)])
+    assert done.exit_code == 0, done.output
+    said = re.findall("Rows only in <bdi>(.*?)</bdi>: (.*?)[.]<", page.read_text(encoding="utf-8"))
+    assert said == [(str(before), "1")]
 
 
 def test_a_mean_that_falls_fails_although_each_response_passes(tmp_path: Path) -> None:

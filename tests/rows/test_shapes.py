@@ -35,6 +35,8 @@ def passages(row: Example) -> list[tuple[str, str | None]]:
 
 
 RAGAS = {"question": ASKED, "contexts": [FIRST, SECOND], "answer": SAID, "ground_truth": "In 1889"}
+DEEPEVAL = {"input": ASKED, "actualOutput": SAID, "retrievalContext": [FIRST, SECOND],
+            "context": ["The inn opened in 1900."]}
 RAGAS_NOW = {"user_input": ASKED, "retrieved_contexts": [FIRST, SECOND], "response": SAID,
              "reference": "In 1889"}
 DOCUMENTS = [{"id": None, "metadata": {"source": "inn.md"}, "page_content": FIRST,
@@ -57,8 +59,8 @@ STORED = {"query": ASKED, "response": SAID, "nodes": [
 
 
 @pytest.mark.parametrize(("row", "ids"), [
-    (RAGAS, [None, None]), (RAGAS_NOW, [None, None]), (LANGCHAIN, ["inn.md", "b7"]),
-    (RETRIEVAL_QA, ["inn.md", "b7"]),
+    (DEEPEVAL, [None, None]), (RAGAS, [None, None]), (RAGAS_NOW, [None, None]),
+    (LANGCHAIN, ["inn.md", "b7"]), (RETRIEVAL_QA, ["inn.md", "b7"]),
     (DUMPED, ["inn.md", "b7"]), (NODES, ["n1", "n2"]), (STORED, ["n1", "n2"]),
 ])
 def test_rows_of_rag_libraries(tmp_path: Path, row: dict[str, Any], ids: list[object]) -> None:
