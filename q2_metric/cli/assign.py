@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from q2_metric.checks import Setting, settings_of
-from q2_metric.cli.commands import READ, Hinting
+from q2_metric.cli.commands import READ
 from q2_metric.errors import InputError
 from q2_metric.files import read_text
 from q2_metric.metrics.registry import METRICS
@@ -103,10 +103,11 @@ def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) ->
                       if value is not None and known[name].setting is None]
 
 
-class Assigned(Hinting):
+class Assigned(click.Option):
     """The option ``-s``."""
 
     def hint(self, option: str) -> str:
+        """What a user who typed an option that does not exist can type instead, or ""."""
         name = option.lstrip("-").replace("-", "_")
         if name in (known := assignables()):
             return f"A setting is given as -s {name}=VALUE"

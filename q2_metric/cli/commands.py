@@ -122,14 +122,6 @@ def overwriting() -> bool:
     return bool(click.get_current_context().meta.get(_OVERWRITE))
 
 
-class Hinting(click.Option):
-    """An option that knows what a user meant by an option that does not exist."""
-
-    def hint(self, option: str) -> str:
-        """Words for the error message; "" if it is not what this option sets."""
-        raise NotImplementedError
-
-
 class Command(click.Command):
     """A command that never overwrites its input files. It replaces an output only with
     ``--overwrite`` (``overwrites`` is its help), or if an earlier run of the same command wrote it.
@@ -154,7 +146,7 @@ class Command(click.Command):
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             hints = (param.hint(error.option_name) for param in self.params
-                     if isinstance(param, Hinting))
+                     if hasattr(param, "hint"))
             if not (words := next(hints, "")):
                 raise
             raise click.UsageError(

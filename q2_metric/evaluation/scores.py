@@ -17,7 +17,7 @@ from q2_metric.metrics.entry import MetricColumn
 from q2_metric.metrics.registry import entry
 from q2_metric.metrics.settings import Reading
 from q2_metric.metrics.signature import signature
-from q2_metric.rows.columns import ALIASES
+from q2_metric.rows.columns import ALIASES, called
 from q2_metric.types import Comparison, Example, Score
 
 USUAL: Reading = "consistent"
@@ -181,10 +181,9 @@ class FileSource:
             columns = ", ".join(map(repr, lines[0][1])) if lines else "none"
             raise InputError(f"{path}: there is no column {column!r}; the columns are {columns}")
         numbers = [number_of(fields.get(column), column, where) for where, fields in lines]
-        named = {key.strip().lower(): key for key in lines[0][1]}
 
         def texts(field: str) -> list[str]:
-            key = next((named[name] for name in ALIASES[field] if name in named), None)
+            key = next(called([*lines[0][1]], ALIASES[field]), None)
             return [] if key is None else [str(fields.get(key)) for _, fields in lines]
 
         responses, knowledge, ids = texts("response"), texts("knowledge"), texts("id")

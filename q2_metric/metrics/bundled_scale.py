@@ -115,16 +115,13 @@ class BundledScale(Scale):
         verdicts = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
         return [one.deciding(verdicts) for one in searches]
 
-    def confirmed(self, judged: Judgement, passage: str, verdict: Verdict) -> Judgement:
-        """Keeps "contradicted" only if the passage is about the claim, and contradicts it by
-        itself."""
-        sure = _about(judged.claim, passage) and judgements.contradicts(verdict)
-        return judged if sure else self.unconfirmed(judged)
-
-    def unconfirmed(self, judged: Judgement) -> Judgement:
-        """Without a passage, only a rule can contradict a claim."""
-        doubt = judged.verdict == "contradicted" and judged.ruling is None
-        return replace(judged, verdict="not found") if doubt else judged
+    def confirmed(self, judged: Judgement, found: tuple[str, Verdict] | None) -> Judgement:
+        """Keeps "contradicted" only if a rule says so, or if the passage is about the claim and
+        contradicts it by itself."""
+        if judged.verdict != "contradicted" or judged.ruling is not None or (
+                found and _about(judged.claim, found[0]) and judgements.contradicts(found[1])):
+            return judged
+        return replace(judged, verdict="not found")
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
         known = [(unmarked(text), claim) for text, claim in pairs]

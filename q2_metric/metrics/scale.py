@@ -141,7 +141,7 @@ class Scale:
         if self.escalation:
             judged = self.escalation.review(unique, judged)
         judged = self._with_passages(unique, judged, places, known) if evidence else [
-            list(map(self.unconfirmed, some)) for some in judged]
+            [self.confirmed(one, None) for one in some] for some in judged]
         totals = {example: self.total(example, claimed)
                   for example, claimed in zip(unique, judged, strict=True)}
         scores = [judgements.as_written(totals[seen], example, excerpt)
@@ -197,12 +197,8 @@ class Scale:
         return [None if at is None else one.units[at]
                 for at, one in zip(best, searches, strict=True)]
 
-    def confirmed(self, judged: Judgement, passage: str, verdict: Verdict) -> Judgement:
-        """A judgement after the verdict on its passage."""
-        return judged
-
-    def unconfirmed(self, judged: Judgement) -> Judgement:
-        """A judgement whose passage was not sought."""
+    def confirmed(self, judged: Judgement, found: tuple[str, Verdict] | None) -> Judgement:
+        """A judgement after the verdict on its passage; ``None`` if no passage was sought."""
         return judged
 
     def supports(self, pairs: Sequence[Pair]) -> list[float]:
@@ -306,7 +302,7 @@ class Scale:
             if place:
                 (passage, _), verdict = next(asked)
                 judgement = judgements.decided(
-                    self.confirmed(judgement, passage, verdict), one.knowledge, place,
+                    self.confirmed(judgement, (passage, verdict)), one.knowledge, place,
                     verdict.entailment)
             with_passages[i].append(judgement)
         return with_passages

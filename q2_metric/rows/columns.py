@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from q2_metric.errors import InputError
@@ -75,14 +75,12 @@ def resolve(
     present = names_in(records)
     if not present:  # no row can be read: each row reports its own problem
         return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
-    known_as = {_folded(key): key for key in reversed(present)}
     resolved: dict[str, str | None] = {}
     for field, names in aliases.items():
         asked: str | None = getattr(columns, field)
         if asked:
             check_column(asked, records, f"{name}: ", f" for the {field}")
-        known = next((known_as[_folded(alias)] for alias in names if _folded(alias) in known_as),
-                     None)
+        known = next(called(present, names), None)
         resolved[field] = known if asked is None else asked or None
     _from_chat(resolved, columns, records)
     for field in needed:
@@ -93,9 +91,11 @@ def resolve(
     return resolved
 
 
-def _folded(name: str) -> str:
-    """``retrieval_context`` is the same name as ``retrievalContext``."""
-    return name.strip().lower().replace("_", "")
+def called(columns: Sequence[str], names: Iterable[str]) -> Iterator[str]:
+    """The columns with one of these names, in the order of the names. ``retrievalContext`` counts
+    as ``retrieval_context``."""
+    known_as = {key.strip().lower().replace("_", ""): key for key in reversed(columns)}
+    return (known_as[key] for name in names if (key := name.replace("_", "")) in known_as)
 
 
 def names_in(records: Iterable[Record]) -> list[str]:
@@ -130,9 +130,7 @@ _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue",
 def _from_chat(resolved: dict[str, str | None], columns: Columns,
                records: Sequence[Record]) -> None:
     """Uses a column of whole chats for those fields for which no column was found."""
-    named = {key.strip().lower(): key for key in names_in(records)}
-    chats = (named[name] for name in _CHATS if name in named)
-    chat = next((key for key in chats
+    chat = next((key for key in called(names_in(records), _CHATS)
                  if any(is_chat(record.fields.get(key)) for record in records)), None)
     if chat is None:
         return

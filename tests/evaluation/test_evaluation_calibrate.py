@@ -155,7 +155,7 @@ def test_no_labels(row: dict[str, Any], label: str | None, message: str, tmp_pat
         fitting.read_labelled(path, Columns(label=label))
 
 
-def test_the_label_that_is_none_is_named(tmp_path: Path) -> None:
+def test_a_value_that_is_no_label_is_named(tmp_path: Path) -> None:
     """Not the first row, whose label is 0."""
     path = write(tmp_path / "a.jsonl", *(
         {"response": "a", "knowledge": "k", "label": label} for label in (0, 1, 1, 0.7)))

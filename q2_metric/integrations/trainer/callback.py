@@ -245,7 +245,7 @@ def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
 
 def _check_knowledge(rows: Sequence[Row]) -> None:
     """Before hours of training: a response without knowledge has no score."""
-    blank = sum(not any(text.strip() for text in row.knowledge) for row in rows)
+    blank = sum(all(map(is_blank, row.knowledge)) for row in rows)
     if rows and blank == len(rows):
         raise InputError("no row has a knowledge text, so no response would have a score")
     if blank:
