@@ -173,7 +173,8 @@ def check_evidence(out: str | Path, metric: str) -> None:
     elif fields.get("complete") is not True:
         problem = f"{record}: says that the run did not finish"
     elif fields["output"] != fingerprint(out):
-        problem = f"{out}: is not the file that q2 score wrote: its SHA-256 is not that in {record}"
+        problem = (f"{out}: was edited after q2 score wrote it, or Git changed its line endings: "
+                   f"its SHA-256 is not that in {record}")
     elif not all(map(signs, signatures, signatures.values())):
         problem = f"{record}: has a damaged signature"
     elif metric not in signatures:

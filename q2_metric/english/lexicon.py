@@ -108,8 +108,9 @@ PAST_MAKERS = words(
 )
 """Their participle after a noun refers to the past ("a film directed by ...")."""
 
-SPEAKERS = words("i we me my our us myself mine")
-"""A clause about the speaker makes no claim about the world."""
+SPEAKERS = words("i me my myself mine")
+"""A clause about the speaker makes no claim about the world. One with "we" often does: it states
+what a firm does."""
 LIKING = words("like love enjoy hate admire adore prefer recommend appreciate miss")
 POINTING = words("it this that these those they he she which who")
 """Words for something named before. A statement about another subject is no mere opinion."""

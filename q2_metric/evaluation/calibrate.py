@@ -17,7 +17,7 @@ from q2_metric.evaluation.detection import probable
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import title
-from q2_metric.rows.columns import Columns
+from q2_metric.rows.columns import LABELS, Columns
 from q2_metric.rows.read import BadRow, read_rows
 
 Kind = Literal["isotonic", "platt"]
@@ -41,9 +41,9 @@ def read_labelled(
         if isinstance(row, BadRow):
             raise InputError(f"{row.error}; every row of a labelled file must be readable")
         if row.label is None:
-            unread = next((note for note in notes if "not read as the human label" in note), "")
-            raise InputError(unread or f"{path}, row {number}: has no human label (1 or 0); name "
-                             "the column of the labels with --label")
+            raise InputError("; ".join([
+                *notes, f"{path}, row {number}: has no human label (one of {', '.join(LABELS)}); "
+                "name the column of the labels with --label"]))
         labelled.append(Labelled(row, row.label))
     if not labelled:
         raise InputError(f"{path}: has no rows")

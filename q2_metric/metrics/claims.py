@@ -94,10 +94,13 @@ def check_examples(examples: Any) -> None:
     for i, example in enumerate(examples):
         if not isinstance(example, Example):
             raise InputError(f"examples[{i}] is {_kind(example)}, not a q2_metric.Example")
-        for name in ("response", "knowledge"):
+        for name in ("response", "knowledge", "question"):
             text = getattr(example, name)
+            if text is None and name == "question":
+                continue
             if not isinstance(text, str):
-                raise InputError(f"the {name} of examples[{i}] is {kind(text)}, not a string")
+                raise InputError(f"the {name} of examples[{i}] is {kind(text)}, not a string"
+                                 + "; join passages by line breaks" * isinstance(text, list))
             encodable(text, f"the {name} of examples[{i}]")
         turns: object = example.history
         if not isinstance(turns, tuple) or not all_text(turns):

@@ -27,6 +27,7 @@ from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import Reading, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
+from q2_metric.text.given import kind
 from q2_metric.text.overlap import known_numbers, word_tokens
 from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Claim, Example, Judgement, Part, Ruling, Score
@@ -225,6 +226,8 @@ class Stream:
         ``None``. InputError: :meth:`end` was called."""
         if self.score is not None:
             raise InputError("the stream has ended; start another")
+        if not isinstance(text, str | None):
+            raise InputError(f"a piece of the response is {kind(text)}, not a text")
         self._text += text or ""
         complete = self._end_of_sentences()
         # A response such as "Yes." is read with its question only if nothing follows.

@@ -13,7 +13,13 @@ from q2_metric.report.compare import Matched, PairedDifference, SystemValues, di
 from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
-from q2_metric.scoring.verdict import VerdictCounts, claim_words, falls_short, unsupported
+from q2_metric.scoring.verdict import (
+    VerdictCounts,
+    claim_words,
+    falls_short,
+    least_supported,
+    unsupported,
+)
 
 Outcome = Literal[
     "passed", "failed", "known", "skipped", "error", "unscored", "changed", "missing"]
@@ -43,8 +49,8 @@ _WORDS: Mapping[Outcome, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A row and the gate's decision on it. ``findings`` has a line for each unsupported claim, and
-    ``reason`` says why there is no score."""
+    """A row and the gate's decision on it. ``findings`` has a line for each unsupported claim (if
+    it failed without any, for the least supported one); ``reason`` says why there is no score."""
 
     id: str
     response: str
@@ -231,9 +237,10 @@ def _cases(
         if there is not None and (parts := matched.changed.get((there, i))) and told:
             why += f"; it is another row than in the baseline: other {' and '.join(parts)}"
             outcome = "changed" if outcome in ("passed", "known", "skipped") else outcome
+        claims = row.get("claims") or ()
+        shown = unsupported(claims) or (least_supported(claims) if outcome == "failed" else [])
         cases.append(Case(row["id"], row.get("response") or "", row.get(metric), before, outcome,
-                          why, tuple(map(claim_words, unsupported(row.get("claims") or ()))),
-                          row.get("reason")))
+                          why, tuple(map(claim_words, shown)), row.get("reason")))
     here = {there for there, _ in matched.pairs}
     cases += [Case(row["id"], row.get("response") or "", None, row.get(metric), "missing",
                    "is only in the baseline") for i, row in enumerate(old) if i not in here]

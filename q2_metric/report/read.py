@@ -117,7 +117,8 @@ def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
         n += 1
         if row.get("error") is not None:
             failed += 1
-        elif row.get("response") is None or row.get("knowledge") is None:
+        elif (row.get("reason") not in ("empty", "no_knowledge")
+              and None in (row.get("response"), row.get("knowledge"))):
             without_texts += 1
         aggregate.add(of_row(row))
     recorded = manifest.get("signatures")

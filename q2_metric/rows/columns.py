@@ -82,6 +82,8 @@ def resolve(
             check_column(asked, records, f"{name}: ", f" for the {field}")
         known = next(called(present, names), None)
         resolved[field] = known if asked is None else asked or None
+    if columns.response and columns.response == columns.knowledge:
+        raise InputError(f"{name}: response and knowledge are the same column {columns.response!r}")
     _from_chat(resolved, columns, records)
     for field in needed:
         if resolved[field] is None:

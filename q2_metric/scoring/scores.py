@@ -47,7 +47,8 @@ class _Computed(Protocol):
 
 
 def load(
-    names: Iterable[str] | str | None, settings: Mapping[str, Any], calibration: Any = None
+    names: Iterable[str] | str | None, settings: Mapping[str, Any], calibration: Any = None,
+    own: Iterable[str] = (),
 ) -> list[Metric]:
     """Loads metrics by their names, and applies calibrations to them.
 
@@ -55,13 +56,14 @@ def load(
         names: a sequence, or "q2,scale"; ``None`` for the default metrics.
         settings: ``preset``, and the keywords of :func:`q2_metric.metrics.load_metrics`.
         calibration: one or several, as files of ``q2 calibrate`` or ``Calibration`` objects.
+        own: keywords of the caller, which an error names beside those of the metrics.
 
     Raises:
         InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does
             not fit the metrics.
         MissingExtra, ModelError: as ``load_metrics``.
     """
-    refuse_unknown(settings, ["preset", *known_keywords()], "keyword")
+    refuse_unknown(settings, [*own, "preset", *known_keywords()], "keyword")
     keywords = dict(settings)
     preset = keywords.pop("preset", None) or "bundled"
     names = check_names(metrics.default_names(preset) if names is None else names)

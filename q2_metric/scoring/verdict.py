@@ -132,10 +132,18 @@ def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
             if claim.get("verdict") in UNSUPPORTED and claim["support"] is not None]
 
 
+def least_supported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    judged = [claim for claim in claims if claim["support"] is not None]
+    return sorted(judged, key=lambda claim: claim["support"])[:1]
+
+
 def claim_words(claim: Mapping[str, Any]) -> str:
     """The verdict and the text of a claim, and the passage for it, in one line."""
     nearest = f"; the nearest passage says: {claim['passage']}" if claim.get("passage") else ""
-    return " ".join(f"{claim['verdict']}: {claim['text'] or ''}{nearest}".split())
+    said = claim["verdict"]
+    if said == "supported":
+        said = f"least supported ({claim['support']:.2f})"
+    return " ".join(f"{said}: {claim['text'] or ''}{nearest}".split())
 
 
 def _nearest(claim: str, knowledge: str | None) -> str | None:

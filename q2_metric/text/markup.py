@@ -83,7 +83,7 @@ def unmarked(text: str) -> str:
         for pattern in _AROUND:
             bare = pattern.sub(_blank_around, bare)
         if _ITEM.findall(bare)[:2] == ["1", "2"]:  # a single number may be part of a statement
-            bare = _ITEM.sub(_blank, bare)
+            bare = _ITEM.sub(lambda item: f"-{' ' * (len(item[0]) - 1)}", bare)
         _BARE.put(text, bare, len(text))
     return bare
 

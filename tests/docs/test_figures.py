@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from q2_metric import Example, Groundedness
 from tools.benchmarks import quoted
 
 
@@ -65,6 +68,18 @@ def test_the_python_example_of_the_readme_prints_what_it_says(
     exec(code, {})
     said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
     assert capsys.readouterr().out.splitlines() == said
+
+
+@pytest.mark.slow
+def test_the_scores_of_right_answers_that_are_red() -> None:
+    """Another processor may change the second digit."""
+    page = (quoted.ROOT / "docs" / "red.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+) \| (.+) \| (\d\.\d\d) \|$", page, re.MULTILINE)
+    scored = Groundedness.from_preset(any_language=True).score(
+        [Example(response, knowledge) for knowledge, response, _ in rows])
+    assert len(rows) == 8
+    assert [float(value) for *_, value in rows] == pytest.approx(
+        [score.value for score in scored], abs=0.03)
 
 
 def test_the_card_quotes_the_signatures_of_its_figures() -> None:

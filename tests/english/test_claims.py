@@ -37,6 +37,8 @@ no i have n't .
 hi !
 hello , how are you ?
 good morning !
+What a big tower that is!
+http://example.com
 thanks!
 thank you so much !
 thx
@@ -140,7 +142,6 @@ have you been there , it is in paris ?
 what do you like ? it opened in 1889 .
 it opened in 1889 , do you like it ?
 Dr. Smith was born in London. Do you know him?
-What a big tower that is!
 New York, New York
 the tower is a tower
 Paris is big, and big is Paris.
@@ -152,7 +153,6 @@ Es la capital de Francia.
 東京は日本の首都です。
 it costs $ 5 .
 C3PO
-http://example.com
 first
 blue
 it took a long time .

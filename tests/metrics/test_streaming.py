@@ -37,6 +37,8 @@ def test_a_claim_is_judged_when_its_sentence_is_complete(metric: Groundedness) -
         (" is", [("It costs 35 euros.", "contradicted")]),
     ]
     assert stream.score is None
+    with pytest.raises(InputError, match="a piece of the response is a number"):
+        stream.add(5)  # type: ignore[arg-type]
     assert [one.claim.start for one in stream.add(" 330 metres tall.")] == []
     [last] = stream.end()
     assert (last.claim.text, last.verdict) == ("It is 330 metres tall.", "supported")

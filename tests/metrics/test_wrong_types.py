@@ -11,11 +11,13 @@ import pytest
 from q2_metric.errors import InputError
 from q2_metric.metrics import load_metrics
 from q2_metric.metrics.calibration import Calibration
+from q2_metric.metrics.claims import check_examples
 from q2_metric.metrics.groundedness import Groundedness
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
 from q2_metric.scoring import load
+from q2_metric.types import Example
 
 STRANGE: list[Any] = [3, [], ["q2"], {"a": 1}, b"bundled"]
 KINDS: list[Any] = [Q2, Scale, Groundedness, EndToEndNli]
@@ -49,6 +51,10 @@ def test_a_model_that_is_no_name(kind: Any, keyword: str, model: Any) -> None:
     (lambda: load(3, {}), "metrics are a number"),
     (lambda: Calibration.load(None), "a calibration is a file, not null"),
     (lambda: load("scale", {}, {"a": 1}), "a calibration is a file, not an object"),
+    (lambda: check_examples([Example("a", "b", question=5)]),  # type: ignore[arg-type]
+     "the question of examples[0] is a number, not a string"),
+    (lambda: check_examples([Example("a", ["b"])]),  # type: ignore[arg-type]
+     "the knowledge of examples[0] is a list of strings, not a string; join passages"),
 ])
 def test_a_part_of_another_type(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError) as caught:

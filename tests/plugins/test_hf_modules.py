@@ -370,6 +370,7 @@ def test_a_missing_text_is_a_blank_one(q2: Any) -> None:
     ({"predictions": [], "references": []}, "nothing to score"),
     ({"histories": [[], []]}, 'evaluate.load\\(\'q2\', "dialog"\\)'),
     ({"knowledge": [KNOWLEDGE] * 2}, "here the knowledge is called references"),
+    ({"metrics": []}, "which names no metric"),
     ({"responses": [RIGHT]}, r"unknown keyword 'responses' \(known: predictions, references, "),
     ({"metric": "scale"}, "did you mean 'metrics'"),
     ({"presett": "bundled"}, "did you mean 'preset'"),

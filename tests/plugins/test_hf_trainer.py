@@ -117,7 +117,7 @@ def test_a_training_that_never_evaluates_is_warned_of(
     assert bool(own.responses) is not never
 
 
-def test_each_evaluation_is_kept(tokenizer: Any, tmp_path: Path) -> None:
+def test_each_evaluation_is_kept(tokenizer: Any, tmp_path: Path, caplog: Any) -> None:
     """As files that q2 report and q2 compare read, with the scores that were logged."""
     runs = tmp_path / "new" / "runs"
     trainer = make_trainer(tokenizer, tmp_path, max_steps=60, eval_steps=20, eval_strategy="steps",
@@ -149,6 +149,33 @@ def test_each_evaluation_is_kept(tokenizer: Any, tmp_path: Path) -> None:
     assert bleu["value"] == pytest.approx(logged[60]["eval_bleu"])
     trainer.evaluate()  # the same step again
     assert sorted(path.name for path in runs.glob("*.jsonl")) == files
+    caplog.clear()
+    callback(trainer, metrics=["groundedness"], out=runs)
+    assert sum("has 3 evaluations of an earlier training" in line for line in caplog.messages) == 1
+
+
+def test_a_misspelt_keyword_is_told(tokenizer: Any, tmp_path: Path) -> None:
+    trainer = make_trainer(tokenizer, tmp_path, max_steps=1)
+    with pytest.raises(InputError, match=r"unknown keyword 'outt'; did you mean 'out'\?"):
+        callback(trainer, metrics=["word_share"], outt=tmp_path)
+
+
+def test_a_callback_of_another_trainer_is_refused(tokenizer: Any, tmp_path: Path) -> None:
+    """As in a notebook where only the cell of the trainer is run again."""
+    old = callback(make_trainer(tokenizer, tmp_path, max_steps=1), metrics=["word_share"])
+    trainer = make_trainer(tokenizer, tmp_path, max_steps=1)
+    trainer.add_callback(old)
+    with pytest.raises(InputError, match="this callback was made for another trainer"):
+        trainer.train()
+
+
+def test_prompts_that_lose_their_beginning_are_counted(
+    tokenizer: Any, tmp_path: Path, caplog: Any,
+) -> None:
+    trainer = make_trainer(tokenizer, tmp_path, max_steps=1)
+    callback(trainer, metrics=["word_share"], max_prompt_length=3)
+    [said] = [line for line in caplog.messages if "lose their beginning" in line]
+    assert said.startswith(f"{len(ROWS)} of {len(ROWS)} prompts have 3 tokens or more")
 
 
 def test_a_place_that_cannot_hold_runs_is_refused_before_the_training(

@@ -242,7 +242,7 @@ MANIFESTS: list[tuple[str, Callable[[str], str | None], int, str]] = [
     ("none", lambda _text: None, 0, "no manifest is beside this file"),
     ("of an unfinished run", _field(complete=False), 2, "says that the run did not finish"),
     ("without complete", _field(complete=None), 2, "says that the run did not finish"),
-    ("with another hash", _field(output="0" * 64), 2, "is not the file that q2 score wrote"),
+    ("with another hash", _field(output="0" * 64), 2, "was edited after q2 score wrote it"),
     ("without a hash", _field(output=None), 2, "is not a manifest of q2 score"),
     ("cut off", lambda text: text[: len(text) // 2], 2, "is not JSON"),
     ("empty", lambda _text: "", 2, "is not JSON"),
@@ -287,7 +287,7 @@ def test_an_edited_score(baseline: Path, tmp_path: Path) -> None:
     assert _gate(scores, "--baseline", baseline)[0] == 4
     code, said = _gate(_edited(scores, _put("word_share", 1.0, 2), signed=False))
     assert code == 2
-    assert f"{scores}: is not the file that q2 score wrote" in said
+    assert f"{scores}: was edited after q2 score wrote it" in said
 
 
 # --- options and messages ------------------------------------------------------------------------

@@ -76,6 +76,18 @@ def test_a_failure_with_several_lines_is_shown_on_one(tmp_path: Path) -> None:
     assert len(told) == 2
 
 
+def test_a_failure_without_unsupported_claims_names_the_weakest(tmp_path: Path) -> None:
+    claims = [{"text": text, "verdict": "supported", "support": support, "start": 0, "end": 1}
+              for text, support in (("It has hills.", 0.9), ("It is old.", 0.55))]
+    path = tmp_path / "new.jsonl"
+    path.write_text("".join(json.dumps(
+        {"id": name, "groundedness": score, "response": GOOD, "knowledge": SOURCE,
+         "claims": claims}) + "\n" for name, score in (("r1", 0.4), ("r2", 0.8))))
+    result = CliRunner().invoke(main, ["gate", str(path)])
+    assert [line.strip() for line in result.stdout.splitlines() if line.startswith("      ")] == [
+        "least supported (0.55): It is old."]
+
+
 def test_a_regression_is_named_with_what_it_was(before: Path, tmp_path: Path) -> None:
     result = gate(scored(rows(tmp_path / "new.jsonl", GOOD, BAD, BAD, GOOD)), "--baseline", before)
     assert result.exit_code == 4

@@ -119,6 +119,13 @@ def test_scores_without_texts(tmp_path: Path) -> None:
     assert "3 rows have no texts" in page.read_text()
 
 
+def test_empty_rows_do_not_lack_their_texts(tmp_path: Path) -> None:
+    texts = {"response": "It has hills.", "knowledge": "It has hills."}
+    out = scored(tmp_path, rows=[texts, texts | {"response": ""}, texts | {"knowledge": None}])
+    (system,), _ = read(out)
+    assert (system.rows, system.without_texts) == (3, 0)
+
+
 def test_a_row_where_one_metric_failed(tmp_path: Path) -> None:
     row = {"id": "a", "knowledge_f1": 0.5, "nli": None, "error": "the model is broken"}
     other = {"id": "b", "knowledge_f1": 1.0, "nli": 1.0}

@@ -24,7 +24,7 @@ def words(text: str) -> str:
     ("It **opened** in `1889`, *early* and __late__.", "It opened in 1889 , early and late ."),
     ("## Answer\nIt [opened](https://a.org/b_(c)x 'y') [there](http://a.b).",
      "Answer It [opened](https://a.org/b_(c)x 'y') there ."),
-    ("1. It opened.\n2. It closed.", "It opened. It closed."),
+    ("1. It opened.\n2. It closed.", "- It opened. - It closed."),
 ])
 def test_marks_are_overwritten(text: str, left: str) -> None:
     assert words(text) == left

@@ -52,7 +52,7 @@ def parts(folder: Path = WRITTEN) -> list[tuple[str, str, str]]:
     """The parts of the written responses: the id of the response, the text and its kind."""
     rows = map(json.loads, (folder / "silent.jsonl").read_text(encoding="utf-8").splitlines())
     return [(row["id"], joined(part["text"]), part["kind"])
-            for row in rows for part in row["parts"] if part["kind"] != "question"]
+            for row in rows for part in row["parts"]]
 
 
 def behind_refusals(rows: Sequence[tuple[str, str, str]], seed: int = 1

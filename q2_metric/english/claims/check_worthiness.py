@@ -34,8 +34,7 @@ _CUT = re.compile(r"(?:[,;:]|\s[–—-])\s+(?=\S)"
 
 
 def says_nothing(text: str, table: Mapping[str, float] | None = None) -> bool:
-    """Whether a text states nothing that could be checked. In doubt, it states something. Questions
-    are left to other rules.
+    """Whether a text states nothing that could be checked. In doubt, it states something.
 
     ``text`` has its own case, and contractions like "it's". ``table`` has the weights of the
     n-grams, by default those of the package.
@@ -45,13 +44,13 @@ def says_nothing(text: str, table: Mapping[str, float] | None = None) -> bool:
     >>> says_nothing("The tower was built in 1889.")
     False
     """
-    if text.rstrip(" \"')]").endswith("?"):
-        return False
     table = table or shipped()
     if weight(text, table) <= BOUND:
         return False
-    pieces = [piece for piece in _CUT.split(text) if len(piece.split()) >= LEAST]
-    return len(pieces) < 2 or all(weight(piece, table) > PIECE for piece in pieces)
+    cut = _CUT.split(text)
+    pieces = [piece for piece in cut if len(piece.split()) >= LEAST]
+    alone = pieces == cut[:1]  # only a short ending was cut off
+    return alone or all(weight(piece, table) > PIECE for piece in pieces)
 
 
 def weight(text: str, table: Mapping[str, float]) -> float:

@@ -109,8 +109,8 @@ def stating(text: str) -> Iterator[str]:
     """Yields, once each, the sentences that state something in some language, in any word order."""
     for part in dict.fromkeys(sentences(text)):
         said = plain(part)
-        if (_any_content(_words(said)) and not _only_asks(said)
-                and not says_nothing(joined(part)) and is_language(part)):
+        if (_any_content(_words(said)) and not _only_asks(said) and is_language(part)
+                and (_opens_as_question(said) or not says_nothing(joined(part)))):
             yield joined(part)
 
 
@@ -160,11 +160,20 @@ def _only_asks(part: str) -> bool:
     if told:
         after = " ".join(_opened(", ".join(clauses)))[told.end() :].split()
         return not after or after[0] in _ABOUT_WHAT or not _any_content(after)
-    marked = part.rstrip(" \"')]").endswith("?")
-    if not (_asks(first) if marked else _asks_you(first)):
+    if not (_asks(first) if _is_marked(part) else _asks_you(first)):
         return False
     return not any(_words(clause)[0] in _SUBJECTS and _any_content(_words(clause))
                    for clause in rest)
+
+
+def _opens_as_question(part: str) -> bool:
+    """Unlike "nice , is n't it ?"."""
+    first = _opened(part)[0]
+    return _is_marked(part) and CONTRACTED.sub("", first) in _ASKING | AUXILIARY_VERBS
+
+
+def _is_marked(part: str) -> bool:
+    return part.rstrip(" \"')]").endswith("?")
 
 
 def _opened(clause: str) -> list[str]:

@@ -62,7 +62,7 @@ class _Part:
 class EnglishClaims:
     """Finds the claims of responses by rules over the parse."""
 
-    name = "english-4"
+    name = "english-5"
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response, in order; an empty list if a response claims nothing."""
@@ -269,7 +269,7 @@ def _is_personal(tree: Tree, head: Word) -> bool:
 def _is_liking(tree: Tree, word: Word) -> bool:
     """As in ", which I really like"."""
     subject = subject_of(tree, word) if word.lemma in lexicon.LIKING else None
-    return subject is not None and subject.lower in lexicon.SPEAKERS
+    return subject is not None and subject.lower in lexicon.SPEAKERS | {"we"}
 
 
 def _is_opinion(tree: Tree, verb: Word, words: Sequence[Word]) -> bool:

@@ -10,17 +10,20 @@ LONGEST = 14
 
 YesNo = Literal["yes", "no"]
 
-_PRONOUN = r"(?:it|he|she|they|there|that|this)"
-_AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must)"
+_PRONOUN = r"(?:it|he|she|they|there|that|this|you)"
+_AUXILIARY = (
+    r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must|may)")
+_SURELY = r"(?:of course|certainly|absolutely|definitely)"
 _YES = re.compile(
-    rf"(?:yes|yeah|yep|yup|correct|true|indeed)(?:[,\s]+{_PRONOUN} {_AUXILIARY})?[\s.!]*",
-    re.IGNORECASE)
+    rf"(?:(?:yes|yeah|yep|yup|correct|true|indeed)(?:[,\s]+{_SURELY})?|{_SURELY})"
+    rf"(?:[,\s]+{_PRONOUN} {_AUXILIARY})?[\s.!]*", re.IGNORECASE)
 _NO = re.compile(
-    rf"(?:no|nope|nah|incorrect|false)(?:[,\s]+{_PRONOUN} "
-    rf"(?:{_AUXILIARY} ?(?:not|n['’]t)|can(?:not|['’]t)|won['’]t))?[\s.!]*", re.IGNORECASE)
+    rf"(?:(?:no|nope|nah|incorrect|false)(?:[,\s]+{_SURELY} not)?|{_SURELY} not)"
+    rf"(?:[,\s]+{_PRONOUN} (?:{_AUXILIARY} ?(?:not|n['’]t)|can(?:not|['’]t)|won['’]t))?[\s.!]*",
+    re.IGNORECASE)
 _POLITE = re.compile(r"(?:and|so|but|ok|okay|then|hi|hello|please)\b[,\s]*", re.IGNORECASE)
 _ASKS_FOR_YES = re.compile(
-    rf"(?:{_AUXILIARY}|may)\s+(?!you\b|your\b|we\b|i\b|n['’]t)", re.IGNORECASE)
+    rf"(?:{_AUXILIARY}|am)\s+(?!you\b|your\b|we\b|n['’]t)", re.IGNORECASE)
 _ASKING = re.compile(
     r"(?:who|what|which|when|where|how|in (?:which|what)|is|are|was|were|does|do|did|has|can)\s",
     re.IGNORECASE)

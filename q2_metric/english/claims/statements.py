@@ -26,6 +26,10 @@ _ADVERBS = words("also ever really actually currently originally usually often s
 _PREPOSITIONS = words("in on at by to from for of with near behind under over above below between "
                       "beside inside outside within around through during since until before after "
                       "about across along into onto off up down next on because due as")
+_ADDRESSED = words("you your we our us")
+_ASKER = {"i am": "you are", "i was": "you were", "i": "you", "my": "your", "me": "you"}
+"""How an answer speaks of the one who asked."""
+_OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b", re.IGNORECASE)
 _UNSURE = words("or any anyone anybody anything ever yet either")
 """With one of these in the question, "yes" makes no clear statement."""
 _MOTION = words("go return travel move fly sail run drive emigrate lead migrate relocate flee")
@@ -119,8 +123,11 @@ def _parts(tree: Tree) -> _QuestionParts | None:
     subject = _subject(tree, said, at)
     if not any(w.tag[:2] in ("NN", "PR", "CD", "VB", "EX") or w.lower in _THIS for w in subject):
         return None
-    speakers = {"you", "your", "i", "my", "we", "our"}
-    if subject[-1].tag == "IN" or any(word.lower in speakers for word in subject):
+    # "Can I pay by card?" asks about any customer, "Do you like it?" for a taste.
+    by_asker = not asking and subject[0].lower == "i"
+    speakers = _ADDRESSED if by_asker else _ADDRESSED | _ASKER.keys()
+    if subject[-1].tag == "IN" or any(
+            word.lower in speakers for word in (said if by_asker else subject)):
         return None
     asked = _QuestionParts(tree, asking, said[at], subject, said[at + 1 + len(subject) :])
     if said[at].lower in _DO:
@@ -220,6 +227,8 @@ def _verbs(asked: _QuestionParts) -> list[str]:
 
 def _sentence(asked: _QuestionParts, said: Sequence[str]) -> str:
     text = " ".join(" ".join([spell(asked.tree, asked.subject), *said]).split())
+    if asked.subject[:1] and asked.subject[0].lower == "i":
+        text = _OF_ASKER.sub(lambda word: _ASKER[word[0].lower()], text)
     text = re.sub(r" (['’](?:s|re|ve|ll)?\b|,)", r"\1", text)
     return text[:1].upper() + text[1:].rstrip(".") + "."
 

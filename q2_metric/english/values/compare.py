@@ -58,6 +58,9 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
         return None if "KRONE" in (one.unit, other.unit) or _is_long(one, other) else False
     if one.kind == "weekday":
         return _weekdays(one, other)
+    if one.kind == "number" and one.low == other.low and one.step != other.step and (
+            0 < min(one.step, other.step) < 1):
+        return None  # "3.10" and "3.1" may be versions
     slack = _SLACK if one.kind == "quantity" and one.step != other.step else _PAPER
     own, others = _widened(one, slack), _widened(other, slack)
     if own[0] <= other.low and other.high <= own[1] and not other.open_ended:
@@ -90,15 +93,19 @@ def _weekdays(claimed: Value, known: Value) -> bool | None:
 
 def _rounded(claimed: Value, known: Value) -> bool | None:
     """As in "42 km" for 41.9 km. ``None`` for a single digit ("40 km"), the wrong direction
-    ("23,000" for 23,768), or a comma that may have become a point ("2.580")."""
+    ("23,000" for 23,768), a comma that may have become a point ("2.580"), and numbers that need
+    not be rounded: "4710" for 4711, or without a unit ("3.1" for 3.14 may be another version)."""
     value, exact, step = claimed.low, known.low, claimed.step
     if math.isclose(step, 0.001) and math.isclose(value * 1000, exact):
         return None
     rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
     if not rounds or not step or claimed.low != claimed.high:
         return False
-    while value and step < abs(value) and math.isclose(value / (step * 10) % 1, 0, abs_tol=1e-9):
-        step *= 10  # trailing zeros do not show precision
+    shown = step
+    whole = {"share": 0.01, "quantity": 0.0}.get(claimed.kind, 1.0)
+    while value and whole <= step < abs(value) and (
+            math.isclose(value / (step * 10) % 1, 0, abs_tol=1e-9)):
+        step *= 10  # the zeros of 4,700 do not show precision, those of $3.10 do
     if known.low != known.high or not value:
         return False
     if known.step >= step - _PAPER * step and claimed.kind != "share":
@@ -106,7 +113,8 @@ def _rounded(claimed: Value, known: Value) -> bool | None:
     coarse = math.log10(abs(value) / step) < 1
     if abs(value - exact) > step / 2 * (1 + _PAPER):
         return False if coarse or abs(value - exact) >= step else None
-    return None if coarse else True
+    unclear = coarse or (claimed.kind == "number" and shown <= 1)
+    return None if unclear or abs(value - exact) > shown / 2 * (1 + _PAPER) else True
 
 
 def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:

@@ -125,9 +125,8 @@ def _share(share: float, start: int, end: int, step: float = 0.01) -> Value:
 def _numbers(text: str) -> Iterator[Value]:
     for number in numbers_in(text):
         value, start, end = number.value, number.start, number.end
-        sign = _SIGN.search(text[max(0, start - 10) : start])
-        if sign and not number.ordinal:
-            value, start = -value if sign[1] else value, start - len(sign[0])
+        if not number.ordinal:
+            value, start = _signed(text, value, start)
         if number.ordinal or (
                 number.worded and century(text, number.start, number.end, number.value)):
             yield century(text, start, end, value) or Value("ordinal", value, value, start, end)
@@ -139,6 +138,7 @@ def _numbers(text: str) -> Iterator[Value]:
         money = currency_around(text, start, end)
         if money:
             currency, start, end, times = money
+            value, start = _signed(text, value, start)
             yield Value("money", value * times, value * times, start, end, currency,
                         step=number.step * times)
             continue
@@ -151,6 +151,12 @@ def _numbers(text: str) -> Iterator[Value]:
             continue
         yield year(text, start, end) or Value(
             "number", value, value, start, end, step=number.step)
+
+
+def _signed(text: str, value: float, start: int) -> tuple[float, int]:
+    """The value with the sign before it, and where the sign starts."""
+    sign = _SIGN.search(text[max(0, start - 10) : start])
+    return (-value if sign[1] else value, start - len(sign[0])) if sign else (value, start)
 
 
 def _durations(text: str) -> Iterator[Value]:

@@ -243,7 +243,10 @@ class _Plan:
             raise InputError("numeric_only returns no lists: leave out return_scores, "
                              "return_explanations and return_claims")
         self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None))
-        names = listed(settings.pop("metrics", None) or [own])
+        named = settings.pop("metrics", None)
+        names = [own] if named is None else listed(named)
+        if not names:
+            raise InputError(f"metrics is {named!r}, which names no metric")
         calibration = settings.pop("calibration", None)
         grounded = [name for name in names if not (gold and name in ("f1", "bleu"))]
         self.metrics = scoring.load(grounded or [own], settings, calibration)

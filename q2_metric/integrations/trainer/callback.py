@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.scoring.judge import report_broken, warn_of_row
-from q2_metric.text.given import is_blank, missing
+from q2_metric.text.given import is_blank, kind, missing
 
 _LOG = logging.getLogger(__name__)
 
@@ -90,6 +91,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.trainer, self.strict = trainer, strict
         self.out = None if out is None else folder_of(out)
         refuse_unknown(columns or (), [one.name for one in fields(Row)], "field in columns")
+        if not isinstance(rows, Iterable):
+            raise InputError(f"rows are {kind(rows)}, not a list or a data set")
         self.rows = [_row(row, i, columns or {}) for i, row in enumerate(rows)]
         if not self.rows:
             raise InputError("there are no rows to generate responses for")
@@ -103,7 +106,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.prefix, self.no_claim = prefix, scoring.check_no_claim(no_claim)
         # The metrics are loaded now, so that a mistake is noticed before hours of training.
         names = _grounded(metrics, gold=bool(with_gold))
-        self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
+        self.metrics = (scoring.load(names, settings, own=signature(Q2Callback).parameters)
+                        if trainer.is_world_process_zero() else [])
         self.signature = scoring.signature_lines(self.metrics, self.no_claim)
         """Empty except on the first process."""
         self.responses: list[str] = []
@@ -111,6 +115,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Warns if the training has no evaluations, because then nothing is scored."""
+        self._check_trainer(args)
         if args.eval_strategy == "no" and state.is_world_process_zero:
             _LOG.warning(
                 'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
@@ -119,6 +124,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Generates and scores responses, adds the results to the metrics, and logs them."""
+        self._check_trainer(args)
         metrics: dict[str, float] = kwargs["metrics"]
         if not any(name.startswith((self.prefix, "eval_")) for name in metrics):
             return
@@ -139,6 +145,11 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             # During training, only the trainer and the callbacks after this one read these metrics.
             # NaN is no improvement for any of them, and the logged value stays.
             metrics[best] = float("nan")
+
+    def _check_trainer(self, args: Any) -> None:
+        if args is not self.trainer.args:
+            raise InputError("this callback was made for another trainer: make one with "
+                             "Q2Callback(trainer, ...) for each trainer")
 
     def _from_first(
         self, responses: list[str], step: int
@@ -192,8 +203,10 @@ class Q2ComputeMetrics:
         histories: Sequence[Sequence[str]] | None = None, metrics: Sequence[str] | str = PAPERS,
         no_claim: NoClaim = NO_CLAIM, strict: bool = False, **settings: Any,
     ) -> None:
-        if isinstance(knowledge, str):
-            raise InputError("knowledge is one text; give a list with an item for each row")
+        if isinstance(knowledge, str) or not isinstance(knowledge, Iterable):
+            raise InputError(f"knowledge is {kind(knowledge)}; give a list with an item for each "
+                             "row of the evaluation set")
+        knowledge = list(knowledge)
         self.tokenizer, self.strict = tokenizer, strict
         self.no_claim = scoring.check_no_claim(no_claim)
         turns = histories if histories is not None else [()] * len(knowledge)
@@ -203,7 +216,8 @@ class Q2ComputeMetrics:
         self.rows = [_row({"prompt": "", "knowledge": text, "history": history}, i, {})
                      for i, (text, history) in enumerate(zip(knowledge, turns, strict=True))]
         _check_knowledge(self.rows)
-        self.metrics = scoring.load(_grounded(metrics, gold=True), settings)
+        self.metrics = scoring.load(_grounded(metrics, gold=True), settings,
+                                    own=signature(Q2ComputeMetrics).parameters)
         self.signature = scoring.signature_lines(self.metrics, self.no_claim)
 
     def __call__(self, prediction: Any) -> dict[str, float]:
@@ -225,7 +239,10 @@ class Q2ComputeMetrics:
         if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
             raise InputError("predictions are not token ids: set predict_with_generate=True "
                              "in Seq2SeqTrainingArguments")
-        ids = np.where(ids < 0, self.tokenizer.pad_token_id, ids)
+        padding = self.tokenizer.pad_token_id
+        if padding is None:
+            padding = self.tokenizer.eos_token_id
+        ids = np.where(ids < 0, padding, ids)
         texts: list[str] = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
         return [text.strip() for text in texts]
 
@@ -259,7 +276,8 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
         return None if missing(value) else value
 
     if not isinstance(row, Mapping):
-        raise InputError(f"row {index} is not a mapping with prompt and knowledge")
+        raise InputError(f"row {index} is {kind(row)}, not a mapping with prompt and knowledge; a "
+                         'DataFrame becomes a list of such rows by df.to_dict("records")')
     for name in ("prompt", "knowledge"):
         if columns.get(name, name) not in row:
             raise InputError(

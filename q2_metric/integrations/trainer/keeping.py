@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,14 +15,21 @@ from q2_metric.rows.fields import Layout, OutputRow
 from q2_metric.rows.writers import write_rows
 from q2_metric.scoring import ScoredRows
 
+_LOG = logging.getLogger(__name__)
+
 
 def folder_of(out: str | Path) -> Path:
     """The folder, which is made if it is missing. InputError: it cannot be made."""
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        earlier = sum(1 for _ in folder.glob("step-*.jsonl"))
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}; name a folder in out") from error
+    if earlier:
+        _LOG.warning("%s has %d evaluations of an earlier training: those of the same steps will "
+                     "be replaced, and q2 report shows all as one training; name another folder "
+                     "in out, unless this training continues it", folder, earlier)
     return folder
 
 

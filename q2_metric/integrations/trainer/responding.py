@@ -64,6 +64,7 @@ class TrainerResponder:
     def check(self, prompts: Sequence[Any]) -> None:
         """Checks that each prompt can be tokenised, before the training. Raises InputError if a
         prompt cannot be tokenised, or has no tokens."""
+        long = 0
         for index, prompt in enumerate(prompts):
             try:
                 ids = self._ids(prompt)
@@ -72,6 +73,11 @@ class TrainerResponder:
                     f"the prompt of row {index} cannot be tokenised: {error}") from error
             if not ids:
                 raise InputError(f"the prompt of row {index} has no token")
+            long += len(ids) == self.max_prompt_length
+        if long:
+            _LOG.warning("%d of %d prompts have %d tokens or more, and lose their beginning beyond "
+                         "that (max_prompt_length): knowledge that stands there is not read",
+                         long, len(prompts), self.max_prompt_length)
 
     def _batch(self, model: Any, prompts: Sequence[Any]) -> list[str]:
         encoded = self.tokenizer.pad(

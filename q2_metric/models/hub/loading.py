@@ -59,7 +59,8 @@ REASONS = {
         "no such model on the Hub and no such folder (private models need 'hf auth login')",
     ("localentrynotfounderror", "offlinemodeisenabled", "connecterror", "connecttimeout",
      "couldn't connect", "offline mode"):
-        f"the Hub cannot be reached and the model is not in the local cache: {OFFLINE}",
+        "there is no such folder, the Hub cannot be reached, and the model is not in the local "
+        f"cache: {OFFLINE}",
     ("custom code", "trust_remote_code"):
         "needs code of its own, which comes with the model and is never run here; use a model "
         "whose architecture transformers has",
