@@ -90,6 +90,8 @@ def _rows(value: Any, name: str) -> Iterable[Any]:
     for key in (*_ROWS, *([next(iter(held))] if len(held) == len(value) == 1 else ())):
         if key in held:
             return held[key]
+    if value and all(key.isdigit() and isinstance(row, dict) for key, row in value.items()):
+        return list(value.values())  # orient="index"
     columns = [column for item in value.values() if (column := _column(item)) is not None]
     if len(columns) == len(value) and len(set(map(len, columns))) == 1:
         return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]

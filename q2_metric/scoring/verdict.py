@@ -47,13 +47,15 @@ class VerdictCounts:
     """Counts responses and claims by their verdicts.
 
     ``gated`` counts responses in runs that compute :data:`GATED`; ``failing`` of them fail ``q2
-    gate``. ``judged``, ``unsupported`` and ``contradicted`` count responses with such a claim,
-    ``cited`` claims that cite a passage, ``cited_rightly`` those that cite one that supports them.
-    ``worst`` has the claims with the least support, one for a response, worst first.
+    gate``, of which ``errors`` could not be scored. ``judged``, ``unsupported`` and
+    ``contradicted`` count responses with such a claim, ``cited`` claims that cite a passage,
+    ``cited_rightly`` those that cite one that supports them. ``worst`` has the claims with the
+    least support, one for a response, worst first.
     """
 
     gated: int = 0
     failing: int = 0
+    errors: int = 0
     judged: int = 0
     unsupported: int = 0
     contradicted: int = 0
@@ -66,6 +68,7 @@ class VerdictCounts:
         if GATED in row:
             self.gated += 1
             self.failing += falls_short(row)
+            self.errors += row.get("error") is not None
         claims = row.get("claims") or ()
         self.judged += bool(claims)
         citations = [claim.get("citation") for claim in claims]
@@ -106,7 +109,8 @@ class VerdictCounts:
         return (f"{self.failing:,} of {self.gated:,} "
                 f"{'response' if self.gated == 1 else 'responses'} "
                 f"{'fails' if 1 in (self.failing, self.gated) else 'fail'} q2 gate "
-                f"({GATED} under {THRESHOLD:g})")
+                f"({GATED} under {THRESHOLD:g}"
+                f"{f'; {self.errors:,} could not be scored' if self.errors else ''})")
 
     @property
     def citations(self) -> str:

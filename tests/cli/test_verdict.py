@@ -68,6 +68,15 @@ def test_score_says_the_verdict_first(tmp_path: Path) -> None:
     assert "fallback" not in done.output
 
 
+def test_a_row_that_cannot_be_read_is_told_from_a_low_score(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps({"response": KNOWLEDGE, "knowledge": KNOWLEDGE}) + "\n"
+                    + json.dumps({"response": 5, "knowledge": KNOWLEDGE}) + "\n")
+    done = CliRunner().invoke(main, ["score", str(path), "--metrics", "groundedness"])
+    assert ("1 of 2 responses fails q2 gate (groundedness under 0.5; 1 could not be scored)"
+            in done.output)
+
+
 def test_explain_shows_no_logits() -> None:
     done = CliRunner().invoke(main, ["explain", "--metrics", "groundedness",
                                      "--knowledge", KNOWLEDGE, "--response", RESPONSES[0]])
