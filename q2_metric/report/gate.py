@@ -109,8 +109,8 @@ class Gate:
 
     @property
     def mostly_blank(self) -> bool:
-        """Without a baseline: whether more than half of the responses have no score, although they
-        do not just claim nothing. Then what retrieves or generates may be broken."""
+        """Without a baseline: whether more than half of the responses are empty, have no knowledge
+        or are not in English. Then the retrieval or the generator may be broken."""
         blank = [case for case in self.of("skipped") if case.reason != "no_claim"]
         accepted = self.change is not None or self.allowed.get("allow_unscored", 0) is None
         return 2 * len(blank) > len(self.cases) and not accepted

@@ -1,5 +1,5 @@
 """Removes markup, which states nothing about the world. Blanks overwrite it, so that every other
-character keeps its position."""
+character keeps its position. The numbers of a list become dashes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def unmarked(text: str) -> str:
         for pattern in _AROUND:
             bare = pattern.sub(_blank_around, bare)
         if _ITEM.findall(bare)[:2] == ["1", "2"]:  # a single number may be part of a statement
-            bare = _ITEM.sub(lambda item: f"-{' ' * (len(item[0]) - 1)}", bare)
+            bare = _ITEM.sub(lambda item: f"-{' ' * (len(item[0]) - 1)}", bare)  # still a list
         _BARE.put(text, bare, len(text))
     return bare
 

@@ -70,6 +70,8 @@ _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
 _HEART = re.compile(r"(?<!<)<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")
 
 _ASKING = QUESTION_WORDS | word_set("any ever anyone anything")
+_FRONTED = _ASKING | AUXILIARY_VERBS
+"""A question often begins with one of these."""
 _OPENERS = word_set("and but so well then oh ah wow hey ok okay yes no yeah sure really")
 _SUBJECTS = word_set("it he she they this that there i we")
 _TOLD = re.compile(
@@ -169,7 +171,7 @@ def _only_asks(part: str) -> bool:
 def _opens_as_question(part: str) -> bool:
     """Unlike "nice , is n't it ?"."""
     first = _opened(part)[0]
-    return _is_marked(part) and CONTRACTED.sub("", first) in _ASKING | AUXILIARY_VERBS
+    return _is_marked(part) and CONTRACTED.sub("", first) in _FRONTED
 
 
 def _is_marked(part: str) -> bool:
@@ -187,8 +189,7 @@ def _asks(clause: str) -> bool:
     """Not "isn't it the largest desert ?", which expects a yes, so it states something."""
     words = _opened(clause)
     denies = words[0].endswith("n't") and "you" not in words[:2]
-    return not denies and (
-        CONTRACTED.sub("", words[0]) in _ASKING | AUXILIARY_VERBS | {"you", "your"})
+    return not denies and CONTRACTED.sub("", words[0]) in _FRONTED | {"you", "your"}
 
 
 def _asks_you(clause: str) -> bool:

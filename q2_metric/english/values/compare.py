@@ -93,8 +93,8 @@ def _weekdays(claimed: Value, known: Value) -> bool | None:
 
 def _rounded(claimed: Value, known: Value) -> bool | None:
     """As in "42 km" for 41.9 km. ``None`` for a single digit ("40 km"), the wrong direction
-    ("23,000" for 23,768), a comma that may have become a point ("2.580"), and numbers that need
-    not be rounded: "4710" for 4711, or without a unit ("3.1" for 3.14 may be another version)."""
+    ("23,000" for 23,768), a comma that may have become a point ("2.580"), as many digits as
+    the known value has ("4710" for 4711), or a bare number ("3.1" for 3.14 may be a version)."""
     value, exact, step = claimed.low, known.low, claimed.step
     if math.isclose(step, 0.001) and math.isclose(value * 1000, exact):
         return None

@@ -239,10 +239,8 @@ class Q2ComputeMetrics:
         if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
             raise InputError("predictions are not token ids: set predict_with_generate=True "
                              "in Seq2SeqTrainingArguments")
-        padding = self.tokenizer.pad_token_id
-        if padding is None:
-            padding = self.tokenizer.eos_token_id
-        ids = np.where(ids < 0, padding, ids)
+        pad, end = self.tokenizer.pad_token_id, self.tokenizer.eos_token_id
+        ids = np.where(ids < 0, end if pad is None else pad, ids)
         texts: list[str] = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
         return [text.strip() for text in texts]
 

@@ -27,9 +27,9 @@ def folder_of(out: str | Path) -> Path:
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}; name a folder in out") from error
     if earlier:
-        _LOG.warning("%s has %d evaluations of an earlier training: those of the same steps will "
-                     "be replaced, and q2 report shows all as one training; name another folder "
-                     "in out, unless this training continues it", folder, earlier)
+        _LOG.warning("%s has %d evaluations of an earlier training. Files of the same steps will "
+                     "be replaced, and q2 report will show both trainings as one. Unless this "
+                     "training continues that one, name another folder in out.", folder, earlier)
     return folder
 
 

@@ -75,8 +75,9 @@ class TrainerResponder:
                 raise InputError(f"the prompt of row {index} has no token")
             long += len(ids) == self.max_prompt_length
         if long:
-            _LOG.warning("%d of %d prompts have %d tokens or more, and lose their beginning beyond "
-                         "that (max_prompt_length): knowledge that stands there is not read",
+            _LOG.warning("%d of %d prompts have %d tokens or more. Longer ones lose their "
+                         "beginning (max_prompt_length), so the model does not read knowledge "
+                         "there.",
                          long, len(prompts), self.max_prompt_length)
 
     def _batch(self, model: Any, prompts: Sequence[Any]) -> list[str]:
