@@ -239,8 +239,8 @@ class Q2ComputeMetrics:
         if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
             raise InputError("predictions are not token ids: set predict_with_generate=True "
                              "in Seq2SeqTrainingArguments")
-        pad, end = self.tokenizer.pad_token_id, self.tokenizer.eos_token_id
-        ids = np.where(ids < 0, end if pad is None else pad, ids)
+        pad = self.tokenizer.pad_token_id
+        ids = np.where(ids < 0, self.tokenizer.eos_token_id if pad is None else pad, ids)
         texts: list[str] = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
         return [text.strip() for text in texts]
 
