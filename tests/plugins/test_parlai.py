@@ -712,6 +712,7 @@ def test_what_one_metric_found_another_does_not_seek_again(
 
 
 def test_install_is_idempotent() -> None:
+    parlai_plugin.install()
     observe = hook.FixedDialogTeacher.observe
     parlai_plugin.install()
     assert hook.FixedDialogTeacher.observe is observe
