@@ -34,8 +34,7 @@ class MissingExtra(Q2Error, ImportError):
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(
-            f"{feature} needs the package {package!r}: pip install \"q2-metric[{extra}]\""
-        )
+            f"{feature} needs the package {package!r}: pip install \"q2-metric[{extra}]\"")
 
 
 def optional(module: str, feature: str, package: str, extra: str) -> Any:

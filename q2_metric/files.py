@@ -104,9 +104,7 @@ def rereadable(path: str | Path) -> bool:
     return str(path) != STDIN and (os.path.isfile(path) or os.path.isdir(path))
 
 
-def check_written(
-    outputs: Iterable[str | Path], inputs: Iterable[str | Path | None] = ()
-) -> None:
+def check_written(outputs: Iterable[str | Path], inputs: Iterable[str | Path | None] = ()) -> None:
     """Checks that no output overwrites an input or another output. Links count as their targets.
 
     Outputs must also be outside of input folders: a new file changes the fingerprint of a model.
@@ -177,8 +175,7 @@ def _followed(path: Path) -> Path:
         return path
     if not _is_there(path):
         raise InputError(
-            f"{path}: cannot be written: it is a link to {os.readlink(path)}, which does not exist"
-        )
+            f"{path}: cannot be written: it is a link to {os.readlink(path)}, which does not exist")
     return path.resolve()
 
 

@@ -71,8 +71,7 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     truth, scores = [label for label, _ in known], [score for _, score in known]
     fitted = fitting.fit(
         truth, scores, name=name, metric=metric[0], signature=source.signature,
-        kind=options["kind"], precision=precision,
-    )
+        kind=options["kind"], precision=precision)
     report = fitting.experiment(truth, scores, fitted, precision=precision)
     fitted.save(out)
     experiments.finish(report, options)

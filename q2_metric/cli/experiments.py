@@ -71,16 +71,14 @@ FORMAT_OPTION = click.option(
 FOREIGN_OPTIONS = all_options(
     click.option(
         "--scores", "scores_file", metavar="FILE", type=Read(),
-        help="A file with scores of your own metric. The results then include your metric.",
-    ),
+        help="A file with scores of your own metric. The results then include your metric."),
     format_option("--scores"),
     click.option("--column", "score_columns", metavar="COL", multiple=True,
                  help="With --scores: a column of scores; may be repeated."),
 )
 EXPERIMENT_OPTIONS = all_options(
     metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli"), FOREIGN_OPTIONS, OUTPUT_OPTIONS,
-    CACHE_OPTIONS, MODEL_OPTIONS,
-)
+    CACHE_OPTIONS, MODEL_OPTIONS)
 
 
 def check(options: Mapping[str, Any], name: str) -> None:

@@ -159,9 +159,7 @@ def _parts(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text
                safe_text(item["plain"], "dim"))
 
 
-def _plain(
-    row: Mapping[str, Any], _measured: set[str], *, listed: str
-) -> Iterator[Sequence[Text]]:
+def _plain(row: Mapping[str, Any], _measured: set[str], *, listed: str) -> Iterator[Sequence[Text]]:
     for item in row[listed]:
         yield (safe_text(item["plain"]),)
 

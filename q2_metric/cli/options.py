@@ -61,9 +61,7 @@ MODEL_OPTIONS = all_options(
 """The options that choose models and settings."""
 
 
-def metric_names(
-    _ctx: click.Context, _option: click.Parameter, text: str | None
-) -> list[str]:
+def metric_names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> list[str]:
     """A click callback that turns the text of ``--metrics`` into names, in the registry's order;
     without a text, there are none. The module of "package.module:Class" may be in the current
     folder, as for ``python -m``."""
@@ -108,14 +106,11 @@ def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
 CACHE_OPTIONS = all_options(
     click.option(
         "--cache", metavar="PATH", envvar="Q2_CACHE",
-        type=Written(
-            lambda path: [f"{path}-journal"], guard=None, dir_okay=False, path_type=Path),
-        help="File that keeps scores for later runs.  [default: in the user's cache folder]",
-    ),
+        type=Written(lambda path: [f"{path}-journal"], guard=None, dir_okay=False, path_type=Path),
+        help="File that keeps scores for later runs.  [default: in the user's cache folder]"),
     click.option(
         "--no-cache", is_flag=True, envvar="Q2_NO_CACHE",
-        help="Use no cache, even if Q2_CACHE names a file. A file that --cache names is used.",
-    ),
+        help="Use no cache, even if Q2_CACHE names a file. A file that --cache names is used."),
 )
 
 
@@ -148,8 +143,6 @@ def format_option(files: str) -> Option[Any]:
 
 SYSTEMS_OPTION = click.option(
     "--systems", "systems_by", metavar="COL",
-    help="A column of the scored rows, such as model. Rows with the same value form one system.",
-)
+    help="A column of the scored rows, such as model. Rows with the same value form one system.")
 SIGNATURE_OPTION = click.option(
-    "--signature", is_flag=True, help="Print signatures in full: all models and settings."
-)
+    "--signature", is_flag=True, help="Print signatures in full: all models and settings.")

@@ -233,8 +233,7 @@ def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None
 
     bar = Progress(
         SpinnerColumn(), *Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=Console(stderr=True), transient=True,
-    )
+        console=Console(stderr=True), transient=True)
     with bar:
         task = bar.add_task(escape(plain(title)), total=total)
         yield lambda rows: bar.advance(task, rows)
@@ -248,8 +247,7 @@ def console() -> Console:
 def bare_table(*columns: Column | str, header: bool = True) -> Table:
     return Table(
         *columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0),
-        show_header=header,
-    )
+        show_header=header)
 
 
 def safe_text(text: str, style: str = "") -> Text:

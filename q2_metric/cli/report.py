@@ -17,9 +17,7 @@ from q2_metric.cli.options import SYSTEMS_OPTION, format_option
               type=Written(guard=PAGE),
               help="Path of the page, an HTML file.")
 @SYSTEMS_OPTION
-def report(
-    scores: tuple[str, ...], form: str | None, out: str, systems_by: str | None
-) -> None:
+def report(scores: tuple[str, ...], form: str | None, out: str, systems_by: str | None) -> None:
     """Make one web page from the scores that q2 score --out wrote.
 
     Each file is a system, and a folder stands for its .jsonl files. With --systems COLUMN, all rows

@@ -100,8 +100,7 @@ GROUPS = {
 @click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
 @click.option(
     "--knowledge", "--context", "knowledge", metavar="COL",
-    help="Column of the knowledge.  [default: by name]",
-)
+    help="Column of the knowledge.  [default: by name]")
 @click.option("--history", metavar="COL", help='Column of the history; "" for none.')
 @click.option("--question", metavar="COL", help="Column of the question.  [default: by name]")
 @click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]")
@@ -123,13 +122,8 @@ GROUPS = {
 @click.option("--report", metavar="PATH", type=Written(guard=PAGE),
               help="Write a web page with the scores and their evidence.")
 @click.option(
-    "--calibration",
-    "calibrations",
-    metavar="FILE",
-    type=Read(),
-    multiple=True,
-    help="Apply a calibration made by q2 calibrate; may be repeated.",
-)
+    "--calibration", "calibrations", metavar="FILE", type=Read(), multiple=True,
+    help="Apply a calibration made by q2 calibrate; may be repeated.")
 @click.option(
     "--evidence/--no-evidence",
     default=True,
@@ -145,8 +139,7 @@ GROUPS = {
 )
 @click.option(
     "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
-    help="With --knowledge-pool: a ranker as in q2 select rank.  [default: bundled]",
-)
+    help="With --knowledge-pool: a ranker as in q2 select rank.  [default: bundled]")
 @click.option("--group-by", metavar="COL", multiple=True,
               help="Also print the means for each value of this column; may be repeated.")
 @click.option("--limit", metavar="N", type=click.IntRange(min=1),
@@ -171,20 +164,16 @@ GROUPS = {
 @click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
 @click.option(
     "--engine", type=click.Choice(["local", "ray"]), default="local",
-    help="Score in this process, or on a Ray cluster.",
-)
+    help="Score in this process, or on a Ray cluster.")
 @click.option(
     "--address", metavar="HOST:PORT",
-    help="ray: address of a running cluster.  [default: start one on this machine]",
-)
+    help="ray: address of a running cluster.  [default: start one on this machine]")
 @click.option(
     "--actors", type=click.IntRange(min=1), default=1,
-    help="ray: number of processes that score, each with its own models.",
-)
+    help="ray: number of processes that score, each with its own models.")
 @click.option(
     "--gpus-per-actor", type=click.FloatRange(min=0), default=0,
-    help="ray: GPUs of each actor; 0.5 lets two actors share one.",
-)
+    help="ray: GPUs of each actor; 0.5 lets two actors share one.")
 @CACHE_OPTIONS
 @MODEL_OPTIONS
 @SIGNATURE_OPTION

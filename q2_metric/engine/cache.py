@@ -49,10 +49,7 @@ class Cache:
     """
 
     def __init__(
-        self,
-        path: Path | None,
-        *,
-        largest: int = LARGEST,
+        self, path: Path | None, *, largest: int = LARGEST,
         warn: Callable[[str], None] | None = None,
     ) -> None:
         self._path, self._largest = path, largest
@@ -149,16 +146,14 @@ class Cache:
             count = database.execute("select count(*) from scores").fetchone()[0]
             database.execute(
                 "delete from scores where key in (select key from scores order by used limit ?)",
-                (int(count * share) + 1,),
-            )
+                (int(count * share) + 1,))
         # "execute" would free only one page of the file; "executescript" frees all of them.
         database.executescript("pragma incremental_vacuum")
 
     def _give_up(self, error: Exception) -> None:
         self.close()
         self._warn(
-            f"{self._path}: cannot be used as a cache of scores ({error}); continuing without it"
-        )
+            f"{self._path}: cannot be used as a cache of scores ({error}); continuing without it")
 
 
 _SEAL = 16

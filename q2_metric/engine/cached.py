@@ -34,13 +34,8 @@ class CachedMetric:
     ``inner``, of SCALE within groundedness for example: scores with evidence serve it too."""
 
     def __init__(
-        self,
-        name: str,
-        load: Callable[[], Metric],
-        store: Cache,
-        request: Mapping[str, Any] | None = None,
-        *,
-        inner: bool = False,
+        self, name: str, load: Callable[[], Metric], store: Cache,
+        request: Mapping[str, Any] | None = None, *, inner: bool = False,
     ) -> None:
         self.name, self._inner = name, inner
         self._load, self._store, self._request = load, store, request
@@ -86,10 +81,7 @@ class CachedMetric:
         return CachedMetric(base, lambda: inner, self._store, request, inner=True)
 
     def score(
-        self,
-        examples: Sequence[Example],
-        *,
-        evidence: bool = False,
+        self, examples: Sequence[Example], *, evidence: bool = False,
         progress: Progress = lambda _rows: None,
     ) -> list[Score]:
         """One score for each example, in order. Equal examples are scored only once."""

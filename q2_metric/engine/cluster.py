@@ -103,16 +103,11 @@ def scored(
         threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
         attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
         yield from ray.data.from_items([None]).map_batches(
-            _reader(job, done), num_cpus=0, label_selector=here
-        ).map_batches(
-            _Actor,
-            fn_constructor_args=(job, attempts, os.getcwd(), threads),
-            batch_size=1,
-            batch_format="numpy",
-            compute=ray.data.ActorPoolStrategy(size=cluster.actors),
-            num_cpus=1,
-            num_gpus=cluster.gpus,
-        ).iter_batches(batch_size=None, prefetch_batches=0, batch_format="numpy")
+            _reader(job, done), num_cpus=0, label_selector=here).map_batches(
+                _Actor, fn_constructor_args=(job, attempts, os.getcwd(), threads), batch_size=1,
+                batch_format="numpy", compute=ray.data.ActorPoolStrategy(size=cluster.actors),
+                num_cpus=1, num_gpus=cluster.gpus
+            ).iter_batches(batch_size=None, prefetch_batches=0, batch_format="numpy")
 
     try:
         with warnings.catch_warnings():

@@ -104,9 +104,8 @@ class Job:
     def layout(self) -> Layout:
         return Layout(
             self.metrics, with_file=len(self.files) > 1,
-            decided=[calibration.metric for calibration in self.calibrations],
-            texts=self.texts, selected=self.choice is not None, group_by=self.group_by,
-        )
+            decided=[calibration.metric for calibration in self.calibrations], texts=self.texts,
+            selected=self.choice is not None, group_by=self.group_by)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -228,12 +227,9 @@ class Job:
         if loaded.selector is not None:
             block = loaded.selector.choose(block, file, first)
         scores = scoring.score_rows(
-            loaded.metrics,
-            [None if isinstance(row, BadRow) else row for row in block],
-            evidence=self.evidence,
-            on_fault=lambda place, words: faults.setdefault(place, []).append(words),
-            slices=in_slices,
-        )
+            loaded.metrics, [None if isinstance(row, BadRow) else row for row in block],
+            evidence=self.evidence, on_fault=lambda place,
+            words: faults.setdefault(place, []).append(words), slices=in_slices)
         tell(len(block))
         layout = self.layout
         rows = [

@@ -35,9 +35,7 @@ Manifest = dict[str, Any]
 
 
 def manifest(
-    files: Sequence[str],
-    signatures: Mapping[str, str],
-    identities: Mapping[str, Identity],
+    files: Sequence[str], signatures: Mapping[str, str], identities: Mapping[str, Identity],
     settings: Mapping[str, Any],
 ) -> Manifest:
     """Builds the manifest of a run before its first row is read (InputError: a file is unreadable).

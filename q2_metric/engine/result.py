@@ -108,9 +108,7 @@ class Groups:
     """Collects the scores of rows by their values in the given input columns.
     A row whose value is a list belongs to the group of each item."""
 
-    def __init__(
-        self, columns: Sequence[str], metrics: Sequence[str], no_claim: NoClaim
-    ) -> None:
+    def __init__(self, columns: Sequence[str], metrics: Sequence[str], no_claim: NoClaim) -> None:
         self._columns = {
             name: defaultdict[str, Aggregate](partial(Aggregate, metrics, no_claim))
             for name in columns

@@ -70,11 +70,7 @@ class JobRun:
     """
 
     def __init__(
-        self,
-        job: Job,
-        cluster: Cluster | None = None,
-        *,
-        strict: bool = False,
+        self, job: Job, cluster: Cluster | None = None, *, strict: bool = False,
         listener: Listener | None = None,
     ) -> None:
         self.job, self.cluster, self.strict = job, cluster, strict
@@ -124,8 +120,7 @@ class JobRun:
             return done
         if manifests.once(now):
             self.listener.note(
-                "standard input cannot be read again: if this run is interrupted, it cannot resume"
-            )
+                "standard input cannot be read again: if this run is interrupted, it cannot resume")
         with open_unfinished(out) as unfinished:
             # Another process may have finished by now.
             if may_be_complete and not unfinished.holds_blocks and (
@@ -154,8 +149,7 @@ class JobRun:
         results = [SystemRun.from_json(system) for system in manifest["systems"]]
         rows = sum(result.rows for result in results)
         self.listener.note(
-            f"{out} is complete already ({rows} rows); --overwrite scores them again"
-        )
+            f"{out} is complete already ({rows} rows); --overwrite scores them again")
         return results
 
     def _score(self, page: Spool | None, unfinished: Unfinished | None) -> list[SystemRun]:
@@ -187,11 +181,7 @@ class JobRun:
         return score
 
     def _score_file(
-        self,
-        file: str,
-        earlier: Iterator[bytes],
-        score: ScoreBlock,
-        unfinished: Unfinished | None,
+        self, file: str, earlier: Iterator[bytes], score: ScoreBlock, unfinished: Unfinished | None,
         page: Spool | None,
     ) -> SystemRun:
         """Scores a file block by block, but takes blocks from ``earlier`` while it has any."""

@@ -26,9 +26,7 @@ FOLDS = 5
 """Parts in the cross-validation."""
 
 
-def read_labelled(
-    path: str | Path, columns: Columns, form: str | None = None
-) -> list[Labelled]:
+def read_labelled(path: str | Path, columns: Columns, form: str | None = None) -> list[Labelled]:
     """Reads the rows of a file with their human labels, in any format that ``q2 score`` reads.
 
     Raises:
@@ -72,8 +70,7 @@ def fit(
         name=name, metric=metric, kind=kind, signature=signature, n=len(labels),
         threshold=st.best_threshold(labels, values, precision=precision),
         rule="balanced accuracy" if precision is None else f"precision >= {precision:g}",
-        **_FITS[kind](labels, values),
-    )
+        **_FITS[kind](labels, values))
 
 
 def _isotonic(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
@@ -90,10 +87,8 @@ def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
     # Each response occurs once in each class, weighted with its target (Platt, 1999).
     model = linear_model.LogisticRegression(C=np.inf, max_iter=1000, tol=1e-8)
     model.fit(
-        np.concatenate([values, values]).reshape(-1, 1),
-        np.repeat([1, 0], len(values)),
-        sample_weight=np.concatenate([target, 1 - target]),
-    )
+        np.concatenate([values, values]).reshape(-1, 1), np.repeat([1, 0], len(values)),
+        sample_weight=np.concatenate([target, 1 - target]))
     slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
     if slope < 0:
         raise InputError("higher scores go with inconsistent labels; calibrate the negative of "

@@ -36,8 +36,7 @@ class RssRanker:
     """
 
     def __init__(
-        self, model: str, narrow: int | None = None, *, device: str = "auto",
-        batch_size: int = 32,
+        self, model: str, narrow: int | None = None, *, device: str = "auto", batch_size: int = 32
     ) -> None:
         self._encoder = HeadedEncoder(model, HEADS, CHOICE, device=device)
         self._batch_size = batch_size

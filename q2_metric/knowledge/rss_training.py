@@ -38,9 +38,8 @@ def draw(pool: Pool, gold: Snippet, count: int, rng: random.Random) -> list[Snip
 
 def train_rss(
     base: str, pool: Pool, turns: LabelledTurns, dev: LabelledTurns, folder: str | Path,
-    settings: TrainSettings, *, negatives: int = NEGATIVES, kind: Kind = "rss",
-    domain: bool = True, device: str = "auto", dev_candidates: int = DEV_CANDIDATES,
-    report: Report | None = None,
+    settings: TrainSettings, *, negatives: int = NEGATIVES, kind: Kind = "rss", domain: bool = True,
+    device: str = "auto", dev_candidates: int = DEV_CANDIDATES, report: Report | None = None,
 ) -> Progress:
     """Trains a ranker from an encoder or GPT-2, and saves the model with the best dev R@1.
 

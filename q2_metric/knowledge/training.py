@@ -164,9 +164,7 @@ def _save(state: Path, model: nn.Module, optimizer: Optimizer, about: dict[str, 
                    unfinished)
 
 
-def _resumed(
-    state: Path, model: nn.Module, optimizer: Optimizer, same: dict[str, Any]
-) -> Progress:
+def _resumed(state: Path, model: nn.Module, optimizer: Optimizer, same: dict[str, Any]) -> Progress:
     """The progress so far. Of a run that has not ended, also restores model and optimizer."""
     import torch
 

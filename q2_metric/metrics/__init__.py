@@ -9,9 +9,7 @@ from typing import Any
 from q2_metric.types import Metric
 
 
-def load_metrics(
-    names: Sequence[str], preset: str = "bundled", **keywords: Any
-) -> list[Metric]:
+def load_metrics(names: Sequence[str], preset: str = "bundled", **keywords: Any) -> list[Metric]:
     """Loads the metrics with these names.
 
     Args:

@@ -39,11 +39,7 @@ class BertScore:
     name = "bertscore"
 
     def __init__(
-        self,
-        model: str = DEFAULT_MODEL,
-        *,
-        device: str | None = None,
-        batch_size: int = 64,
+        self, model: str = DEFAULT_MODEL, *, device: str | None = None, batch_size: int = 64
     ) -> None:
         try:
             bert_score: Any = import_module("bert_score")  # bert_score has no type hints
@@ -61,19 +57,13 @@ class BertScore:
             baselines = Path(bert_score.__file__).parent / "rescale_baseline" / "en"
             rescale = (baselines / f"{model}.tsv").is_file()
             self._scorer: Any = bert_score.BERTScorer(
-                model_type=model,
-                num_layers=layer,
-                lang="en",
-                rescale_with_baseline=rescale,
-                device=None if device == "auto" else device,
-                batch_size=batch_size,
-            )
+                model_type=model, num_layers=layer, lang="en", rescale_with_baseline=rescale,
+                device=None if device == "auto" else device, batch_size=batch_size)
         except ModelError:
             raise
         except (OSError, ValueError, AssertionError, AttributeError) as error:
             raise ModelError(
-                f"BERTScore cannot use the encoder {model!r}: {first_line(error)}"
-            ) from error
+                f"BERTScore cannot use the encoder {model!r}: {first_line(error)}") from error
         tokenizer = self._scorer._tokenizer
         # bert-score cuts texts at this length. It is 10^30 if the tokenizer's files state no
         # length.
@@ -92,13 +82,8 @@ class BertScore:
 
     @classmethod
     def from_preset(
-        cls,
-        _preset: str = "bundled",
-        *,
-        bertscore_model: str = DEFAULT_MODEL,
-        device: str | None = None,
-        batch_size: int = 64,
-        any_language: bool = False,
+        cls, _preset: str = "bundled", *, bertscore_model: str = DEFAULT_MODEL,
+        device: str | None = None, batch_size: int = 64, any_language: bool = False,
     ) -> BertScore:
         """The preset is ignored, because BERTScore has its own encoder."""
         metric = cls(bertscore_model, device=device, batch_size=batch_size)
@@ -112,9 +97,7 @@ class BertScore:
         limit_threads()
         _, _, f1 = self._scorer.score(
             [item.response.lower() for item in examples],
-            [item.knowledge.lower() for item in examples],
-            batch_size=self._batch_size,
-        )
+            [item.knowledge.lower() for item in examples], batch_size=self._batch_size)
         return [Score(item, min(1.0, max(0.0, value)))
                 for item, value in zip(examples, f1.tolist(), strict=True)]
 

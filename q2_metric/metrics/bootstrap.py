@@ -35,9 +35,7 @@ def bootstrap_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def resampled(
-    size: int,
-    measure: Callable[[Places], Floats],
-    *,
+    size: int, measure: Callable[[Places], Floats], *,
     usable: Callable[[Places], NDArray[np.bool_]] | None = None,
 ) -> Floats:
     """Draws resamples; returns :data:`N_BOOTSTRAP` statistics (Efron and Tibshirani, 1993, §13.3).

@@ -85,9 +85,7 @@ class BundledScale(Scale):
         first = self.cascade.first if self.cascade else self.backbone
         return remembered(first.judge, pairs, known.first)
 
-    def chosen(
-        self, chunks: Sequence[list[ChunkPair]], known: Known,
-    ) -> Sequence[list[ChunkPair]]:
+    def chosen(self, chunks: Sequence[list[ChunkPair]], known: Known) -> Sequence[list[ChunkPair]]:
         if self.cascade is None:
             return chunks
         pairs = [chunk.pair for some in chunks if len(some) > 1 for chunk in some]

@@ -84,12 +84,10 @@ class Calibration:
         _, fitted = parse(of_metric(self.signature))
         if metric != self.metric:
             raise InputError(
-                f"calibration {self.name!r} was fitted on {self.metric}, not on {metric}"
-            )
+                f"calibration {self.name!r} was fitted on {self.metric}, not on {metric}")
         if SETTING in settings:
             raise InputError(
-                f"the scores of {metric} are calibrated already ({settings[SETTING]!r})"
-            )
+                f"the scores of {metric} are calibrated already ({settings[SETTING]!r})")
         for key in dict.fromkeys([*fitted, *settings]):
             if key != "version" and fitted.get(key) != settings.get(key):
                 raise InputError(
@@ -148,10 +146,8 @@ class Calibrated:
         if score.value is None or not math.isfinite(score.value):
             return score
         return replace(
-            score,
-            value=self.calibration.apply(score.value),
-            consistent=self.calibration.consistent(score.value),
-        )
+            score, value=self.calibration.apply(score.value),
+            consistent=self.calibration.consistent(score.value))
 
 
 def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) -> list[Metric]:

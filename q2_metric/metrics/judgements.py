@@ -25,16 +25,13 @@ def contradicts(verdict: Verdict) -> bool:
     return verdict.contradiction > CONTRADICTED
 
 
-def decided(
-    judged: Judgement, knowledge: str, place: tuple[int, int], support: float
-) -> Judgement:
+def decided(judged: Judgement, knowledge: str, place: tuple[int, int], support: float) -> Judgement:
     """Adds the sentence at ``place``, which decided the claim and alone gives it this support."""
     start, end = place
     lines = knowledge[:start].split("\n")
     return replace(
         judged, passage=knowledge[start:end], passage_start=start, passage_support=support,
-        passage_number=sum(bool(line.strip()) for line in lines[:-1]) + 1,
-    )
+        passage_number=sum(bool(line.strip()) for line in lines[:-1]) + 1)
 
 
 def distinct(judged: Iterable[Judgement]) -> list[Judgement]:

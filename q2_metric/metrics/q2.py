@@ -53,14 +53,9 @@ class Q2:
     scores_all = reads_question = False
 
     def __init__(
-        self,
-        spans: SpanFinder,
-        questions: QuestionGenerator,
-        reader: Reader,
-        entailment: Entailment,
-        personal: PersonalFilter,
-        coreference: CoreferenceResolver | None = None,
-        settings: Q2Settings | None = None,
+        self, spans: SpanFinder, questions: QuestionGenerator, reader: Reader,
+        entailment: Entailment, personal: PersonalFilter,
+        coreference: CoreferenceResolver | None = None, settings: Q2Settings | None = None,
         preset: str = "custom",
     ) -> None:
         check_stages(("spans", spans, "find"), ("questions", questions, "generate"),
@@ -78,14 +73,9 @@ class Q2:
 
     @classmethod
     def from_preset(
-        cls,
-        preset: str = "bundled",
-        *,
-        question_model: str | None = None,
-        reader_model: str | None = None,
-        nli_model: str | None = None,
-        coreference_model: str | None = None,
-        **keywords: Any,
+        cls, preset: str = "bundled", *, question_model: str | None = None,
+        reader_model: str | None = None, nli_model: str | None = None,
+        coreference_model: str | None = None, **keywords: Any,
     ) -> Q2:
         """Creates the metric with a preset's models. Each model can be replaced.
 
@@ -173,8 +163,7 @@ class Q2:
         return [
             Score(original, None, reason="no_claim") if example not in evidence else replace(
                 self._total(original, evidence[example], verdicts.get(example)),
-                dropped=tuple(left_out.get(example, ())),
-            )
+                dropped=tuple(left_out.get(example, ())))
             for original, example in zip(examples, read, strict=True)
         ]
 
@@ -323,16 +312,11 @@ class Q2:
         if self.settings.drop_unanswerable:
             counted = [c for c in evidence if c.how != "no_answer"] or evidence
         return Score(
-            example,
-            value=sum(c.score for c in counted) / len(counted),
-            evidence=tuple(counted),
-            no_nli=sum(c.f1 for c in counted) / len(counted),
-        )
+            example, value=sum(c.score for c in counted) / len(counted), evidence=tuple(counted),
+            no_nli=sum(c.f1 for c in counted) / len(counted))
 
 
-def resolve_turns(
-    resolver: CoreferenceResolver, dialogues: Sequence[Sequence[str]]
-) -> list[str]:
+def resolve_turns(resolver: CoreferenceResolver, dialogues: Sequence[Sequence[str]]) -> list[str]:
     """The last turn of each dialogue. As in v1, appendix A, each turn is resolved with the turns
     before it as they were resolved."""
     resolved: list[list[str]] = [[] for _ in dialogues]

@@ -31,11 +31,9 @@ METRICS: dict[str, Entry] = {
     for entry in (
         Entry(
             "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
-            settings="q2_metric.metrics.groundedness:GroundednessSettings",
-            details="parts", runtime=RUNTIME_FIELDS, cached=True, probability=True,
-            bases=("scale",), evidence=True,
-            gloss="probability that people would judge the response supported; 1 is best",
-        ),
+            settings="q2_metric.metrics.groundedness:GroundednessSettings", details="parts",
+            runtime=RUNTIME_FIELDS, cached=True, probability=True, bases=("scale",), evidence=True,
+            gloss="probability that people would judge the response supported; 1 is best"),
         Entry(
             "q2", "Q²", "q2_metric.metrics.q2:Q2",
             settings="q2_metric.metrics.settings:Q2Settings",
@@ -50,11 +48,10 @@ METRICS: dict[str, Entry] = {
         ),
         Entry(
             "scale", "SCALE", "q2_metric.metrics.scale:Scale",
-            settings="q2_metric.metrics.settings:ScaleSettings",
-            details="sentences", models=("scale_model",),
-            runtime=RUNTIME_FIELDS, cached=True, evidence=True, probability=True,
-            gloss="how far the knowledge supports each sentence, on average; 1 is best",
-        ),
+            settings="q2_metric.metrics.settings:ScaleSettings", details="sentences",
+            models=("scale_model",), runtime=RUNTIME_FIELDS, cached=True, evidence=True,
+            probability=True,
+            gloss="how far the knowledge supports each sentence, on average; 1 is best"),
         Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1", any_text=True,
               gloss="words that response and knowledge share; 1 is best"),
         Entry("overlap", "overlap", "q2_metric.metrics.overlap:OverlapF1", any_text=True,
@@ -66,16 +63,14 @@ METRICS: dict[str, Entry] = {
               gloss="runs of words that response and knowledge share; 1 is best"),
         Entry(
             "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
-            settings="q2_metric.metrics.nli:NliSettings",
-            models=("nli_model",), runtime=RUNTIME_FIELDS, cached=True,
-            gloss="whether the knowledge as a whole implies the response; 1 is best",
-        ),
+            settings="q2_metric.metrics.nli:NliSettings", models=("nli_model",),
+            runtime=RUNTIME_FIELDS, cached=True,
+            gloss="whether the knowledge as a whole implies the response; 1 is best"),
         Entry(
             "bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore",
             models=("bertscore_model",), runtime=("device", "batch_size", "any_language"),
             cached=True,
-            gloss="words of the response with a similar word in the knowledge; 1 is best",
-        ),
+            gloss="words of the response with a similar word in the knowledge; 1 is best"),
     )
 }
 """By name, in the order in which metrics are shown."""

@@ -93,11 +93,7 @@ class Scale:
 
     @classmethod
     def from_preset(
-        cls,
-        preset: str = "bundled",
-        *,
-        scale_model: str | None = None,
-        **keywords: Any,
+        cls, preset: str = "bundled", *, scale_model: str | None = None, **keywords: Any
     ) -> Scale:
         """Creates the metric with a preset's backbone, or with ``scale_model``: a Hub name or local
         folder of a Yes/No sequence-to-sequence model or of any NLI cross-encoder. Settings that are
@@ -165,9 +161,7 @@ class Scale:
         """The text of a claim as the backbone reads it."""
         return claim.text
 
-    def chosen(
-        self, chunks: Sequence[list[ChunkPair]], known: Known,
-    ) -> Sequence[list[ChunkPair]]:
+    def chosen(self, chunks: Sequence[list[ChunkPair]], known: Known) -> Sequence[list[ChunkPair]]:
         """Of the chunks for each claim, those that the backbone judges."""
         return chunks
 

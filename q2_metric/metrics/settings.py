@@ -148,8 +148,7 @@ class ScaleSettings:
     """
 
     chunk_size: int = field(
-        default=PAPER_CHUNK_SIZE, metadata={"default": "the preset's; the paper's is 512"}
-    )
+        default=PAPER_CHUNK_SIZE, metadata={"default": "the preset's; the paper's is 512"})
     overlap: float = OVERLAP
     chunking: Literal["knowledge", "prompt", "sentences"] = "knowledge"
     prompt: str | None = None
@@ -176,8 +175,7 @@ class ScaleSettings:
             raise InputError("top_chunks cannot be used with chunking='prompt'")
         if self.branches < 2:
             raise InputError(
-                f"branches must be at least 2, not {self.branches}: the search would never end"
-            )
+                f"branches must be at least 2, not {self.branches}: the search would never end")
         _ = self.band
 
     @property

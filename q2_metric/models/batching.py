@@ -68,13 +68,8 @@ class Budget:
 
 
 def in_batches(
-    lengths: Sequence[int],
-    run: Callable[[Sequence[int]], Sequence[T]],
-    budget: Budget,
-    *,
-    longest_first: bool,
-    too_large: Callable[[int], str],
-    at_once: int = 1,
+    lengths: Sequence[int], run: Callable[[Sequence[int]], Sequence[T]], budget: Budget, *,
+    longest_first: bool, too_large: Callable[[int], str], at_once: int = 1,
 ) -> list[T]:
     """Runs all rows in batches of similar length, and returns the results in the order of the rows.
 
@@ -121,9 +116,7 @@ def in_batches(
     return [found[place] for place in range(len(lengths))]
 
 
-def _parts(
-    order: Sequence[int], lengths: Sequence[int], budget: Budget
-) -> Iterator[Sequence[int]]:
+def _parts(order: Sequence[int], lengths: Sequence[int], budget: Budget) -> Iterator[Sequence[int]]:
     at = 0
     while at < len(order):
         size = budget.take(lengths[order[place]] for place in range(at, len(order)))

@@ -110,14 +110,10 @@ SMALL = Stage("bundled", networks=("entailment",))
 _SCALE = {"recipe": "bundled", "chunk_size": 200, "support": "consistent", "top_chunks": 3}
 """For the package's models, which read a chunk of 200 tokens and a sentence in one window."""
 _BUNDLED = Preset(
-    name="bundled",
-    description="the package's own models: offline, no torch",
-    questions=Stage("syntactic"), reader=_READER, nli=_BOTH, scale=_BOTH,
-    scale_settings=_SCALE, q2_settings={"recipe": "bundled"},
-    head=_WEIGHTS / "groundedness.json",
-    needs_network=False,
-    extra="",
-)
+    name="bundled", description="the package's own models: offline, no torch",
+    questions=Stage("syntactic"), reader=_READER, nli=_BOTH, scale=_BOTH, scale_settings=_SCALE,
+    q2_settings={"recipe": "bundled"}, head=_WEIGHTS / "groundedness.json", needs_network=False,
+    extra="")
 _ENC = ("entailment", "neutral", "contradiction")
 _ECN = ("entailment", "contradiction", "neutral")
 LABELS: dict[str, tuple[str, ...]] = {
@@ -145,8 +141,7 @@ PRESETS: dict[str, Preset] = {
         replace(
             _BUNDLED, name="bundled-small",
             description="only the smaller of the package's networks: faster, less memory",
-            nli=SMALL, scale=SMALL, head=_WEIGHTS / "groundedness-small.json",
-        ),
+            nli=SMALL, scale=SMALL, head=_WEIGHTS / "groundedness-small.json"),
         _PAPER,
         replace(
             _PAPER, name="paper-exact",

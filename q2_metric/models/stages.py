@@ -72,14 +72,9 @@ DEFAULT_RUNTIME = RuntimeConfig()
 
 
 def load_questions(
-    chosen: str | Preset = DEFAULT,
-    model: str | None = None,
-    config: RuntimeConfig = DEFAULT_RUNTIME,
-    *,
-    decoding: Decoding = "beam",
-    seed: int = 0,
-    reading: QuestionContext = "neighbours",
-    authors: bool = False,
+    chosen: str | Preset = DEFAULT, model: str | None = None,
+    config: RuntimeConfig = DEFAULT_RUNTIME, *, decoding: Decoding = "beam", seed: int = 0,
+    reading: QuestionContext = "neighbours", authors: bool = False,
 ) -> types.QuestionGenerator:
     """Loads the question generator of a preset.
 
@@ -101,22 +96,14 @@ def load_questions(
     from q2_metric.models.hub.questions import Seq2SeqQuestions
 
     return Seq2SeqQuestions(
-        _weights("AutoModelForSeq2SeqLM", stage.model, config),
-        template=stage.template or None,
-        decoding=decoding,
-        seed=seed,
-        reading=reading,
-        authors=authors,
-        batch_size=config.batch_size,
-    )
+        _weights("AutoModelForSeq2SeqLM", stage.model, config), template=stage.template or None,
+        decoding=decoding, seed=seed, reading=reading, authors=authors,
+        batch_size=config.batch_size)
 
 
 def load_reader(
-    chosen: str | Preset = DEFAULT,
-    model: str | None = None,
-    config: RuntimeConfig = DEFAULT_RUNTIME,
-    *,
-    authors: bool = False,
+    chosen: str | Preset = DEFAULT, model: str | None = None,
+    config: RuntimeConfig = DEFAULT_RUNTIME, *, authors: bool = False,
 ) -> types.Reader:
     """Loads the reader of a preset.
 
@@ -144,10 +131,8 @@ def load_reader(
 
 
 def load_nli(
-    chosen: str | Preset = DEFAULT,
-    model: str | None = None,
-    config: RuntimeConfig = DEFAULT_RUNTIME,
-    **options: Any,
+    chosen: str | Preset = DEFAULT, model: str | None = None,
+    config: RuntimeConfig = DEFAULT_RUNTIME, **options: Any,
 ) -> types.Entailment:
     """Loads the NLI model of a preset. The arguments are those of :func:`load_backbone`."""
     if is_endpoint(model):
@@ -161,10 +146,8 @@ def load_nli(
 
 
 def load_backbone(
-    chosen: str | Preset = DEFAULT,
-    model: str | None = None,
-    config: RuntimeConfig = DEFAULT_RUNTIME,
-    **options: Any,
+    chosen: str | Preset = DEFAULT, model: str | None = None,
+    config: RuntimeConfig = DEFAULT_RUNTIME, **options: Any,
 ) -> types.Backbone:
     """Loads a preset's SCALE backbone: the model that judges if a chunk supports a sentence.
 
@@ -190,13 +173,8 @@ def load_counter(model: str) -> Callable[[int, int], None]:
 
 
 def _entailment(
-    stage: Stage,
-    model: str | None,
-    config: RuntimeConfig,
-    *,
-    labels: Sequence[str] | None = None,
-    prompt: str | None = None,
-    chunk_size: int = 0,
+    stage: Stage, model: str | None, config: RuntimeConfig, *, labels: Sequence[str] | None = None,
+    prompt: str | None = None, chunk_size: int = 0,
 ) -> types.Backbone:
     stage = _replaced(stage, model)
     if prompt is not None and stage.kind != "yes-no":

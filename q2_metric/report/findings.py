@@ -93,9 +93,7 @@ def shipped() -> Reliability:
     content = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
     return Reliability(
         content["signatures"],
-        {name: Share(*values) for name, values in content["findings"].items()},
-        content["ranked"],
-    )
+        {name: Share(*values) for name, values in content["findings"].items()}, content["ranked"])
 
 
 def of_question(question: Mapping[str, Any]) -> str:

@@ -160,19 +160,11 @@ def _page(facts: Mapping[str, Any], *, alone: bool, **values: Any) -> Iterator[s
                        ("runs.js", "agree.js", "groups.js", "label.js", "browse.js")))
     )
     return map(safe, _environment().get_template("page.html.j2").generate(
-        **values,
-        alone=alone,
-        scripts=[Markup(script) for script in scripts],
-        style=Markup(style),
-        script_hashes=[source_hash(script) for script in scripts],
-        style_hash=source_hash(style),
+        **values, alone=alone, scripts=[Markup(script) for script in scripts], style=Markup(style),
+        script_hashes=[source_hash(script) for script in scripts], style_hash=source_hash(style),
         facts=Markup(to_json(facts)),
-        **{name: facts[name] for name in ("titles", "glosses", "ranked", "findings")},
-        words=WORDS,
-        mark=Markup(MARK),
-        dash=NONE,
-        version=__version__,
-    ))
+        **{name: facts[name] for name in ("titles", "glosses", "ranked", "findings")}, words=WORDS,
+        mark=Markup(MARK), dash=NONE, version=__version__))
 
 
 @cache
@@ -180,12 +172,8 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("q2_metric", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=PackageLoader("q2_metric", "report"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"number": number, "signed": _signed, "percent": percent,
                             "count": "{:,}".format, "shortened": shortened}
     return environment

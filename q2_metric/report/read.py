@@ -51,10 +51,7 @@ class ScoreFiles:
 
 
 def read_scores(
-    paths: Sequence[str | Path],
-    open_files: ExitStack,
-    *,
-    form: str | None = None,
+    paths: Sequence[str | Path], open_files: ExitStack, *, form: str | None = None,
     systems_by: str | None = None,
 ) -> ScoreFiles:
     """Reads files of scores. Each input file that was scored is a system.
@@ -88,8 +85,7 @@ def read_scores(
             raise InputError(f"{path}: has no rows")
     return ScoreFiles(
         tuple(_system(name, path, rows) for (path, name), rows in spools.items()),
-        tuple(spools.values()),
-    )
+        tuple(spools.values()))
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
@@ -128,8 +124,7 @@ def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
         name, n, failed,
         tuple(aggregate.systems(registry.signatures(recorded) | recorded).values()),
         group_by=tuple(map(str, group_by)) if isinstance(group_by, list) else (),
-        without_texts=without_texts, date=day(path),
-    )
+        without_texts=without_texts, date=day(path))
 
 
 def _system_of(row: OutputRow, column: str, where: str) -> str:

@@ -124,9 +124,7 @@ class _Gold:
     bleu: Sequence[float]
 
 
-def _golds(
-    run: SystemRun, rows: Iterable[OutputRow], column: str | None
-) -> list[_Gold | None]:
+def _golds(run: SystemRun, rows: Iterable[OutputRow], column: str | None) -> list[_Gold | None]:
     """For each row, its response beside the references; ``None`` for a row without a response.
     Empty if a row has no reference."""
     golds: list[_Gold | None] = []
@@ -174,9 +172,7 @@ def _score(name: str, rows: Floats, measure: Callable[[Floats], Floats]) -> Syst
     return SystemScore(name, float(measure(rows.sum(axis=0)[None])[0]), n, 0, interval, "")
 
 
-def _gold_differences(
-    pairs: Sequence[tuple[_Gold | None, _Gold | None]]
-) -> list[PairedDifference]:
+def _gold_differences(pairs: Sequence[tuple[_Gold | None, _Gold | None]]) -> list[PairedDifference]:
     import numpy as np
 
     there = [(one, other) for one, other in pairs if one and other]

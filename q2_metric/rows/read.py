@@ -28,19 +28,11 @@ def _ignore(_told: object) -> None:
 
 
 def read_rows(
-    path: str | Path,
-    columns: Columns | None = None,
-    *,
-    aliases: Mapping[str, Sequence[str]] = ALIASES,
-    need_response: bool = True,
-    blank: bool = False,
-    on_columns: Callable[[Columns], None] = _ignore,
-    on_note: Callable[[str], None] = _ignore,
-    on_read: Callable[[str], None] = _ignore,
-    group_by: Sequence[str] = (),
-    form: str | None = None,
-    given: Iterable[Record] | None = None,
-    turns: Turns = "last",
+    path: str | Path, columns: Columns | None = None, *,
+    aliases: Mapping[str, Sequence[str]] = ALIASES, need_response: bool = True, blank: bool = False,
+    on_columns: Callable[[Columns], None] = _ignore, on_note: Callable[[str], None] = _ignore,
+    on_read: Callable[[str], None] = _ignore, group_by: Sequence[str] = (), form: str | None = None,
+    given: Iterable[Record] | None = None, turns: Turns = "last",
 ) -> Iterator[Row]:
     """Yields the rows of a file in order: an example for each row, or a :class:`BadRow`.
 

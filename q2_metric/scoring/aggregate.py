@@ -121,9 +121,8 @@ class Aggregate:
             interval=bootstrap_interval(values), signature=sign(signed, self.no_claim),
             coverage=coverage.value,
             no_answer_rate=Mean(self._unanswered, self._questions).value if asks else None,
-            n_questions=self._questions if asks else None,
-            fallback=fallback.value, no_claim=claimless.value,
-        )
+            n_questions=self._questions if asks else None, fallback=fallback.value,
+            no_claim=claimless.value)
 
 
 def system_score(

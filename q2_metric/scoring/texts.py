@@ -74,9 +74,7 @@ def given(response: object, knowledge: object, history: object, where: str,
         check_response(response, f"the response of {where}"),
         check_texts(knowledge, f"the knowledge of {where}"),
         check_texts(history, f"the history of {where}"),
-        check_response(question, f"the question of {where}") or None,
-        listed=_several(knowledge),
-    )
+        check_response(question, f"the question of {where}") or None, listed=_several(knowledge))
 
 
 def given_columns(

@@ -23,13 +23,8 @@ THRESHOLD = 0.5
 
 
 def assert_grounded(
-    answer: str,
-    sources: str | Sequence[str],
-    *,
-    question: str | None = None,
-    threshold: float = THRESHOLD,
-    metric: str = "groundedness",
-    **settings: Any,
+    answer: str, sources: str | Sequence[str], *, question: str | None = None,
+    threshold: float = THRESHOLD, metric: str = "groundedness", **settings: Any,
 ) -> None:
     """Raises an AssertionError unless the sources (a text, or passages) support the answer.
 

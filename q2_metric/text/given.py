@@ -31,9 +31,7 @@ def encodable(text: str, where: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InputError(
-            f"{where} is not valid Unicode at character {error.start + 1}"
-        ) from None
+        raise InputError(f"{where} is not valid Unicode at character {error.start + 1}") from None
     return text
 
 

@@ -37,10 +37,8 @@ def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tup
 
 
 def tree_search(
-    sizes: Sequence[Sequence[int]],
-    judge: Callable[[Sequence[UnitRange]], Sequence[float]],
-    branches: int = 2,
-    limit: int = 512,
+    sizes: Sequence[Sequence[int]], judge: Callable[[Sequence[UnitRange]], Sequence[float]],
+    branches: int = 2, limit: int = 512,
 ) -> list[int | None]:
     """The index of the best unit of each search; ``None`` for a search without units.
 

@@ -36,8 +36,7 @@ _ABBREVIATIONS = _TITLES | words(
     "a.m p.m ph.d m.d b.a m.a r.i n.y n.j n.c s.c n.h n.m n.d s.d l.a u.s.a u.s.s.r"
 )
 _CAPITAL_ABBREVIATIONS = words(
-    "ark del ga ill ind la mass md miss mo ore pa wash mon wed sat sun mar sep me cal cir ct"
-)
+    "ark del ga ill ind la mass md miss mo ore pa wash mon wed sat sun mar sep me cal cir ct")
 """With a capital only: "Ill." is a state, but "ill." is a word at the end of a sentence."""
 _UNITS = words("g m l kg cm mm km ft lb lbs oz tbsp tsp cc mph hr hrs min mins secs yr yrs")
 """A full stop after a number and a unit ends a sentence if a capital follows: "4 g. Stir it."."""

@@ -139,8 +139,7 @@ class Parsed:
     def place(self, sentence: ParsedSentence, tokens: Tokens) -> tuple[int, int]:
         """The character offsets (start, end) in the original text."""
         return self.repaired.to_original(
-            sentence.start + tokens.start_char, sentence.start + tokens.end_char
-        )
+            sentence.start + tokens.start_char, sentence.start + tokens.end_char)
 
     def tokens(self, start: int, end: int) -> tuple[ParsedSentence, Tokens] | None:
         """The tokens between two offsets in the original text; ``None`` if there is no token, or if
@@ -222,9 +221,7 @@ class SpacySpans:
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
         """In text order."""
         parses = default_parser().parse(
-            [example.response for example in examples],
-            [example.knowledge for example in examples],
-        )
+            [example.response for example in examples], [example.knowledge for example in examples])
         return [_spans(example, parsed)
                 for example, parsed in zip(examples, parses, strict=True)]
 

@@ -35,8 +35,7 @@ _ALWAYS = (
     re.compile(r"(?<=[ \t])([ \t]+)"),
 )
 _LOOKS_TOKENISED = re.compile(
-    r"\w [.,!?;:](?:\s|$)|\w ['’] ?(?:s|m|t|d|re|ve|ll)\b|\w n['’]t\b", re.IGNORECASE
-)
+    r"\w [.,!?;:](?:\s|$)|\w ['’] ?(?:s|m|t|d|re|ve|ll)\b|\w n['’]t\b", re.IGNORECASE)
 
 
 def detokenise(text: str) -> tuple[str, list[int]]:

@@ -38,17 +38,9 @@ class Tree:
         self.raised = raised
         self.words = [
             Word(
-                token.i,
-                token.text,
-                token.lower_.replace("’", "'"),
-                token.lemma_,
-                token.tag_,
-                token.dep_,
-                token.head.i,
-                token.ent_type_,
-                token.ent_iob_ == "I",
-                bool(token.whitespace_),
-            )
+                token.i, token.text, token.lower_.replace("’", "'"), token.lemma_, token.tag_,
+                token.dep_, token.head.i, token.ent_type_, token.ent_iob_ == "I",
+                bool(token.whitespace_))
             for token in doc
         ]
         for word in self.words[1:]:

@@ -53,8 +53,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     body = ([spell(tree, rest)] if clause.auxiliary
             else with_form(tree, rest, verb, base_form(verb)))
     return tidy(
-        [gap.wh, auxiliary, clause.subject, "not" if negated else "", *body, moved, gap.after]
-    )
+        [gap.wh, auxiliary, clause.subject, "not" if negated else "", *body, moved, gap.after])
 
 
 def with_form(tree: Tree, rest: Sequence[Word], verb: Word, form: str) -> list[str]:

@@ -246,9 +246,7 @@ def _place_around(tree: Tree, preposition: Word, holder: Word) -> int:
     return around
 
 
-def _time_gap(
-    tree: Tree, root: Word, top: Word, around: int, label: str, text: str
-) -> Gap | None:
+def _time_gap(tree: Tree, root: Word, top: Word, around: int, label: str, text: str) -> Gap | None:
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     prep = preposition.lower

@@ -65,11 +65,8 @@ class Options:
             raise InputError(f"metric_batch_size must be a whole number from 1, not {size!r}")
         return cls(
             metrics=tuple(check_names(metadata.get("metrics") or PAPERS)),
-            preset=preset(str(metadata.get("preset") or "bundled")).name,
-            evidence=evidence,
-            no_claim=scoring.check_no_claim(given.pop("no_claim", None)),
-            keywords=given,
-        )
+            preset=preset(str(metadata.get("preset") or "bundled")).name, evidence=evidence,
+            no_claim=scoring.check_no_claim(given.pop("no_claim", None)), keywords=given)
 
 
 def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:

@@ -43,11 +43,8 @@ class Tokens:
             return Tokens([], [], [], [])
         first, last = self.word_of[start], self.word_of[end - 1]
         return Tokens(
-            self.ids[start:end],
-            self.offsets[start:end],
-            [word - first for word in self.word_of[start:end]],
-            self.words[first : last + 1],
-        )
+            self.ids[start:end], self.offsets[start:end],
+            [word - first for word in self.word_of[start:end]], self.words[first : last + 1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,10 +70,7 @@ class _Bundled:
     network: str
 
     def __init__(
-        self,
-        device: str = "auto",
-        dtype: str = "float32",
-        batch_size: int | None = None,
+        self, device: str = "auto", dtype: str = "float32", batch_size: int | None = None,
         network: str = "",
     ) -> None:
         self.network = network or self.network

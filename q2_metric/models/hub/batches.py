@@ -30,12 +30,7 @@ class Batches:
     """
 
     def __init__(
-        self,
-        loaded: LoadedModel,
-        batch_size: int | None,
-        *,
-        copies: int = 1,
-        extra: int = 0,
+        self, loaded: LoadedModel, batch_size: int | None, *, copies: int = 1, extra: int = 0,
         cpu_tokens: int = CPU_TOKENS,
     ) -> None:
         self._loaded = loaded

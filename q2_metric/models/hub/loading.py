@@ -198,16 +198,10 @@ def load_pretrained(
     tokenizer = _load_tokenizer(name, folder, revision)
     with _errors_about(name), _quiet():
         model, info = getattr(transformers, auto_class).from_pretrained(
-            folder,
-            revision=revision,
-            config=config,
-            dtype=getattr(torch, dtype),
-            trust_remote_code=False,
-            local_files_only=is_cached(name),
-            use_safetensors=None if may_read_pickle(name) else True,
-            output_loading_info=True,
-            ignore_mismatched_sizes=new_head is not None,
-        )
+            folder, revision=revision, config=config, dtype=getattr(torch, dtype),
+            trust_remote_code=False, local_files_only=is_cached(name),
+            use_safetensors=None if may_read_pickle(name) else True, output_loading_info=True,
+            ignore_mismatched_sizes=new_head is not None)
     if new_head is None:
         _check_head(name, auto_class, model, info)
     with _errors_about(name):

@@ -42,11 +42,7 @@ class TorchNli:
     prompt = ""
 
     def __init__(
-        self,
-        model: LoadedModel,
-        *,
-        labels: Sequence[str] | None = None,
-        known: Sequence[str] = (),
+        self, model: LoadedModel, *, labels: Sequence[str] | None = None, known: Sequence[str] = (),
         batch_size: int | None = None,
     ) -> None:
         # The order of the classes changes scores, so it is part of signatures.
@@ -65,12 +61,8 @@ class TorchNli:
         tokenizer, limit = self._loaded.tokenizer, self.max_length // 2
         hypotheses = cut(tokenizer, [hypothesis for _, hypothesis in pairs], limit)
         windows = encode_pairs(
-            self._loaded,
-            list(zip((premise for premise, _ in pairs), hypotheses, strict=True)),
-            long=0,
-            max_length=self.max_length,
-            overlap=int(OVERLAP * self.max_length),
-        )
+            self._loaded, list(zip((premise for premise, _ in pairs), hypotheses, strict=True)),
+            long=0, max_length=self.max_length, overlap=int(OVERLAP * self.max_length))
         verdicts = self.batches.run([window.inputs for window in windows], self._run)
         return best_verdicts([window.item for window in windows], verdicts, len(pairs))
 

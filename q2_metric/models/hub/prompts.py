@@ -34,12 +34,10 @@ class Prompt:
 PROMPTS: dict[str, Prompt] = {
     # The prompt of SCALE (arXiv 2310.13189).
     "scale": Prompt(
-        '{chunk} Question: does this imply "{sentence}"? Yes or no?', yes="Yes", no="No"
-    ),
+        '{chunk} Question: does this imply "{sentence}"? Yes or no?', yes="Yes", no="No"),
     # The prompt of the authors' package scale-score.
     "scale-score": Prompt(
-        '{chunk} Question: Does this imply that "{sentence}"? Yes or No?', yes="Yes", no="No"
-    ),
+        '{chunk} Question: Does this imply that "{sentence}"? Yes or No?', yes="Yes", no="No"),
     # The prompt of MiniCheck's published inference.py. The answers are the first tokens of "1"
     # (209) and of "0" (3, the blank before "0").
     "minicheck": Prompt("predict: {chunk}</s>{sentence}", yes="1", no="0"),

@@ -89,14 +89,8 @@ class Seq2SeqQuestions:
     """
 
     def __init__(
-        self,
-        model: LoadedModel,
-        *,
-        template: str | None = None,
-        decoding: Decoding = "beam",
-        seed: int = 0,
-        reading: QuestionContext = "neighbours",
-        authors: bool = False,
+        self, model: LoadedModel, *, template: str | None = None, decoding: Decoding = "beam",
+        seed: int = 0, reading: QuestionContext = "neighbours", authors: bool = False,
         batch_size: int | None = None,
     ) -> None:
         knows_mark = HIGHLIGHT in model.tokenizer.get_vocab()
@@ -114,12 +108,8 @@ class Seq2SeqQuestions:
         self.reading: QuestionContext = reading
         self._clean = by_authors if authors else clean
         self.batches = Batches(
-            model,
-            1 if decoding == "sample" else batch_size,
-            copies=1 if decoding == "greedy" else BEAMS,
-            extra=MAX_QUESTION,
-            cpu_tokens=CPU_TOKENS,
-        )
+            model, 1 if decoding == "sample" else batch_size,
+            copies=1 if decoding == "greedy" else BEAMS, extra=MAX_QUESTION, cpu_tokens=CPU_TOKENS)
         self._loaded = model
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
@@ -178,11 +168,9 @@ class Seq2SeqQuestions:
         encoded = self._loaded.model.get_encoder()(**batch)
         check_finite(self.name, encoded.last_hidden_state)
         output = self._loaded.model.generate(
-            **batch,
-            encoder_outputs=encoded,
+            **batch, encoder_outputs=encoded,
             **{"do_sample": False, "num_beams": 1, **DECODINGS[self.decoding]},
-            max_length=MAX_QUESTION,
-        )
+            max_length=MAX_QUESTION)
         count = len(output) // len(batch["input_ids"])
         texts = self._loaded.tokenizer.batch_decode(output, skip_special_tokens=True)
         return [self._clean(texts[i : i + count]) for i in range(0, len(texts), count)]

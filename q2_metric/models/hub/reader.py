@@ -34,11 +34,7 @@ class TorchReader:
     """
 
     def __init__(
-        self,
-        model: LoadedModel,
-        *,
-        threshold: float = 0.0,
-        batch_size: int | None = None,
+        self, model: LoadedModel, *, threshold: float = 0.0, batch_size: int | None = None
     ) -> None:
         self.name = model.name
         self.threshold = threshold
@@ -53,8 +49,7 @@ class TorchReader:
         questions = cut(self._loaded.tokenizer, [question for question, _ in asked], limit)
         cut_pairs = list(zip(questions, (context for _, context in asked), strict=True))
         windows = encode_pairs(
-            self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=OVERLAP
-        )
+            self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=OVERLAP)
         logits = self.batches.run([window.inputs for window in windows], self._run)
         by_pair: list[list[Window]] = [[] for _ in asked]
         for window, (start, end) in zip(windows, logits, strict=True):

@@ -110,11 +110,7 @@ class EncodedPair:
 
 
 def encode_pairs(
-    loaded: LoadedModel,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    long: Literal[0, 1],
-    max_length: int,
+    loaded: LoadedModel, pairs: Sequence[tuple[str, str]], *, long: Literal[0, 1], max_length: int,
     overlap: int,
 ) -> list[EncodedPair]:
     """Encodes pairs of texts. A pair that is too long is cut into overlapping windows.
@@ -135,17 +131,11 @@ def encode_pairs(
     windows: list[list[EncodedPair]] = [[] for _ in pairs]
     for stride, items in by_stride.items():
         encoded = tokenizer(
-            [pairs[item][0] for item in items],
-            [pairs[item][1] for item in items],
-            truncation="only_first" if long == 0 else "only_second",
-            max_length=max_length,
-            stride=stride,
-            split_special_tokens=True,
-            return_token_type_ids=has_segments(loaded.model.config),
-            return_overflowing_tokens=True,
-            return_offsets_mapping=True,
-            verbose=False,
-        )
+            [pairs[item][0] for item in items], [pairs[item][1] for item in items],
+            truncation="only_first" if long == 0 else "only_second", max_length=max_length,
+            stride=stride, split_special_tokens=True,
+            return_token_type_ids=has_segments(loaded.model.config), return_overflowing_tokens=True,
+            return_offsets_mapping=True, verbose=False)
         names = [name for name in encoded if name not in _NOT_INPUTS]
         for row, place in enumerate(encoded["overflow_to_sample_mapping"]):
             item = items[place]

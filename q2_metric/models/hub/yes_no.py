@@ -38,11 +38,7 @@ class YesNoEntailment:
     """
 
     def __init__(
-        self,
-        model: LoadedModel,
-        *,
-        prompt: str = "scale",
-        batch_size: int | None = None,
+        self, model: LoadedModel, *, prompt: str = "scale", batch_size: int | None = None,
         max_length: int = MAX_INPUT,
     ) -> None:
         asked = prompt_of(prompt)
@@ -180,8 +176,7 @@ def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
         first.append(known[0])
     if first[0] == first[1]:
         raise ModelError(
-            f"{loaded.name}: {prompt.yes!r} and {prompt.no!r} begin with the same token"
-        )
+            f"{loaded.name}: {prompt.yes!r} and {prompt.no!r} begin with the same token")
     return first[0], first[1]
 
 
