@@ -4,8 +4,6 @@ A field is a bool, int, float, str or ``Literal`` of strings, optionally with ``
 options of the command line and of the frameworks are derived from these fields.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import types

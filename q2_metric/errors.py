@@ -1,7 +1,5 @@
 """The errors that users meet. A message is one line: what was wrong, where, and what to do."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator, Sequence
 from importlib import import_module

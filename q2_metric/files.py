@@ -4,8 +4,6 @@ A command never overwrites its inputs. It replaces an existing file only with ``
 it recognises the file as its own output.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

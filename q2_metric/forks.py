@@ -5,8 +5,6 @@ waits for its threads forever, even when it is destroyed. Locks that other threa
 released, and objects that they were loading are never ready.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import threading

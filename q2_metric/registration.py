@@ -4,8 +4,6 @@
 name. Ours are one line that imports our class. This module imports no heavy package.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

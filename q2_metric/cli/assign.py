@@ -1,7 +1,5 @@
 """``-s NAME=VALUE`` and preset files: they set every model and every setting of the metrics."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

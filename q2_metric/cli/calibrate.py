@@ -1,7 +1,5 @@
 """``q2 calibrate`` fits a calibration and a threshold to labelled responses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``q2 compare`` sets the scores of several systems side by side, with significance tests."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from dataclasses import replace
 

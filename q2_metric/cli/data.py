@@ -1,7 +1,5 @@
 """``q2 data`` lists and downloads evaluation sets."""
 
-from __future__ import annotations
-
 import click
 
 from q2_metric.cli.commands import Group

@@ -1,7 +1,5 @@
 """``q2 doctor`` checks the installation: versions, models, optional packages and folders."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

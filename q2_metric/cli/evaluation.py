@@ -1,7 +1,5 @@
 """``q2 meta-eval`` measures how well metrics agree with human labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``q2 explain`` scores one response and shows the evidence of the score."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Prints what ``q2 explain`` shows: the response, each score, and the evidence of the score."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

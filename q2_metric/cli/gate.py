@@ -1,7 +1,5 @@
 """``q2 gate`` fails if responses are less supported than a threshold or an earlier run."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

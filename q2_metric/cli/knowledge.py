@@ -1,7 +1,5 @@
 """What ``q2 select`` and ``q2 respond`` share: options, rankers, and messages of a training."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, fields

@@ -4,8 +4,6 @@ To keep ``q2`` fast, a command's file is imported only when the command is used,
 only when it runs.
 """
 
-from __future__ import annotations
-
 from pkgutil import resolve_name
 
 import click

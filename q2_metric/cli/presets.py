@@ -1,7 +1,5 @@
 """``q2 presets`` lists the presets, their models, and all settings."""
 
-from __future__ import annotations
-
 import click
 
 from q2_metric.cli.commands import command

@@ -1,7 +1,5 @@
 """``q2 register`` lets ``evaluate.load("q2")`` find the metrics of this package."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``q2 report`` makes an HTML page from scores that ``q2 score --out`` wrote."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import click

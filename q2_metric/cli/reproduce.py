@@ -1,7 +1,5 @@
 """``q2 reproduce`` measures the tables of the papers again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

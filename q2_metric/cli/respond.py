@@ -1,7 +1,5 @@
 """``q2 respond`` generates dialogue responses from chosen snippets, and trains its model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``q2 select`` ranks snippets of knowledge for dialogues, and evaluates and trains rankers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

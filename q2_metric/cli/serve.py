@@ -1,7 +1,5 @@
 """``q2 serve`` starts a local web server: a page that scores one answer at a time, or an API."""
 
-from __future__ import annotations
-
 import os
 from contextlib import closing
 from typing import Any

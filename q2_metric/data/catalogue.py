@@ -1,7 +1,5 @@
 """The data sets for evaluation: their files, addresses, checksums and licences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

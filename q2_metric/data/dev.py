@@ -4,8 +4,6 @@ A line of ``Q2_DATA_DIR/dev/NAME.jsonl.gz`` has ``premise`` (the knowledge), ``h
 response) and ``label``. Any label other than "supported" means unsupported.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -4,8 +4,6 @@
 https://wellecks.com/dialogue_nli
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from q2_metric.data.labelled import Labelled

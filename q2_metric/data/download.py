@@ -3,8 +3,6 @@
 A file is looked up first in the folder that ``Q2_DATA_DIR`` names, then in the user's cache.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

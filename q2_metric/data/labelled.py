@@ -1,7 +1,5 @@
 """Responses with human labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ there is one. ``rel_utt`` holds the indices of the utterances that support the s
 https://github.com/asappresearch/scale-score
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from q2_metric.data.labelled import Labelled

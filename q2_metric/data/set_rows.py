@@ -1,7 +1,5 @@
 """Reads the rows of a data set's file. The readers are those of ``q2 score``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NoReturn

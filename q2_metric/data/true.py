@@ -1,7 +1,5 @@
 """Reads the TRUE benchmark (Honovich et al., NAACL 2022), as SCALE's authors published it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from q2_metric.data.download import folder

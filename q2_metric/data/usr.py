@@ -4,8 +4,6 @@
 1. http://shikib.com/usr
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

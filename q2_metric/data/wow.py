@@ -3,8 +3,6 @@
 In ``cross_annotation.csv``, the label 1 means **in**consistent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

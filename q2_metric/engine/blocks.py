@@ -1,7 +1,5 @@
 """Cuts rows into blocks, which are scored and then written to disk, and blocks into slices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 

@@ -5,8 +5,6 @@ Only its owner can read a new file, because it contains parts of users' texts. T
 is slower (20,000 look-ups in 2.0 s, not 0.4 s), and its write-ahead log fails on network drives.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

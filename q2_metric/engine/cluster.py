@@ -4,8 +4,6 @@ A Ray task on this machine reads the files and sends blocks. Each actor has its 
 blocks come back in order, and at most a few blocks per actor are in memory at a time.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import warnings

@@ -4,8 +4,6 @@ Runs with equal identities give equal scores, so the cache may reuse them and a 
 another. A signature is less exact: it stays the same if a checkout or a model's files change.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -9,8 +9,6 @@
     output       SHA-256 of the output
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence

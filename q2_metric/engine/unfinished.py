@@ -6,8 +6,6 @@ edited or moved, it and all that follow are scored again. The file is locked, so
 write the same output.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

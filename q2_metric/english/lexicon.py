@@ -1,7 +1,5 @@
 """English word lists and patterns for the syntactic question generator and the claim finder."""
 
-from __future__ import annotations
-
 import re
 
 from q2_metric.text.normalise import words

@@ -5,8 +5,6 @@ Models and settings are chosen on the development sets, which contain outputs of
 human labels. They are never used for training.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 

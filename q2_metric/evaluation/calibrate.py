@@ -1,7 +1,5 @@
 """Fits calibrations and their thresholds to responses with human labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables and curves that show how well scores separate consistent and inconsistent responses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

@@ -12,8 +12,6 @@ sweep                what is measured -> metric -> x, y
 ===================  ===================================================================
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module

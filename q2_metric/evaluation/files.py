@@ -1,8 +1,6 @@
 """Writes reports as JSON (whole; can be read back), CSV (one number a line), markdown, and LaTeX
 for papers that use the package booktabs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -4,8 +4,6 @@
 lines say what is missing or odd.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files

@@ -5,8 +5,6 @@ consistent. Random numbers are drawn with the seed :data:`SEED`. A function rais
 statistic is not defined for the data, such as the AUC if all labels are equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal

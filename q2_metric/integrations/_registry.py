@@ -1,7 +1,5 @@
 """What Inspect AI finds by this package's entry point: ``--scorer q2_metric/groundedness``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from inspect_ai.scorer import Scorer, mean, scorer, stderr

@@ -1,7 +1,5 @@
 """Q² and SCALE as a scorer for Inspect AI tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Groundedness, Q² and SCALE as an evaluator function of LangSmith."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Groundedness, Q² or SCALE as a LlamaIndex evaluator."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

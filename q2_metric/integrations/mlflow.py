@@ -1,7 +1,5 @@
 """Groundedness, Q² and SCALE for ``mlflow.genai.evaluate`` and ``mlflow.models.evaluate``."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping

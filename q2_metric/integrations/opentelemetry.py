@@ -1,7 +1,5 @@
 """Scores as OpenTelemetry's events ``gen_ai.evaluation.result``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from opentelemetry import trace

@@ -1,7 +1,5 @@
 """Groundedness, Q² or SCALE as a Python assertion of promptfoo (docs/promptfoo.md)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

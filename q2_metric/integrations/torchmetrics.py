@@ -1,7 +1,5 @@
 """Q² and SCALE as a ``torchmetrics.Metric``, which Lightning modules can log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reward functions for TRL's online trainers: ``GRPOTrainer(reward_funcs=Reward("q2"), …)``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ranks snippets by BM25."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any

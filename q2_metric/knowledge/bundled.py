@@ -1,7 +1,5 @@
 """The ranker that comes with the package: a weighted sum of features for each snippet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any

@@ -4,8 +4,6 @@ folder is for.
 Raises InputError for an unknown name, MissingExtra or ModelError if something cannot be loaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Detects the dialogue turns that need knowledge (DSTC9 track 1, subtask 1)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

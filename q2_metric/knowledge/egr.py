@@ -5,8 +5,6 @@
     reranked:  [Yale Hotel/6, Artmar/3, El Farolito/1, ...]
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

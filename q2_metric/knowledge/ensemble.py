@@ -1,7 +1,5 @@
 """Combines several rankers by a vote (Bae et al., section 3.3)."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

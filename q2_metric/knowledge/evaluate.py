@@ -3,8 +3,6 @@
 R@k is success at k, as in DSTC9's evaluation: a right snippet is among the first k.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Compares rankers on labelled dialogues: alone, with Entity Guided Reranking, and in votes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import get_args

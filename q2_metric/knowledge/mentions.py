@@ -1,7 +1,5 @@
 """Finds the entities that a dialogue mentions, also if a speech recogniser misheard their names."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter, defaultdict

@@ -4,8 +4,6 @@ https://github.com/alexa/alexa-with-dstc9-track1-dataset, ``scripts/scores.py``:
 responses, in lower case and without punctuation and articles.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Sequence

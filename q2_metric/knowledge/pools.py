@@ -1,7 +1,5 @@
 """Reads knowledge pools (sets of snippets) from files and from lists of passages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

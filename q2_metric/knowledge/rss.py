@@ -5,8 +5,6 @@ multiple-choice ranker (section 4.4) reads the whole snippet; its one score is t
 over the right snippet and wrong ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from q2_metric.knowledge.bundled import BundledRanker

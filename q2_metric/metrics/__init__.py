@@ -1,8 +1,6 @@
 """Loads metrics by their names. All code that scores (the command line, the plug-ins) gets its
 metrics from :func:`load_metrics`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Q² as in its authors' program (``recipe="authors"``): the rules of ``score.py``,
 ``run_pipeline.py`` and ``run_nli.py`` of github.com/orhonovich/q-squared."""
 
-from __future__ import annotations
-
 import re
 import string
 

@@ -1,8 +1,6 @@
 """SCALE for the package's own models (``recipe="bundled"``). The description of the setting
 ``recipe`` says what differs from the paper."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Checks citations in responses: does the passage that a claim cites support the claim?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

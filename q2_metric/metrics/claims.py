@@ -1,8 +1,6 @@
 """Decides which examples a metric scores, for :mod:`q2_metric.scoring.scores` and for direct calls
 of our metrics."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace

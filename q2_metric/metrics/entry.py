@@ -1,7 +1,5 @@
 """The description of a metric, which can be read without loading the metric's class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Turns an entailment model's verdicts into judgements of claims, and judgements into a score."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

@@ -2,8 +2,6 @@
 all about a metric from its entry, so their code contains no metric's name. A metric's class is
 loaded at its first use, so importing this module is fast."""
 
-from __future__ import annotations
-
 import difflib
 import logging
 import re

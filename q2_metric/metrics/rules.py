@@ -2,8 +2,6 @@
 different times, so a ruling limits the scores of every metric. ``python -m tools.benchmarks rules``
 counts how often each rule is right."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """The settings of Q² and SCALE, and their reading from keywords with clear error messages."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import math

@@ -3,8 +3,6 @@
     q2|preset:bundled|reader:bundled-reader|decoding:beam|nli:yes|version:0.1.0
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from urllib.parse import quote, unquote

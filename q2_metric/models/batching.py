@@ -1,7 +1,5 @@
 """Puts rows of similar length into batches. The batch size is halved when memory runs out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The stages of Q² and SCALE as prompts to a model on a server (:mod:`.endpoints`)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

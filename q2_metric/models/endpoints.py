@@ -4,8 +4,6 @@ Its name is ``openai:MODEL@URL``, such as ``openai:qwen3:4b@http://localhost:114
 the server needs one, is the environment variable ``Q2_ENDPOINT_KEY``.
 """
 
-from __future__ import annotations
-
 import functools
 import http.client
 import json

@@ -1,7 +1,5 @@
 """The presets: named sets of models and settings for Q², SCALE and groundedness."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Combines the verdicts on the windows of a long premise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from q2_metric.types import Verdict

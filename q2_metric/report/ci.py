@@ -1,7 +1,5 @@
 """Writes the result of ``q2 gate`` for CI systems, with users' texts escaped as each requires."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import asdict

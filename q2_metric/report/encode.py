@@ -1,7 +1,5 @@
 """Encodes the data of a report page as JSON that can safely stand in an HTML file."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

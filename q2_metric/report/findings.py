@@ -6,8 +6,6 @@ tools.training.reliability``). For others, the marks (✓, ✗, ?) depend only o
 and the page says so.
 """
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The gate of ``q2 gate``: decides which responses fail, and whether the whole run passes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

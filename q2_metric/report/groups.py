@@ -1,7 +1,5 @@
 """Groups the responses on a report page by the values of an input column, such as "model"."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Reads files that ``q2 score --out`` wrote: the rows, the mean scores and the signatures."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The systems on a report page, and the comparison of each with the first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 the words of the response that no question asks about. The functions take output rows, so that a row
 from a file is shown as a response that was just scored."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Finds which column of a file holds the response, the knowledge and the other fields."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reads csv and tsv files. If a row has a stray quotation mark, only this row is unreadable."""
 
-from __future__ import annotations
-
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence

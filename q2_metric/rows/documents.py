@@ -1,8 +1,6 @@
 """Reads the rows of .jsonl files, and of .json files: an array of rows, an object with such an
 array or with one list for each column, or jsonl."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial

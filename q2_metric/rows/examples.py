@@ -1,7 +1,5 @@
 """Converts rows as they were read from a file (records) to examples that metrics can score."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Reads the rows of a file, folder or standard input unchanged, whatever the format."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping

@@ -6,8 +6,6 @@ share one copy, fewer rows are read at a time if the texts may be long, and a co
 far more than the size of the file is an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Puts results into plain sentences, by fixed rules, without a model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from q2_metric.text.normalise import normalise

@@ -1,7 +1,5 @@
 """Reads the rows of a file as examples to score, one at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice

@@ -1,7 +1,5 @@
 """Records: the rows of a file as they were read, before they are converted to examples."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

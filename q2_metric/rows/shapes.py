@@ -7,8 +7,6 @@ chats          OpenAI (``role``), LangChain (``type``), ShareGPT (``from``); the
                a list of parts, also those of OpenTelemetry (``parts``)
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json

@@ -4,8 +4,6 @@ An apostrophe is written before a formula, also before apostrophes and a formula
 one always restores the text.
 """
 
-from __future__ import annotations
-
 import re
 
 _RUN = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # some spreadsheets accept the full-width signs

@@ -5,8 +5,6 @@ It knows OpenTelemetry's conventions for generative AI (``gen_ai.*``) and OpenIn
 call that ends last. Documents that were retrieved and results of tools before it are tool messages.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

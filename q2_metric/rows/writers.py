@@ -1,7 +1,5 @@
 """Writes output rows to files: jsonl, csv and parquet."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterable, Sequence

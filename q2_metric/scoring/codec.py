@@ -6,8 +6,6 @@ its fields and the name of its class, other dataclasses are lists of their field
     {"value": 0.5, …, "evidence": [{"kind": "part", "name": "words", …}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache

@@ -1,8 +1,6 @@
 """Finds the rows on which a metric fails. Rows are scored together; if that fails, they are halved
 until the rows are found. A fault of the machine is never blamed on a row."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 

@@ -5,8 +5,6 @@ has a reason instead of a value. So authors of metrics need not handle such resp
 of word overlap score any text, because papers report them over all responses.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ missing knowledge counts as blank, a missing history has no turns. So a row keep
 its score has a reason instead of a value. Any other value that is not a text is an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 

@@ -1,7 +1,5 @@
 """The HTTP API of ``q2 serve --api``: scores rows as ``q2 score`` does (docs/serve.md)."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import logging

@@ -1,8 +1,6 @@
 """The detector route of the vLLM semantic router: which spans of an answer its context does not
 support. The router asks a chat model with a fixed prompt; this route reads the prompt."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

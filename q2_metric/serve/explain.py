@@ -1,7 +1,5 @@
 """Scores one answer at a time, and makes the page that shows the scores and their evidence."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Sequence

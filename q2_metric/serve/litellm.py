@@ -1,7 +1,5 @@
 """LiteLLM's Generic Guardrail API: blocks a response that its knowledge does not support."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

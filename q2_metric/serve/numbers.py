@@ -1,7 +1,5 @@
 """What ``GET /v1/metrics`` reports, in the text format of Prometheus."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 

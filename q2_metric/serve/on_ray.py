@@ -1,7 +1,5 @@
 """The HTTP API as an application of Ray Serve: ``serve run q2_metric.serve.on_ray:app``."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from typing import Any

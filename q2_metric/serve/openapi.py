@@ -1,7 +1,5 @@
 """The OpenAPI 3.1 document of the API. Results are described from the fields of output rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of ``q2 serve``: a form, and the explanation of the answer that was entered."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus

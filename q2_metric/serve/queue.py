@@ -3,8 +3,6 @@
 The rows wait in a queue of limited size. One thread scores: the models use all cores themselves.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Reads the rows of requests, as rows of files are read."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ IP address, ``localhost`` or the name of the server, which stops DNS rebinding, 
 present, must be the address of this server.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import logging

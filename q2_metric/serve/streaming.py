@@ -1,7 +1,5 @@
 """``POST /v1/stream``: judges claims while the text of a response arrives."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence

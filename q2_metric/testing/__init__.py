@@ -7,8 +7,6 @@ If this package is installed, pytest also offers the fixture ``grounded`` and th
 ``groundedness`` (:mod:`q2_metric.testing.plugin`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any

@@ -3,8 +3,6 @@
 pytest imports this module each time it starts, so heavy imports are in the fixture.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

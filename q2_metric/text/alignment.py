@@ -2,8 +2,6 @@
 bundled networks read these types of words in place of BERT's segment ids, so that a small network
 does not have to learn which words match."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Finds the citations in a response ("[2]"), and the passages of the knowledge that they name."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Checks the values that users give as texts, and names their types in error messages."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable

@@ -1,8 +1,6 @@
 """Removes markup, which states nothing about the world. Blanks overwrite it, so that every other
 character keeps its position. The numbers of a list become dashes."""
 
-from __future__ import annotations
-
 import html
 import re
 

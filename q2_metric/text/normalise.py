@@ -1,7 +1,5 @@
 """Answer normalisation and token F1 (Q², section 2.3; SQuAD's evaluation script)."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections import Counter

@@ -1,8 +1,6 @@
 """Measures, without a model, how much of a text's wording occurs in another text, and finds the
 parts of a text that share the most words with a sentence."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

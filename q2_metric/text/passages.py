@@ -1,8 +1,6 @@
 """Finds the part of a response in which a question about a span is asked and answered. With the
 whole response, the cost would be quadratic: questions and their costs grow with its length."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tree search for the unit of the knowledge that best supports a claim (SCALE, section 3.2)."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

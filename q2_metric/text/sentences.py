@@ -1,8 +1,6 @@
 """Rules that cut text into sentences, also tokenised text in lower case. There they find sentence
 ends better than spaCy's small model, which starts a sentence at almost any "i"."""
 
-from __future__ import annotations
-
 import re
 
 from q2_metric.text.normalise import words

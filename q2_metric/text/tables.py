@@ -2,8 +2,6 @@
 lines of cells separated by tabs or commas. JSON becomes sentences with the names of fields and
 records: "The price of chair is 89"."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

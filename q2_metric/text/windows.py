@@ -1,7 +1,5 @@
 """Cuts long token sequences into windows, for chunks and for the inputs of models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

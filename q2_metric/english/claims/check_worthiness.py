@@ -2,8 +2,6 @@
 announcements ("Here is what I found:"). A logistic regression over word n-grams does it;
 ``python -m tools.training.check_worthiness`` makes its table (``check_worthiness.tsv``)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -1,8 +1,6 @@
 """Decides whether a text makes a claim that could be checked. In doubt, it does: one word outside
 the lists of this module is enough, unless the sentence only asks a question."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator, Sequence

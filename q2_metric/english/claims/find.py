@@ -2,8 +2,6 @@
 sentence is cut at coordinated clauses, and at relative clauses and appositions that add something
 to a name. Reported speech, conditions, alternatives and denials are not cut."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

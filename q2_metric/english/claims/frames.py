@@ -2,8 +2,6 @@
 know that", "according to the document"). Words that deny the claim ("I doubt that ...") or ask
 about it ("do you know if ...") are no frame."""
 
-from __future__ import annotations
-
 import re
 
 from q2_metric.english.lexicon import TEXTS

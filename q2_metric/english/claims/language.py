@@ -1,8 +1,6 @@
 """Decides by letter groups and common words whether a text is in any language, and in which.
 ``python -m tools.training.language`` makes the table of 42 languages, ``language.tsv``."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """Finds list items and table cells in a response, and puts their headings before them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Rules about yes/no questions and short answers. They need no model."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

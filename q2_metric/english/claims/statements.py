@@ -2,8 +2,6 @@
 open?" becomes "It opened in 1889." The rules cover questions with a fronted auxiliary and questions
 about the subject."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

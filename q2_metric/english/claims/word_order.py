@@ -3,8 +3,6 @@ logistic regression judges the pairs of neighbouring words. Words are replaced b
 the topic does not matter. ``python -m tools.training.word_order`` makes the table of words and
 weights (``word_order.tsv``)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

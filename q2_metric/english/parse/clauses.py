@@ -1,8 +1,6 @@
 """Finds the clauses of a sentence. A clause is a verb with the words that depend on it, its subject
 and the word that carries its tense."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from q2_metric.english import lexicon

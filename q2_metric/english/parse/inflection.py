@@ -1,7 +1,5 @@
 """Forms the past tense and the third person of a verb from its base form."""
 
-from __future__ import annotations
-
 import re
 
 _IRREGULAR = """

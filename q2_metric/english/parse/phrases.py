@@ -1,7 +1,5 @@
 """Writes noun phrases and auxiliaries in the form that they have in a question."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from q2_metric.english.lexicon import CONTRACTED, NAMES

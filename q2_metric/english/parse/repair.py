@@ -2,8 +2,6 @@
 words that a tokenizer split (``it ' s``, ``co - op``, ``$ 200``), and restores the capitals of "I",
 of sentence starts and of names."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from dataclasses import dataclass

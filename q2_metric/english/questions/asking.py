@@ -1,7 +1,5 @@
 """Turns a clause into a question that asks for some of the clause's words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -2,8 +2,6 @@
 ``top`` the first word of its coordination, ``label`` its entity type ("" for none), and ``text``
 the span in lower case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

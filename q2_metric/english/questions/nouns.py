@@ -1,7 +1,5 @@
 """Finds the words that belong to a noun, as bit masks over word positions."""
 
-from __future__ import annotations
-
 from q2_metric.english.lexicon import NOUN_TAGS
 from q2_metric.english.parse.phrases import is_aside, spell
 from q2_metric.english.parse.tree import Tree, Word, is_verb

@@ -2,8 +2,6 @@
 rest of the clause becomes a question about the span: "it was created by matt groening" → "Who was
 it created by?"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

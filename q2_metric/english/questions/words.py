@@ -1,7 +1,5 @@
 """What a question asks for, and the question word for a span (arguments as in ``gaps``)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Decides whether two values agree, and whether two texts agree by their values."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

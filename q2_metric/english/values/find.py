@@ -1,7 +1,5 @@
 """Finds the values in a text."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

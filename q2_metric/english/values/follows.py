@@ -1,7 +1,5 @@
 """Decides by a claim's values whether a sentence supports it, without an entailment model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

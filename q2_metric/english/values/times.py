@@ -1,8 +1,6 @@
 """Finds dates and times of day. A date is a range of days, so that "July 1968" contains "7 July
 1968". Days are numbered as by :meth:`datetime.date.toordinal`."""
 
-from __future__ import annotations
-
 import re
 from calendar import monthrange
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The type of a value in a text."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

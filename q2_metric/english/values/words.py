@@ -1,7 +1,5 @@
 """Finds numbers in digits, and with text2num in words."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The tables of the Q² paper on Topical-Chat (USR) and on Dialogue NLI, of both its versions."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 from typing import Any

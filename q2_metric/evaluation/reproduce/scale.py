@@ -1,7 +1,5 @@
 """The tables of the SCALE paper: TRUE and ScreenEval."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """Simulates dialogue systems of known quality, from labelled responses (Q², section 5)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

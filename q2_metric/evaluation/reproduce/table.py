@@ -1,7 +1,5 @@
 """What a table of a paper is, what it is measured with, and how it is shown beside the paper's."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

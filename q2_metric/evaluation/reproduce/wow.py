@@ -1,7 +1,5 @@
 """The tables of the Q² paper on Wizard of Wikipedia, of both its versions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random

@@ -4,8 +4,6 @@ Inputs are checked before ``evaluate`` stores them: it would convert some wrong 
 its errors do not say in which row they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import cleandoc

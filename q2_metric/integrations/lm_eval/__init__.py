@@ -3,8 +3,6 @@
 ``tasks/*.yaml`` name the data, prompt, stop sequences, decoding and metrics of each task.
 """
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tasks on which the evaluated model judges given responses, beside the metrics of this package."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

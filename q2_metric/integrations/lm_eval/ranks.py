@@ -4,8 +4,6 @@ The harness looks up the first rank's metrics on every other rank. If a rank lac
 first rank ends with a KeyError, and the others wait for ever.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -4,8 +4,6 @@ The filter of a task scores all documents of a rank (a process of the run) at on
 asks for the scores of one document at a time (``process_results``).
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import logging

@@ -4,8 +4,6 @@
 it contains metrics that the user registered before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ The scores join the metrics of an evaluation, so they are logged like the losses
 ``metric_for_best_model`` and early stopping can use them.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Keeps the responses and scores of each evaluation, for ``q2 report`` and ``q2 compare``."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime

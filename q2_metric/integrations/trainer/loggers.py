@@ -1,8 +1,6 @@
 """Shows the worst responses of an evaluation as a table in TensorBoard and Weights & Biases,
 through the trainer's own loggers."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterable, Sequence

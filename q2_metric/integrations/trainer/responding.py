@@ -1,7 +1,5 @@
 """Generates responses with the model of a ``transformers.Trainer``, on all processes."""
 
-from __future__ import annotations
-
 import copy
 import logging
 import math

@@ -1,7 +1,5 @@
 """The models that ship in the package: a reader and an entailment model."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ ids, which words occur in both texts. A test checks that ONNX Runtime, with the 
 (``tools/training/graph.py``), agrees to 1e-3.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Runs the bundled networks on ONNX Runtime, on a CPU, in float32 or 8 bits, without torch."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Chooses the runtime for the bundled weights, and how many batches run at the same time."""
 
-from __future__ import annotations
-
 import os
 
 from q2_metric.errors import InputError

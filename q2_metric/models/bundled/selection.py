@@ -1,7 +1,5 @@
 """The bundled sentence vectors and weights for knowledge selection, without torch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

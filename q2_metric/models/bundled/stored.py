@@ -9,8 +9,6 @@ but no multiplier. A table, such as the word vectors, has a scale for each row.
 Raises ModelError if a file is missing or damaged.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Finds out which output of a model is which NLI class."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

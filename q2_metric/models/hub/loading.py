@@ -3,8 +3,6 @@
 torch and transformers are imported in the functions, which raise MissingExtra without them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import re

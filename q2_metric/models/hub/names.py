@@ -4,8 +4,6 @@ A Hub model's cached commit is used until another revision is requested, so that
 the signature and cached scores refer to the same commit.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from functools import cache

@@ -1,8 +1,6 @@
 """NLI cross-encoders: sequence classification models that judge entailment. Also says which models
 of the Hub can judge entailment at all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

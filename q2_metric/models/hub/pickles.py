@@ -4,8 +4,6 @@ Torch's weights-only reader, which runs no code, reads the presets' published mo
 allow every other model by name (:data:`PICKLES`).
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

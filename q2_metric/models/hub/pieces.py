@@ -5,8 +5,6 @@
 - ALBERT does not separate a comma from the number before it.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

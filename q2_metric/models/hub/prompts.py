@@ -1,7 +1,5 @@
 """Yes/No prompts that ask an encoder-decoder model about entailment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from q2_metric.errors import InputError

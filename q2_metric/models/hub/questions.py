@@ -1,7 +1,5 @@
 """Generates questions with an encoder-decoder model (Q², section 2.1 and appendix A)."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Judges entailment by a Yes/No question to an encoder-decoder model, as in SCALE."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any
