@@ -106,11 +106,8 @@ def check_written(outputs: Iterable[str | Path], inputs: Iterable[str | Path | N
     """Checks that no output overwrites an input or another output. Links count as their targets.
 
     Outputs must also be outside of input folders: a new file changes the fingerprint of a model.
-
-    Raises:
-        InputError: an output is also an input, is written twice, or exists and is neither a regular
-            file nor a folder.
-    """
+    InputError: an output is also an input, is written twice, or exists and is neither a regular
+    file nor a folder."""
     written = [Path(item) for item in outputs]
     read = [Path(item) for item in inputs if item is not None and str(item) != STDIN]
     for path in written:

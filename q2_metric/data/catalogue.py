@@ -147,11 +147,8 @@ CATALOGUE: Mapping[str, DataSet] = {item.name: item for item in _SETS}
 
 
 def select(name: str) -> list[DataSet]:
-    """The data set with this name ("true/q2"), or all of a group ("true").
-
-    Raises:
-        DataError: there is no such set or group; the message lists the names.
-    """
+    """The data set with this name ("true/q2"), or all of a group ("true"). DataError: there is no
+    such set or group; the message lists the names."""
     chosen = [item for item in _SETS if name in (item.name, item.folder)]
     if not chosen:
         raise DataError(f"there is no data set {name!r}; the sets are {', '.join(CATALOGUE)}")

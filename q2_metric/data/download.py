@@ -30,10 +30,7 @@ def cache_folder() -> Path:
 
 def folder(name: str) -> Path:
     """The folder that contains all files of the data set with this name. Nothing is downloaded.
-
-    Raises:
-        DataError: there is no set with this name, or it is not on this machine.
-    """
+    DataError: there is no set with this name, or it is not on this machine."""
     (dataset,) = select(name)
     place = _place(dataset)
     if place is None:
@@ -44,12 +41,9 @@ def folder(name: str) -> Path:
 def download(name: str) -> list[Path]:
     """Downloads a data set ("true/q2"), or all published ones of a group ("true"), to the cache.
 
-    A set that is complete in ``Q2_DATA_DIR`` is not downloaded.
-
-    Raises:
-        DataError: there is no set or group with this name, or the set is not published.
-        DownloadError: the download fails, or a file does not have its checksum.
-    """
+    A set that is complete in ``Q2_DATA_DIR`` is not downloaded. DataError: there is no set or group
+    with this name, or the set is not published. DownloadError: the download fails, or a file does
+    not have its checksum."""
     chosen = select(name)
     if len(chosen) > 1:
         chosen = [dataset for dataset in chosen if dataset.published]

@@ -57,10 +57,7 @@ def read_selected(*, said: Literal["response", "gold"] = "response") -> list[Lab
 def whole_dialogues(examples: Sequence[Example], path: Path | None = None) -> list[Example]:
     """The examples with all turns before the response as history. ``path`` is the validation set of
     Wizard of Wikipedia; episode and round of an example are its dialogue and wizard's turn.
-
-    Raises:
-        DataError: the dialogue is not there, or does not have the example's message.
-    """
+    DataError: the dialogue is not there, or does not have the example's message."""
     path = path or folder("wow") / WOW_FILE
     dialogues = read_json(path)
     whole = []

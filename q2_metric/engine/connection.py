@@ -205,12 +205,8 @@ def watched(ray: Any, source: Callable[[], Iterable[T]]) -> Iterator[T]:
     """Yields the items of the iterable that ``source`` creates over a cluster's results.
 
     It runs in a thread of its own, because it would wait for ever if the whole cluster died.
-
-    Raises:
-        ClusterDied: the cluster has not answered for :data:`GONE` seconds, or this machine's node
-            has died.
-        BaseException: any error that the iterator raised.
-    """
+    ClusterDied: the cluster has not answered for :data:`GONE` seconds, or this machine's node has
+    died. BaseException: any error that the iterator raised."""
     address = ray.get_runtime_context().gcs_address
     results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(maxsize=1)
     over = threading.Event()

@@ -140,11 +140,8 @@ class Job:
 
     def check(self, *, strict: bool = False) -> None:
         """Checks that the files exist and have the needed columns, before a model is loaded.
-
-        Raises:
-            InputError: a file cannot be read or lacks a column.
-            BadRowError: ``strict`` is true, and a row cannot be scored.
-        """
+        InputError: a file cannot be read or lacks a column. BadRowError: ``strict`` is true, and a
+        row cannot be scored."""
         if self.files.count(STDIN) > 1:
             raise InputError("standard input (-) can be read only once")
         for file in self.files:
@@ -202,11 +199,8 @@ class Job:
 
         ``first`` is the index in the file of the block's first row. ``progress`` gets the number of
         rows that were just finished; a row that only some metrics have scored counts in part.
-
-        Raises:
-            ModelError: a model failed on every row that was tried, its device is lost, or the
-                machine has another fault.
-        """
+        ModelError: a model failed on every row that was tried, its device is lost, or the machine
+        has another fault."""
         faults: dict[int, list[str]] = {}
         scored = told = 0
         before = loaded.looked_up

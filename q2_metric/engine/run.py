@@ -61,13 +61,9 @@ the number of scores that an earlier run had put into the cache."""
 
 
 class JobRun:
-    """A job whose metrics are loaded, in this process or on a cluster.
-    With ``strict``, the run stops at the first row that cannot be scored.
-
-    Raises:
-        InputError: a cluster was asked for, but a file can be read only once.
-        Q2Error: loading the metrics failed.
-    """
+    """A job whose metrics are loaded, in this process or on a cluster. With ``strict``, the run
+    stops at the first row that cannot be scored. InputError: a cluster was asked for, but a file
+    can be read only once. Q2Error: loading the metrics failed."""
 
     def __init__(
         self, job: Job, cluster: Cluster | None = None, *, strict: bool = False,

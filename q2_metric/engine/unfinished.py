@@ -52,12 +52,9 @@ class Unfinished:
         """Prepares the file for this run, and keeps the intact blocks of an interrupted run.
 
         ``overwrite`` starts again, and replaces the output whatever file it is. Returns the SHA-256
-        of the existing output that may be replaced; ``None`` if there is none.
-
-        Raises:
-            InputError: the interrupted run had other files or settings, read standard input, or is
-                unknown; or the output was not written by the same command.
-        """
+        of the existing output that may be replaced; ``None`` if there is none. InputError: the
+        interrupted run had other files or settings, read standard input, or is unknown; or the
+        output was not written by the same command."""
         begun = self._begun(out, now) if not overwrite and self.holds_blocks else None
         held = contents(out)
         if not overwrite and (held is None or begun is None or held != begun.get("replaces")):
@@ -144,11 +141,8 @@ class Unfinished:
 @contextmanager
 def open_unfinished(out: str | Path) -> Iterator[Unfinished]:
     """Opens and locks the file for an output's blocks. If it has none at the end, it is removed.
-
-    Raises:
-        InputError: the existing file was not written by ``q2 score``.
-        WriteError: another process uses the file, or it cannot be written.
-    """
+    InputError: the existing file was not written by ``q2 score``. WriteError: another process uses
+    the file, or it cannot be written."""
     path = unfinished_path(out)
     descriptor = _hold(path, out)
     unfinished = Unfinished(path, descriptor)

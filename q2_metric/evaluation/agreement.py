@@ -34,11 +34,8 @@ Lines = list[tuple[Cell, ...]]
 
 
 def sets_here() -> list[str]:
-    """A part of a set is named only if the whole set is missing.
-
-    Raises:
-        DataError: no set is on this machine.
-    """
+    """A part of a set is named only if the whole set is missing. DataError: no set is on this
+    machine."""
     names: list[str] = []
     for name in SETS:
         if here(f"true/{name}") and SAME_SET.get(name) not in names:
@@ -50,11 +47,7 @@ def sets_here() -> list[str]:
 
 def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
     """Reads data sets: names in :data:`SETS` or paths of files, which are named by their stems.
-
-    Raises:
-        DataError: a set or a file is missing or malformed.
-        InputError: two sets have the same name.
-    """
+    DataError: a set or a file is missing or malformed. InputError: two sets have the same name."""
     by_name: dict[str, list[Labelled]] = {}
     for source in sources:
         name = Path(source).stem if Path(source).suffix else source
@@ -109,10 +102,7 @@ def _truths(sets: Sets) -> dict[str, list[bool]]:
 
 def _compared_with(names: Sequence[str], asked: str | None) -> str:
     """The metric with which others are compared, by default token F1, otherwise the first.
-
-    Raises:
-        InputError: ``asked`` is not among ``names``.
-    """
+    InputError: ``asked`` is not among ``names``."""
     if asked is not None and asked not in names:
         raise InputError(f"there is no metric {asked!r} to compare with; the metrics are "
                          f"{', '.join(names)}")

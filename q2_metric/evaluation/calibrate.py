@@ -26,10 +26,7 @@ FOLDS = 5
 
 def read_labelled(path: str | Path, columns: Columns, form: str | None = None) -> list[Labelled]:
     """Reads the rows of a file with their human labels, in any format that ``q2 score`` reads.
-
-    Raises:
-        InputError: a row cannot be read or has no label; the message says which row.
-    """
+    InputError: a row cannot be read or has no label; the message says which row."""
     labelled = []
     notes: list[str] = []
     read = read_rows(path, columns, form=form, on_note=notes.append)

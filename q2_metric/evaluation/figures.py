@@ -192,11 +192,7 @@ def _stem(name: str) -> str:
 
 def draw(report: Report, folder: str | Path) -> list[Path]:
     """Draws all figures of a report as ``NAME_KIND.png`` and ``.svg``, and returns their paths.
-
-    Raises:
-        MissingExtra: matplotlib is not installed.
-        WriteError: the folder cannot be written.
-    """
+    MissingExtra: matplotlib is not installed. WriteError: the folder cannot be written."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

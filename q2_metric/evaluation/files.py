@@ -31,11 +31,8 @@ _minus = re.compile(r"-(?=\d)")
 
 
 def write(report: Report, path: str | Path, *, note: str = "") -> None:
-    """Writes a report in the format of the path's suffix (:func:`to_text`).
-
-    Raises:
-        InputError: the suffix is unknown, or the file cannot be written.
-    """
+    """Writes a report in the format of the path's suffix (:func:`to_text`). InputError: the suffix
+    is unknown, or the file cannot be written."""
     check_place(path, SUFFIXES)
     write_text(path, to_text(report, Path(path).suffix.lower(), note=note))
 
@@ -59,11 +56,8 @@ def to_json(report: Report) -> str:
 
 
 def read_json(path: str | Path) -> Report:
-    """Reads a report that :func:`write` wrote as JSON.
-
-    Raises:
-        InputError: the file is missing or does not contain a report.
-    """
+    """Reads a report that :func:`write` wrote as JSON. InputError: the file is missing or does not
+    contain a report."""
     text = read_text(path)
     try:
         report = parse_json(text)

@@ -164,12 +164,8 @@ class FileSource:
     """Scores by any metric, from a column of a file.
 
     Its rows are matched to ``rows`` by their texts if the file has columns for response and
-    knowledge, otherwise by id, otherwise by order.
-
-    Raises:
-        InputError: the column is missing, a value is not a number, or the rows cannot be
-            matched.
-    """
+    knowledge, otherwise by id, otherwise by order. InputError: the column is missing, a value is
+    not a number, or the rows cannot be matched."""
 
     def __init__(
         self, path: str | Path, lines: Sequence[tuple[str, Mapping[str, object]]], column: str,
@@ -220,11 +216,8 @@ def _named(rows: Sequence[Example]) -> set[str | None]:
 
 
 def number_of(value: object, column: str, where: str) -> float | None:
-    """Converts a cell of a file to a score; ``None`` if the cell is empty.
-
-    Raises:
-        InputError: the value is not a finite number; the message names ``where`` and ``column``.
-    """
+    """Converts a cell of a file to a score; ``None`` if the cell is empty. InputError: the value is
+    not a finite number; the message names ``where`` and ``column``."""
     if value is None or value == "":
         return None
     try:

@@ -42,11 +42,8 @@ def sklearn_metrics() -> Any:
 
 
 def checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
-    """Converts labels and scores to arrays.
-
-    Raises:
-        InputError: lengths differ, all labels are equal, or a score is not finite.
-    """
+    """Converts labels and scores to arrays. InputError: lengths differ, all labels are equal, or a
+    score is not finite."""
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(labels) != len(values):
         raise InputError(f"{len(labels)} labels for {len(values)} scores")
@@ -257,11 +254,8 @@ class Bin:
 
 
 def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> list[Bin]:
-    """The bins that contain a score; the last one includes 1.
-
-    Raises:
-        InputError: a score is outside [0, 1]; :func:`min_max` maps scores into it.
-    """
+    """The bins that contain a score; the last one includes 1. InputError: a score is outside [0,
+    1]; :func:`min_max` maps scores into it."""
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(values) and (values.min() < 0 or values.max() > 1):
         raise InputError("a reliability curve needs scores in [0, 1]")

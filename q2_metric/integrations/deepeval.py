@@ -19,11 +19,8 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
 
     docs/deepeval.md lists its attributes. ``threshold`` is the lowest score that passes, in [0, 1].
     DeepEval passes ``judge`` when it copies the metric for each test case. ``settings`` are
-    ``preset``, ``device`` and the settings of the metric.
-
-    Raises:
-        InputError: a metric or keyword is unknown, or a value is wrong.
-    """
+    ``preset``, ``device`` and the settings of the metric. InputError: a metric or keyword is
+    unknown, or a value is wrong."""
 
     _required_params: ClassVar = [SingleTurnParams.ACTUAL_OUTPUT]
 

@@ -20,11 +20,8 @@ def grounded(
     """Makes a scorer that measures whether a sample's knowledge supports the model's completion.
 
     ``knowledge`` (a text or a list of passages) and ``history`` name fields of a sample's metadata.
-    The other arguments are those of :class:`~q2_metric.scoring.judge.Judge`.
-
-    Raises:
-        InputError: a metric, keyword or value is unknown; later, a sample has no knowledge.
-    """
+    The other arguments are those of :class:`~q2_metric.scoring.judge.Judge`. InputError: a metric,
+    keyword or value is unknown; later, a sample has no knowledge."""
     judge = Judge(metrics, no_claim, settings, evidence=True)
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -50,11 +50,8 @@ def grounded(
 ) -> list[SampleLevelMetric]:
     """Makes the metrics for a ``LightevalTaskConfig``: one for each score and share of responses.
 
-    The arguments are those of :class:`~q2_metric.scoring.judge.Judge`.
-
-    Raises:
-        InputError: a metric, keyword or value is unknown.
-    """
+    The arguments are those of :class:`~q2_metric.scoring.judge.Judge`. InputError: a metric,
+    keyword or value is unknown."""
     judge = Judge(metrics, no_claim, settings)
     return [
         SampleLevelMetric(

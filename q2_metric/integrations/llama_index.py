@@ -16,10 +16,7 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     A response that is empty or without a claim gets 0. ``threshold`` is the lowest score that
     passes, in [0, 1]. ``settings`` are ``preset``, ``device`` and the settings of the metric.
-
-    Raises:
-        InputError: a metric or keyword is unknown, or a value is wrong.
-    """
+    InputError: a metric or keyword is unknown, or a value is wrong."""
 
     def __init__(
         self, metric: str = "groundedness", *, threshold: float = 0.5, **settings: Any

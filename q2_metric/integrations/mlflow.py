@@ -23,12 +23,8 @@ def grounded_scorer(
 
     A row's ``inputs`` or ``expectations`` contain ``knowledge`` and, optionally, ``history``.
     docs/mlflow.md describes the feedbacks. With ``no_claim="exclude"``, the scores of a response
-    without a claim get none. The arguments are those of
-    :class:`~q2_metric.scoring.judge.Judge`.
-
-    Raises:
-        InputError: a metric, keyword or value is unknown.
-    """
+    without a claim get none. The arguments are those of :class:`~q2_metric.scoring.judge.Judge`.
+    InputError: a metric, keyword or value is unknown."""
     judge = Judge(metrics, no_claim, settings, evidence=True)
     source = AssessmentSource(source_type="CODE", source_id="q2-metric")
     warned: list[str] = []

@@ -18,11 +18,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
     ``context`` is promptfoo's, of the test: its ``vars`` and the assertion's ``config``. Returns
     ``pass``, ``score`` in [0, 1], ``reason`` and ``named_scores``. An output that is empty or
-    claims nothing fails.
-
-    Raises:
-        InputError: there are no sources, or ``config`` has a wrong value.
-    """
+    claims nothing fails. InputError: there are no sources, or ``config`` has a wrong value."""
     config = {**_OWN, **(context.get("config") or {})}
     own = {name: config.pop(name) for name in _OWN}
     threshold, variables = check_threshold(own["threshold"]), context.get("vars") or {}

@@ -17,11 +17,7 @@ class Reward:
     fails, the reward is ``None``, and the trainer leaves the completion out. ``knowledge`` and
     ``history`` are columns of the data set. The prompt is not used as history, because it may
     contain the knowledge. ``settings`` are ``preset``, ``device``, ``batch_size`` and those of the
-    metric.
-
-    Raises:
-        InputError: a metric, keyword or value is unknown.
-    """
+    metric. InputError: a metric, keyword or value is unknown."""
 
     def __init__(
         self, metric: str = "groundedness", *, knowledge: str = "knowledge",

@@ -17,12 +17,9 @@ TURNS = 3
 
 
 class Bm25:
-    """Ranks snippets (domain, entity name, question, answer) by BM25 (Lucene's variant, k1 1.5,
-    b 0.75) over stems (Snowball English) without function words.
-
-    Raises:
-        MissingExtra: ``bm25s`` or its stemmer is not installed; raised by the first ranking.
-    """
+    """Ranks snippets (domain, entity name, question, answer) by BM25 (Lucene's variant, k1 1.5, b
+    0.75) over stems (Snowball English) without function words. MissingExtra: ``bm25s`` or its
+    stemmer is not installed; raised by the first ranking."""
 
     name = "bm25"
 

@@ -63,12 +63,8 @@ class PoolIndex:
 
 
 class BundledRanker:
-    """A ranker that needs neither a first stage, nor a download, nor torch.
-
-    Raises:
-        MissingExtra: rapidfuzz is not installed.
-        ModelError: the bundled weights are missing.
-    """
+    """A ranker that needs neither a first stage, nor a download, nor torch. MissingExtra: rapidfuzz
+    is not installed. ModelError: the bundled weights are missing."""
 
     egr_margin = EGR_MARGIN
 

@@ -95,10 +95,7 @@ def members(folder: str) -> list[str]:
 
 def trained(folder: str) -> Trained:
     """What a folder of ``q2 select train``, ``train-detector`` or ``q2 respond train`` holds.
-
-    Raises:
-        InputError: the folder holds none of these.
-    """
+    InputError: the folder holds none of these."""
     try:
         config = read_json(Path(folder).expanduser() / CONFIG)
         kind = PAPER_NAMES.get(found := str(config["model_type"]), found)

@@ -106,11 +106,8 @@ class Detection:
 
 
 def evaluate_detection(probabilities: Sequence[float], targets: Sequence[bool]) -> Detection:
-    """Evaluates P(needs knowledge) of each turn against its human label.
-
-    Raises:
-        InputError: there are no turns, or the lengths differ.
-    """
+    """Evaluates P(needs knowledge) of each turn against its human label. InputError: there are no
+    turns, or the lengths differ."""
     if not targets or len(probabilities) != len(targets):
         raise InputError(f"there are {len(probabilities)} decisions for {len(targets)} turns")
     said = [p > THRESHOLD for p in probabilities]
@@ -126,10 +123,7 @@ def train_detector(
     settings: TrainSettings, *, device: str = "auto", report: Report | None = None,
 ) -> Progress:
     """Trains a detector from an encoder and saves the model with the best dev F1 in ``folder``.
-
-    Raises:
-        InputError: there are no turns.
-    """
+    InputError: there are no turns."""
     import torch
     from torch.nn import functional as F
 

@@ -38,11 +38,8 @@ def evaluate(
     """The results of a ranker on all turns (key :data:`OVERALL`), and on the turns of each domain.
 
     Only the first five snippets count. The first gold key determines the domain of a turn.
-
-    Raises:
-        InputError: there are no turns, the lengths differ, or a turn has no gold snippet.
-        MissingExtra: ``ir_measures`` is not installed.
-    """
+    InputError: there are no turns, the lengths differ, or a turn has no gold snippet. MissingExtra:
+    ``ir_measures`` is not installed."""
     if not gold or len(rankings) != len(gold):
         raise InputError(f"there are {len(rankings)} rankings for {len(gold)} labelled turns")
     for i, keys in enumerate(gold):

@@ -21,10 +21,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 def passages(texts: Sequence[str]) -> Pool:
     """Creates a knowledge pool from plain passages. The doc id of a passage is its number, from 0.
-
-    Raises:
-        InputError: there are no passages, or one is blank.
-    """
+    InputError: there are no passages, or one is blank."""
     return Pool([Snippet("", "", None, str(i), "", text) for i, text in enumerate(texts)])
 
 
@@ -32,11 +29,8 @@ def read_pool(path: str | Path) -> Pool:
     """Reads a ``knowledge.json`` of DSTC9 or a list of passages (JSON, or JSON Lines).
 
     A passage is a string, or an object with the fields of :data:`FIELDS`; the answer is required.
-
-    Raises:
-        InputError: the file is malformed or has no snippets, or a snippet has no answer; the
-            message names the file or snippet.
-    """
+    InputError: the file is malformed or has no snippets, or a snippet has no answer; the message
+    names the file or snippet."""
     path = Path(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         from q2_metric.rows.formats import read_fields

@@ -156,10 +156,7 @@ def train_responder(
     """Trains a responder on reference responses and saves the model with the best dev loss.
 
     A call with the same arguments resumes an interrupted run. ``report`` gets the negative loss.
-
-    Raises:
-        InputError: there are no items, or an item has no response.
-    """
+    InputError: there are no items, or an item has no response."""
     if not items or not dev:
         raise InputError("the responder needs labelled turns for training and for development")
     for name, some in (("turn", items), ("dev turn", dev)):

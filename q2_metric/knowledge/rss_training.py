@@ -46,11 +46,8 @@ def train_rss(
     The scores of "rss" are trained with binary cross-entropy: 1 for the right snippet, 0 for wrong
     ones; that of "choice" with a softmax over the right snippet and the wrong ones. Without
     ``domain``, the ranker does not read domain names. A call with the same arguments resumes an
-    interrupted run. All turns must need knowledge.
-
-    Raises:
-        InputError: there are no turns, or a snippet is not in the pool.
-    """
+    interrupted run. All turns must need knowledge. InputError: there are no turns, or a snippet is
+    not in the pool."""
     if not turns.dialogues or not dev.dialogues:
         raise InputError("RSS needs labelled turns for training and for development")
     golds = [pool.find(label.knowledge[0], f"turn {i}") for i, label in enumerate(turns.labels)]

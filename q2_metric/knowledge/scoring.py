@@ -57,10 +57,7 @@ class PoolSelector:
     """Chooses the knowledge of each row from a pool of snippets, by the row's history.
 
     Its arguments are those of :class:`PoolChoice`. Entity Guided Reranking follows each ranker.
-
-    Raises:
-        InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
-    """
+    InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded."""
 
     def __init__(self, pool: str, rankers: Sequence[str] = (BUNDLED,)) -> None:
         self.own = pool == ROW

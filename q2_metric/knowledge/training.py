@@ -83,10 +83,7 @@ def train(
     """Trains with Adam until the evaluation no longer improves, and saves the best model.
 
     An interrupted run resumes from a subfolder. ``report`` gets what ``task.judge`` returned.
-
-    Raises:
-        InputError: the saved state belongs to other settings, or cannot be read.
-    """
+    InputError: the saved state belongs to other settings, or cannot be read."""
     import torch
 
     folder = Path(folder)

@@ -88,11 +88,8 @@ class Snippet:
 class Pool:
     """The snippets from which a ranker chooses, in order; errors name ``source``.
 
-    Two pools are never equal, so that an index can be cached for each.
-
-    Raises:
-        InputError: the pool is empty, a snippet has no answer, or a key occurs twice.
-    """
+    Two pools are never equal, so that an index can be cached for each. InputError: the pool is
+    empty, a snippet has no answer, or a key occurs twice."""
 
     def __init__(self, snippets: Sequence[Snippet], source: str = "the pool") -> None:
         self.snippets = tuple(snippets)
@@ -118,11 +115,8 @@ class Pool:
         return tuple(dict.fromkeys(snippet.domain for snippet in self.snippets))
 
     def find(self, key: Key, where: str = "") -> Snippet:
-        """The snippet with this key.
-
-        Raises:
-            InputError: there is no such domain, entity or document; the message names ``where``.
-        """
+        """The snippet with this key. InputError: there is no such domain, entity or document; the
+        message names ``where``."""
         if key in self.by_key:
             return self.by_key[key]
         prefix = f"{where}: " if where else ""

@@ -29,12 +29,8 @@ class BertScore:
     encoder's input is truncated.
 
     The vectors of bert-score's layer for ``model`` are compared, or those of the last layer if
-    bert-score does not know the model.
-
-    Raises:
-        MissingExtra: bert-score is not installed.
-        ModelError: the encoder cannot be loaded, or its weights exist only as pickles.
-    """
+    bert-score does not know the model. MissingExtra: bert-score is not installed. ModelError: the
+    encoder cannot be loaded, or its weights exist only as pickles."""
 
     name = "bertscore"
 

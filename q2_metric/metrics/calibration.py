@@ -123,11 +123,8 @@ class Calibration:
 
 class Calibrated:
     """A metric whose values are P(consistent). ``Score.consistent`` says whether the uncalibrated
-    score is above the threshold; evidence and ``no_nli`` are unchanged.
-
-    Raises:
-        InputError: the calibration was fitted on another metric, model or setting.
-    """
+    score is above the threshold; evidence and ``no_nli`` are unchanged. InputError: the calibration
+    was fitted on another metric, model or setting."""
 
     def __init__(self, metric: Metric, calibration: Calibration) -> None:
         calibration.check(metric.signature)
@@ -151,12 +148,9 @@ class Calibrated:
 
 
 def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) -> list[Metric]:
-    """Applies each calibration to its metric; other metrics are unchanged.
-
-    Raises:
-        InputError: a calibration's metric is missing or has two calibrations, or a calibration was
-            fitted on other models or settings.
-    """
+    """Applies each calibration to its metric; other metrics are unchanged. InputError: a
+    calibration's metric is missing or has two calibrations, or a calibration was fitted on other
+    models or settings."""
     by_metric: dict[str, Calibration] = {}
     for calibration in calibrations:
         other = by_metric.setdefault(calibration.metric, calibration)

@@ -134,11 +134,8 @@ class Entry:
 
     def load(self, preset: str, keywords: Mapping[str, Any]) -> Metric:
         """Creates the metric. Keywords that it does not accept or that are ``None`` are ignored.
-
-        Raises:
-            InputError: the preset is unknown, a setting is wrong, or the class is not a metric.
-            MissingExtra, ModelError: a package is not installed, or a model cannot be loaded.
-        """
+        InputError: the preset is unknown, a setting is wrong, or the class is not a metric.
+        MissingExtra, ModelError: a package is not installed, or a model cannot be loaded."""
         kind, takes = named(self.loader), self.keywords()
         if takes:
             metric: Metric = kind.from_preset(preset, **given_of(keywords, takes))

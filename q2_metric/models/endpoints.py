@@ -101,12 +101,9 @@ class Endpoint:
     def chances(self, prompts: Sequence[str], answers: Sequence[str]) -> list[list[float]]:
         """For each prompt, the probability of each of the answers as its first token, in a softmax
         over these answers only. With ``#votes=N``, the share of N sampled replies instead.
-
-        Raises:
-            MachineFault: the server cannot be reached, refuses the key, does not know the model,
-                or gives no probabilities; or it failed :data:`TRIES` times.
-            ModelError: the server refuses a prompt, or the model replies with none of the answers.
-        """
+        MachineFault: the server cannot be reached, refuses the key, does not know the model, or
+        gives no probabilities; or it failed :data:`TRIES` times. ModelError: the server refuses a
+        prompt, or the model replies with none of the answers."""
         if not self.votes:
             replies = self._ask([{"max_tokens": 1, "logprobs": True, "top_logprobs": TOP,
                                   **_said(prompt)} for prompt in prompts])

@@ -52,12 +52,8 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
 
 
 def load_coreference(model: str | None = None) -> types.CoreferenceResolver:
-    """Creates the coreference resolver ``model``: a class, as "package.module:Class".
-
-    Raises:
-        InputError: no class is named.
-        ModelError: it cannot be created.
-    """
+    """Creates the coreference resolver ``model``: a class, as "package.module:Class". InputError:
+    no class is named. ModelError: it cannot be created."""
     if not model or ":" not in model:
         raise InputError("coreference=True needs a resolver of your own: set coreference_model to "
                          f"its class, as package.module:Class (not {model!r})")

@@ -166,12 +166,9 @@ def gate(
     """Decides which responses of a file fail: those with a score below ``threshold``.
 
     With a baseline, such a response is only "known" if its row was below ``threshold`` there too,
-    and :data:`FAILING` lists what else fails.
-
-    Raises:
-        InputError: a file has no scores of the metric, has several systems or has a score outside
-            [0, 1]; the files were scored by different models or settings; or no row can be matched.
-    """
+    and :data:`FAILING` lists what else fails. InputError: a file has no scores of the metric, has
+    several systems or has a score outside [0, 1]; the files were scored by different models or
+    settings; or no row can be matched."""
     name, rows, signed = _one(scored, metric)
     old: list[OutputRow] = []
     matched, change, remarks = Matched("id", []), None, _unsigned(name, signed)

@@ -66,10 +66,7 @@ def resolve(
     """Finds the column of each field (``None``: there is none) among those of the first rows.
 
     ``needed`` fields must have a column. ``name`` stands for the file in error messages.
-
-    Raises:
-        InputError: the file lacks a column that the user named, or a needed field has no column.
-    """
+    InputError: the file lacks a column that the user named, or a needed field has no column."""
     present = names_in(records)
     if not present:  # no row can be read: each row reports its own problem
         return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}

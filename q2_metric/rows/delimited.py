@@ -14,12 +14,9 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     """Yields the rows of a UTF-8 table with a header. Blank lines are skipped.
 
     If ``delimiter`` is a comma and the header has only semicolons or tabs, these separate the
-    cells: spreadsheets write semicolons in countries where the decimal sign is a comma.
-
-    Raises:
-        InputError: the header cannot be read or has one cell although the first row has more, the
-            file is UTF-16, or a line is too long.
-    """
+    cells: spreadsheets write semicolons in countries where the decimal sign is a comma. InputError:
+    the header cannot be read or has one cell although the first row has more, the file is UTF-16,
+    or a line is too long."""
     csv.field_size_limit(2**31 - 1)
     # Bytes that are not UTF-8 become lone surrogates.
     texts = (line.decode("utf-8", errors="surrogateescape") for line in text_lines(file, name))

@@ -46,12 +46,8 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
     A file of traces has a row for each trace (:mod:`q2_metric.rows.traces`).
 
     ``name`` is for error messages. ``form`` (:data:`FORMS`) is needed if no suffix tells the
-    format.
-
-    Raises:
-        InputError: the file cannot be read, or its suffix is unknown. Raised while rows are read.
-        MissingExtra: a parquet file needs pyarrow.
-    """
+    format. InputError: the file cannot be read, or its suffix is unknown. Raised while rows are
+    read. MissingExtra: a parquet file needs pyarrow."""
     read, first = _records(path, name, form), []
     for record in read:
         first.append(record)

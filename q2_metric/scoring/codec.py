@@ -30,11 +30,8 @@ def _written(value: Any) -> Any:
 
 
 def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
-    """Reads a score that :func:`to_json` wrote. ``example`` must have the same texts.
-
-    Raises:
-        TypeError, KeyError, ValueError, AttributeError: :func:`to_json` did not write the object.
-    """
+    """Reads a score that :func:`to_json` wrote. ``example`` must have the same texts. TypeError,
+    KeyError, ValueError, AttributeError: :func:`to_json` did not write the object."""
     score: Score = _made(Score, dict(fields), example)
     return score
 

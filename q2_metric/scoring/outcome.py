@@ -40,11 +40,8 @@ claim. Responses without knowledge, and those on which a metric failed, are left
 
 
 def check_no_claim(value: object) -> NoClaim:
-    """Checks that a setting is "zero", "exclude" or ``None``, which gives the default.
-
-    Raises:
-        InputError: it is another value.
-    """
+    """Checks that a setting is "zero", "exclude" or ``None``, which gives the default. InputError:
+    it is another value."""
     if value is None:
         return NO_CLAIM
     if value not in get_args(NoClaim):

@@ -64,10 +64,7 @@ def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()
 def given(response: object, knowledge: object, history: object, where: str,
           question: object = None) -> Example:
     """Builds an example from a framework's row. ``knowledge`` is a text or a list of passages.
-
-    Raises:
-        InputError: a value is neither a text nor missing.
-    """
+    InputError: a value is neither a text nor missing."""
     return example(
         check_response(response, f"the response of {where}"),
         check_texts(knowledge, f"the knowledge of {where}"),
@@ -79,10 +76,7 @@ def given_columns(
     responses: object, knowledge: object, histories: object = None, each: str = "row",
 ) -> list[Example]:
     """Builds an example for each row from columns. ``each`` is what error messages call a row.
-
-    Raises:
-        InputError: a column is not a sequence, the lengths differ, or a value is not text.
-    """
+    InputError: a column is not a sequence, the lengths differ, or a value is not text."""
     responses = check_column(responses, "responses")
     knowledge = check_column(knowledge, "knowledge")
     absent = histories is None

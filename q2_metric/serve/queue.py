@@ -59,11 +59,8 @@ class ScoringQueue:
 
     async def score(self, rows: Sequence[Example]) -> list[Scored]:
         """Results in the order of the rows. If the caller is cancelled, its rows leave the queue.
-
-        Raises:
-            QueueFull: the queue has no room for all the rows.
-            Q2Error: an error of which no row is the cause, such as a lack of memory.
-        """
+        QueueFull: the queue has no room for all the rows. Q2Error: an error of which no row is the
+        cause, such as a lack of memory."""
         if len(rows) > MOST_WAITING - len(self._queue):
             raise QueueFull
         loop = asyncio.get_running_loop()

@@ -66,11 +66,8 @@ def _light() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def load() -> Language:
-    """Loads spaCy's ``en_core_web_sm`` (English, version 3.x), once.
-
-    Raises:
-        MachineFault: spaCy or the model is not installed, or memory is full.
-    """
+    """Loads spaCy's ``en_core_web_sm`` (English, version 3.x), once. MachineFault: spaCy or the
+    model is not installed, or memory is full."""
     with forks.held_off():
         try:
             language = _load()

@@ -139,10 +139,7 @@ def where(names: Iterable[str]) -> str:
 
 def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
     """Measures the tables whose data are here. The first table of the report says how it went.
-
-    Raises:
-        InputError: none could be measured.
-    """
+    InputError: none could be measured."""
     shown: list[Table] = []
     lines: list[tuple[Cell, ...]] = []
     for one in tables:

@@ -77,10 +77,7 @@ def custom(
 
     A column of mixed types becomes JSON texts. A ``…_column`` is needed for columns whose names are
     not in :data:`CUSTOM_ALIASES`. If only some rows have a gold response, a warning says how many.
-
-    Raises:
-        InputError: no file is named, a file cannot be read, or a row lacks knowledge.
-    """
+    InputError: no file is named, a file cannot be read, or a row lacks knowledge."""
     if not data_files:
         raise InputError(
             """q2_custom needs a file: --metadata '{"data_files": "/folder/rows.jsonl"}'""")

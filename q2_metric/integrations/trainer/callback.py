@@ -190,11 +190,8 @@ class Q2ComputeMetrics:
 
     It returns what :class:`Q2Callback` logs, whose arguments it shares, but cannot keep the trainer
     from choosing a checkpoint as the best. ``knowledge`` and ``histories`` have an entry for each
-    row of the evaluation set, in order. The labels are the gold responses.
-
-    Raises:
-        InputError: a keyword is wrong, or later, there are not as many predictions as rows.
-    """
+    row of the evaluation set, in order. The labels are the gold responses. InputError: a keyword is
+    wrong, or later, there are not as many predictions as rows."""
 
     def __init__(
         self, tokenizer: Any, knowledge: Sequence[str] | Sequence[Sequence[str]], *,

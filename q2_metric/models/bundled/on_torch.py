@@ -32,10 +32,7 @@ def load(module: nn.Module, prefix: str) -> None:
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, device: str, dtype: str) -> Forward:
     """A function that computes a network's logits for a batch, on any of torch's devices.
-
-    Raises:
-        ModelError: the weights are missing, or memory ran out.
-    """
+    ModelError: the weights are missing, or memory ran out."""
     try:
         import torch
     except ImportError as error:

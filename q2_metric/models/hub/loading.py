@@ -84,10 +84,7 @@ class LoadedModel:
 
 def require(feature: str) -> None:
     """Checks that torch and transformers can be imported. ``feature`` says what needs them.
-
-    Raises:
-        ModelError: transformers is too old; with it, a Flan-T5 would give different scores.
-    """
+    ModelError: transformers is too old; with it, a Flan-T5 would give different scores."""
     for package in PACKAGES:
         with forks.held_off():
             optional(package, feature, package, EXTRA)
@@ -109,10 +106,7 @@ def limit_threads() -> None:
 
 def resolve_device(device: str = "auto") -> str:
     """The device to run on: "cpu", "cuda", "cuda:1", "mps" … "auto" prefers CUDA, then MPS.
-
-    Raises:
-        InputError: the device is unknown, or this machine lacks it.
-    """
+    InputError: the device is unknown, or this machine lacks it."""
     require(f"the device {device!r}")
     import torch
 
@@ -144,11 +138,8 @@ def load_config(name: str) -> Any:
 
 
 def check_models(models: Sequence[str]) -> None:
-    """Checks the models, without importing torch, before any is downloaded.
-
-    Raises:
-        ModelError: a model does not exist, or its only weights are pickles that may not be read.
-    """
+    """Checks the models, without importing torch, before any is downloaded. ModelError: a model
+    does not exist, or its only weights are pickles that may not be read."""
     check_packages(f"the model {models[0]!r}")
     for name in models:
         with _errors_about(name), _quiet():

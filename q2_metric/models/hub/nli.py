@@ -80,12 +80,8 @@ class TorchNli:
 
 def entailment_kind(model: str) -> Kind:
     """How a model judges entailment: as a sequence classifier, or asked a Yes/No question.
-
-    Raises:
-        MissingExtra: torch or transformers is not installed.
-        ModelError: the model cannot judge entailment (the message says what kind of model it is),
-            or its config cannot be loaded.
-    """
+    MissingExtra: torch or transformers is not installed. ModelError: the model cannot judge
+    entailment (the message says what kind of model it is), or its config cannot be loaded."""
     base = Path(parted(model)[0]).name.lower()
     config = load_config(model)
     architectures = [str(one) for one in config.architectures or ()]

@@ -25,10 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 def check_weights(models: Iterable[str]) -> None:
     """Checks that the weights of all models may be read, before any weights are downloaded.
-
-    Raises:
-        PicklesRefused: names all models without safetensors that may not be read from a pickle.
-    """
+    PicklesRefused: names all models without safetensors that may not be read from a pickle."""
     os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
     pickled = [name for name in dict.fromkeys(models)
                if name not in _named() and not has_safetensors(name)]

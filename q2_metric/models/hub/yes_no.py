@@ -159,11 +159,8 @@ class YesNoEntailment:
 
 
 def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
-    """The ids of the tokens with which the answers "yes" and "no" begin, without BOS.
-
-    Raises:
-        ModelError: an answer has no token, or both begin with the same token.
-    """
+    """The ids of the tokens with which the answers "yes" and "no" begin, without BOS. ModelError:
+    an answer has no token, or both begin with the same token."""
     tokenizer = loaded.tokenizer
     first = []
     for word in (prompt.yes, prompt.no):
