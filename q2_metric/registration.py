@@ -97,12 +97,12 @@ def _is_command() -> bool:
     return Path(program).stem == "q2"
 
 
-def _folder(name: str) -> Path:
+def folder_of(name: str) -> Path:
     return cache_folder() / "metrics" / f"evaluate-metric--{name}"
 
 
 def _of_others(name: str) -> Path | None:
-    for script in sorted(_folder(name).glob(f"*/{name}.py")):
+    for script in sorted(folder_of(name).glob(f"*/{name}.py")):
         with contextlib.suppress(OSError):
             text = script.read_bytes()
             broken = not text.strip(b"\0 \r\n\t")  # a full disk leaves an empty file
@@ -112,17 +112,17 @@ def _of_others(name: str) -> Path | None:
     return None
 
 
-def _script(name: str) -> bytes:
+def script_of(name: str) -> bytes:
     return (Path(path(name)) / f"{name}.py").read_bytes()
 
 
 def _target(name: str) -> Path:
     """The folder is a digest of our script, so a file there is ours even if it is damaged."""
-    return _folder(name) / hashlib.sha256(_script(name)).hexdigest() / f"{name}.py"
+    return folder_of(name) / hashlib.sha256(script_of(name)).hexdigest() / f"{name}.py"
 
 
 def _written(name: str) -> Path:
-    script, target, folder = _script(name), _target(name), _folder(name)
+    script, target, folder = script_of(name), _target(name), folder_of(name)
     try:
         if not target.is_file() or target.read_bytes() != script:
             from q2_metric.files import replacing

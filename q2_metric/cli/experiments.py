@@ -20,7 +20,6 @@ from q2_metric.cli.options import (
     CACHE_OPTIONS,
     MODEL_OPTIONS,
     all_options,
-    cache_bytes,
     cache_file,
     format_option,
     load,
@@ -126,7 +125,7 @@ def columns_of(
 
 
 def score_cache(options: Mapping[str, Any]) -> Cache:
-    return Cache(cache_file(options), largest=cache_bytes(), warn=warn)
+    return Cache(cache_file(options), warn=warn)
 
 
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:

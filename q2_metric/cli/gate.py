@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, plain, warn
-from q2_metric.cli.options import CACHE_OPTIONS, cache_bytes, cache_file, metric_names
+from q2_metric.cli.options import CACHE_OPTIONS, cache_file, metric_names
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import check_evidence
 from q2_metric.engine.run import JobRun, Listener
@@ -125,7 +125,7 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
         return scores
     warn(f"{path}: has no scores yet; scoring its rows by {metric}")
     job = Job(files=(path,), columns=Columns(), metrics=(metric,), texts=True, evidence=True,
-              cache=cache_file(options), cache_bytes=cache_bytes())
+              cache=cache_file(options))
     rows = stack.enter_context(Spool())
     [result] = JobRun(job, listener=Listener(warn=warn)).run(page=rows)
     if not result.rows:

@@ -121,15 +121,6 @@ def cache_file(options: Mapping[str, Any]) -> Path | None:
     return named or default_path()
 
 
-def cache_bytes() -> int:
-    """The maximum size of the score cache: 1 GB, or the megabytes in ``Q2_CACHE_SIZE``. Raises
-    InputError if ``Q2_CACHE_SIZE`` is no whole number above 0."""
-    text = os.environ.get("Q2_CACHE_SIZE", "1000")
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise InputError(f"Q2_CACHE_SIZE is {text!r}; it is a number of megabytes, such as 1000")
-    return int(text) * 1_000_000
-
-
 def format_option(files: str) -> Option[Any]:
     """``--format``, for inputs without a suffix. The help text calls them ``files``."""
     return click.option(

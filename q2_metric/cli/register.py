@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from q2_metric.errors import InputError, MissingExtra, installed
-from q2_metric.registration import NAMES, OPT_OUT, cache_folder, path
+from q2_metric.registration import NAMES, OPT_OUT, cache_folder, folder_of, script_of
 from q2_metric.registration import register as place
 
 
@@ -29,10 +29,9 @@ def state() -> str:
         if (local := Path(name, f"{name}.py")).is_file():
             raise InputError(f'evaluate.load("{name}") loads {local.absolute()}: call it in '
                              f'another folder, or load by q2_metric.path("{name}")')
-        folder = cache_folder() / "metrics" / f"evaluate-metric--{name}"
+        folder = folder_of(name)
         scripts = sorted(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
-        ours = Path(path(name), f"{name}.py").read_bytes()
-        if not scripts or scripts[-1].read_bytes() != ours:
+        if not scripts or scripts[-1].read_bytes() != script_of(name):
             why = f"{OPT_OUT} is set; " if OPT_OUT in os.environ else ""
             raise InputError(f'evaluate.load("{name}") does not find this package in {folder}: '
                              f"{why}run q2 register, or load by q2_metric.path(\"{name}\")")

@@ -32,7 +32,6 @@ from q2_metric.cli.options import (
     CACHE_OPTIONS,
     MODEL_OPTIONS,
     SIGNATURE_OPTION,
-    cache_bytes,
     cache_file,
     format_option,
     load_keywords,
@@ -323,7 +322,6 @@ def _job(options: Mapping[str, Any]) -> Job:
         and (options["out"] is not None or options["report"] is not None),
         choice=None if pool is None else PoolChoice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
-        cache_bytes=cache_bytes(),
         **{name: options[name] for name in same},
     )
 

@@ -7,6 +7,7 @@ is slower (20,000 look-ups in 2.0 s, not 0.4 s), and its write-ahead log fails o
 
 import hashlib
 import json
+import os
 import sqlite3
 import time
 import warnings
@@ -17,13 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric import forks
+from q2_metric.errors import InputError
 from q2_metric.files import opener
 
 WAITS = 5
 """Seconds to wait for another process that locks the file."""
-
-LARGEST = 1_000_000_000
-"""Default maximum size of the file in bytes. The least recently used entries are removed."""
 
 _EVICTED = 0.1
 """The share of a full file that is freed, so that it does not fill up again at once."""
@@ -38,19 +37,28 @@ def default_path() -> Path:
     return cache_folder() / "score-cache.sqlite"
 
 
+def largest_size() -> int:
+    """The maximum size of the file in bytes: 1 GB, or the megabytes in ``Q2_CACHE_SIZE``
+    (InputError: this is no whole number above 0). The least recently used entries are removed."""
+    text = os.environ.get("Q2_CACHE_SIZE", "1000")
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise InputError(f"Q2_CACHE_SIZE is {text!r}; it is a number of megabytes, such as 1000")
+    return int(text) * 1_000_000
+
+
 class Cache:
     """Stores JSON values by key in a SQLite file, or in memory if the path is ``None``.
 
     If the file cannot be opened, read or written, ``warn`` (by default, a RuntimeWarning) is called
     once with one line. Afterwards :meth:`get` finds no values, and :meth:`put` does nothing.
-    ``largest`` is in bytes.
+    ``largest`` (by default, :func:`largest_size`) is in bytes.
     """
 
     def __init__(
-        self, path: Path | None, *, largest: int = LARGEST,
+        self, path: Path | None, *, largest: int | None = None,
         warn: Callable[[str], None] | None = None,
     ) -> None:
-        self._path, self._largest = path, largest
+        self._path, self._largest = path, largest or largest_size()
         self._warn = warn or partial(warnings.warn, category=RuntimeWarning, stacklevel=2)
         self._database: sqlite3.Connection | None = None
         self._newest = 0

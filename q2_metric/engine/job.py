@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric import metrics, scoring
 from q2_metric.engine.blocks import CHARACTERS, characters, cut, slices
-from q2_metric.engine.cache import LARGEST, Cache
+from q2_metric.engine.cache import Cache, largest_size
 from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.engine.identity import CODE, Identity, code, contents, identity
 from q2_metric.errors import BadRowError, InputError
@@ -93,7 +93,7 @@ class Job:
     turns: Turns = "last"
     choice: PoolChoice | None = None
     cache: Path | None = None
-    cache_bytes: int = LARGEST
+    cache_bytes: int = field(default_factory=largest_size)
     block: int = field(default_factory=lambda: BLOCK)
     entries: tuple[Entry, ...] = field(init=False)
 

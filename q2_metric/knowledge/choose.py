@@ -15,6 +15,7 @@ from q2_metric.knowledge.egr import EntityGuided
 from q2_metric.knowledge.ensemble import Ensemble, Vote
 from q2_metric.knowledge.mentions import Matching
 from q2_metric.knowledge.types import Detector, Pool, Ranker
+from q2_metric.models.hub.names import CONFIG
 
 BUNDLED, BM25 = NAMES = "bundled", "bm25"
 
@@ -28,7 +29,6 @@ TaskName = Literal["ranker", "detector", "responder"]
 TASKS: Mapping[str, TaskName] = {
     "relevance": "ranker", "choice": "ranker", "detection": "detector"}
 """What a model is for, by the name of its first head."""
-CONFIG = "config.json"
 
 
 def load_ranker(
