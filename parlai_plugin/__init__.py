@@ -16,8 +16,6 @@ project adds one module to each of these namespace packages. Both modules call :
 The models and their libraries are imported only when a response is scored.
 """
 
-from __future__ import annotations
-
 
 def install() -> None:
     """Adds the metrics, options and presets to ParlAI. Further calls have no effect."""

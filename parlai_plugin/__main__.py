@@ -1,7 +1,5 @@
 """``python -m parlai_plugin``: says whether ParlAI finds the plug-in, and if not, why."""
 
-from __future__ import annotations
-
 import sys
 
 from parlai_plugin import shadowed

@@ -1,8 +1,6 @@
 """``parlai q2_export`` writes a model's responses, with their knowledge, to a jsonl file that
 ``q2 score`` can read."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -38,14 +36,10 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         )
         parser.add_argument("--out", type=str, default="", help="File to write, .jsonl")
         parser.add_argument(
-            "--overwrite", type="bool", default=False, help="Replace an existing file"
-        )
+            "--overwrite", type="bool", default=False, help="Replace an existing file")
         parser.add_argument(
-            "--system",
-            type=str,
-            default="",
-            help="Value of the column \"system\" in the rows (default: the model's name)",
-        )
+            "--system", type=str, default="",
+            help="Value of the column \"system\" in the rows (default: the model's name)")
         parser.add_argument("-ne", "--num-examples", type=int, default=-1)
         add_options(parser, scoring=False)
         parser.set_params(datatype="valid")

@@ -20,8 +20,6 @@ says what each wrapper adds to the original function.
 =====================================  =========================================================
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import math
@@ -317,12 +315,7 @@ def _save_eval_stats(original: Callable[..., Any], opt: Any, report: Any) -> Non
 
 
 def _run_eval(
-    original: Callable[..., Any],
-    self: Any,
-    worlds: Any,
-    opt: Any,
-    datatype: str,
-    *args: Any,
+    original: Callable[..., Any], self: Any, worlds: Any, opt: Any, datatype: str, *args: Any,
     **kwargs: Any,
 ) -> Any:
     report = original(self, worlds, opt, datatype, *args, **kwargs)

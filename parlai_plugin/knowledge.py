@@ -4,8 +4,6 @@
 tasks, the user names the field of the messages with ``--q2-knowledge-field``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,8 +93,7 @@ SOURCES: Mapping[str, KnowledgeFields] = {
     "wizard_of_wikipedia": KnowledgeFields(_field("checked_sentence"), _wow_candidates),
     "cmu_dog": KnowledgeFields(_field("checked_sentence"), _field("available_knowledge_text")),
     "wizard_of_internet": KnowledgeFields(
-        _field("__selected-sentences__"), _field("__retrieved-docs__", "__selected-docs__")
-    ),
+        _field("__selected-sentences__"), _field("__retrieved-docs__", "__selected-docs__")),
     "topical_chat": KnowledgeFields(_field(*GUESSED), _field("knowledge", "checked_sentence")),
     "holl_e": KnowledgeFields(_holl_e, _holl_e),
     "natural_questions": KnowledgeFields(_natural_questions, _natural_questions),

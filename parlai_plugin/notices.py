@@ -1,7 +1,5 @@
 """Makes the warnings for users: mistyped names, left-out examples, metrics that scored nothing."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +16,7 @@ response, are counted. A count of 0 is not reported."""
 _PARLAI_NAMES = PARLAI_NAMES | {"default", "rouge", "distinct", "all", ""}
 
 _EVERY_TASKS_FIELDS = frozenset(
-    ("text", "labels", "eval_labels", "label_candidates", "episode_done", "id", "reward")
-)
+    ("text", "labels", "eval_labels", "label_candidates", "episode_done", "id", "reward"))
 
 fields_without: dict[str, list[str]] = {}
 """By task, the fields of the first message in which no knowledge was found. Warnings list them."""

@@ -1,7 +1,5 @@
 """Adds the options ``--q2-…`` and the presets ``-o q2/…`` to ParlAI."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -83,11 +81,8 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
     if not scoring:
         return
     group.add_argument(
-        "--q2-preset",
-        type=str,
-        default="bundled",
-        help=f"Preset of the models and settings: {', '.join(PRESETS)}.",
-    )
+        "--q2-preset", type=str, default="bundled",
+        help=f"Preset of the models and settings: {', '.join(PRESETS)}.")
     group.add_argument(
         "--q2-no-claim",
         choices=get_args(NoClaim),
@@ -97,8 +92,7 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
     )
     group.add_argument(
         "--q2-strict", type="bool", default=False,
-        help="Stop if a metric fails. By default, the run continues without the metric's numbers.",
-    )
+        help="Stop if a metric fails. By default, the run continues without the metric's numbers.")
     for name in models():
         group.add_argument(f"--q2-{name.replace('_', '-')}", type=str, default=None,
                            help="Hub name or folder of a model that replaces the preset's.")

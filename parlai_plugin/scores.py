@@ -73,12 +73,9 @@ class ScoringOptions:
         if batch_size is not None and batch_size < 1:
             raise InputError(f"--q2-batch-size is {batch_size}; it must be at least 1")
         return cls(
-            preset=opt.get("q2_preset") or "bundled",
-            keywords=tuple(keywords_of(opt).items()),
+            preset=opt.get("q2_preset") or "bundled", keywords=tuple(keywords_of(opt).items()),
             no_claim=scoring.check_no_claim(opt.get("q2_no_claim")),
-            explain=bool(opt.get("world_logs")),
-            strict=bool(opt.get("q2_strict")),
-        )
+            explain=bool(opt.get("world_logs")), strict=bool(opt.get("q2_strict")))
 
 
 class Response:
@@ -198,10 +195,7 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
     macro_average = True
 
     def __init__(
-        self,
-        name: str,
-        responses: list[Response] | None = None,
-        length: int | None = None,
+        self, name: str, responses: list[Response] | None = None, length: int | None = None,
         settled: Mean | None = None,
     ) -> None:
         self._name = name
@@ -217,11 +211,8 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
             responses = responses[: self._length]
         responses.extend(other._responses[: other._length])
         return LazyMean(
-            self._name,
-            responses,
-            length=self._length + other._length,
-            settled=self._settled + other._settled,
-        )
+            self._name, responses, length=self._length + other._length,
+            settled=self._settled + other._settled)
 
     def mean(self) -> Mean:
         """The mean over all responses. Responses that are not scored yet are scored first."""

@@ -6,8 +6,6 @@ But if the user has a regular package of this name (a folder with ``__init__.py`
 the regular package, and ParlAI does not find the plug-in.
 """
 
-from __future__ import annotations
-
 import importlib
 from importlib.util import find_spec
 from pathlib import Path
