@@ -15,13 +15,15 @@ from q2_metric.scoring.judge import Judge
 @scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
 def grounded(
     metrics: Sequence[str] | str | None = None, *, knowledge: str = "knowledge",
-    history: str = "history", no_claim: NoClaim = NO_CLAIM, **settings: Any,
+    history: str = "history", question: str = "question", no_claim: NoClaim = NO_CLAIM,
+    **settings: Any,
 ) -> Scorer:
     """Makes a scorer that measures whether a sample's knowledge supports the model's completion.
 
-    ``knowledge`` (a text or a list of passages) and ``history`` name fields of a sample's metadata.
-    The other arguments are those of :class:`~q2_metric.scoring.judge.Judge`. InputError: a metric,
-    keyword or value is unknown; later, a sample has no knowledge."""
+    ``knowledge`` (a text or a list of passages), ``history`` and ``question`` name fields of a
+    sample's metadata. Without a question there, the sample's input is the question. The other
+    arguments are those of :class:`~q2_metric.scoring.judge.Judge`. InputError: a metric, keyword or
+    value is unknown; later, a sample has no knowledge."""
     judge = Judge(metrics, no_claim, settings, evidence=True)
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -30,7 +32,8 @@ def grounded(
                              f"metadata; its fields are {', '.join(state.metadata) or 'none'}")
         answer = state.output.completion
         row = given(answer, state.metadata[knowledge], state.metadata.get(history),
-                    f"sample {state.sample_id}")
+                    f"sample {state.sample_id}",
+                    state.metadata.get(question) or state.input_text)
         # In a thread, so that other samples are generated meanwhile.
         (judged,) = await to_thread.run_sync(judge, [row])
         return Score(

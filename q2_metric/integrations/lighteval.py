@@ -35,7 +35,8 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
                     "text that its answer must be grounded in: let the task's prompt function "
                     "put it there")
             rows.append(given(response.final_text[0], specific["knowledge"],
-                              specific.get("history"), f"document {doc.id}"))
+                              specific.get("history"), f"document {doc.id}",
+                              specific.get("question")))
         values = (judged.numbers[self.name] for judged in self.judge(rows))
         return [float("nan") if value is None else value for value in values]
 

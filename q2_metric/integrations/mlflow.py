@@ -21,10 +21,10 @@ def grounded_scorer(
 ) -> Scorer:
     """Makes a scorer for ``mlflow.genai.evaluate(scorers=[…])``.
 
-    A row's ``inputs`` or ``expectations`` contain ``knowledge`` and, optionally, ``history``.
-    docs/mlflow.md describes the feedbacks. With ``no_claim="exclude"``, the scores of a response
-    without a claim get none. The arguments are those of :class:`~q2_metric.scoring.judge.Judge`.
-    InputError: a metric, keyword or value is unknown."""
+    A row's ``inputs`` or ``expectations`` contain ``knowledge`` and, optionally, ``history`` and
+    ``question``. docs/mlflow.md describes the feedbacks. With ``no_claim="exclude"``, the scores of
+    a response without a claim get none. The arguments are those of
+    :class:`~q2_metric.scoring.judge.Judge`. InputError: a metric, keyword or value is unknown."""
     judge = Judge(metrics, no_claim, settings, evidence=True)
     source = AssessmentSource(source_type="CODE", source_id="q2-metric")
     warned: list[str] = []
@@ -39,7 +39,8 @@ def grounded_scorer(
                 warned.append(why)
             return [Feedback(name=name, error=why, source=source)
                     for name in judge.names if name not in SHARES]
-        row = given(outputs, fields["knowledge"], fields.get("history"), "a row")
+        row = given(outputs, fields["knowledge"], fields.get("history"), "a row",
+                    fields.get("question"))
         (judged,) = judge([row])
         unsupported = json.dumps(list(judged.unsupported), ensure_ascii=False)
         metadata = {"signature": judge.signature, "unsupported": unsupported}
@@ -68,8 +69,10 @@ def grounded_metrics(
 
 
 def _column(judge: Judge, name: str) -> Callable[..., MetricValue]:
-    def eval_fn(predictions: Any, knowledge: Any, history: Any = None) -> MetricValue:
-        verdicts = judge(given_columns(predictions, knowledge, history))
+    def eval_fn(
+        predictions: Any, knowledge: Any, history: Any = None, question: Any = None
+    ) -> MetricValue:
+        verdicts = judge(given_columns(predictions, knowledge, history, question))
         values = [judged.numbers[name] for judged in verdicts]
         mean = Mean.of(values).value
         return MetricValue(

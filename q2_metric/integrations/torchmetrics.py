@@ -48,10 +48,11 @@ class GroundedMean(Metric):  # type: ignore[misc]
     def update(
         self, preds: Sequence[str], knowledge: Sequence[Any],
         histories: Sequence[Sequence[str]] | None = None,
+        questions: Sequence[str | None] | None = None,
     ) -> None:
         """Scores a batch. The knowledge of a response is a text or a list of passages. Raises
         InputError if the lengths differ, or a value is not a text."""
-        judged = self.judge(given_columns(preds, knowledge, histories))
+        judged = self.judge(given_columns(preds, knowledge, histories, questions))
         for name in self.judge.names:
             mean = Mean.of(one.numbers[name] for one in judged)
             setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + mean.total)

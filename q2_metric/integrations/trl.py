@@ -14,18 +14,18 @@ class Reward:
     """A reward function: rewards completions that the knowledge of their row supports.
 
     A completion that is empty or without a claim gets 0. If the knowledge is blank or the metric
-    fails, the reward is ``None``, and the trainer leaves the completion out. ``knowledge`` and
-    ``history`` are columns of the data set. The prompt is not used as history, because it may
-    contain the knowledge. ``settings`` are ``preset``, ``device``, ``batch_size`` and those of the
-    metric. InputError: a metric, keyword or value is unknown."""
+    fails, the reward is ``None``, and the trainer leaves the completion out. ``knowledge``,
+    ``history`` and ``question`` are columns of the data set. The prompt is not used instead,
+    because it may contain the knowledge. ``settings`` are ``preset``, ``device``, ``batch_size``
+    and those of the metric. InputError: a metric, keyword or value is unknown."""
 
     def __init__(
         self, metric: str = "groundedness", *, knowledge: str = "knowledge",
-        history: str = "history", **settings: Any,
+        history: str = "history", question: str = "question", **settings: Any,
     ) -> None:
         self.judge = Judge([metric], settings=settings)
         self.signature = self.judge.signature
-        self.knowledge, self.history = knowledge, history
+        self.knowledge, self.history, self.question = knowledge, history, question
         self.__name__ = entry(metric).name
 
     def __call__(
@@ -41,7 +41,7 @@ class Reward:
                 f"its columns are {', '.join(there)} (Reward(knowledge=…) names another)")
         rows = scoring.given_columns(
             [text_of(said) for said in completions], columns[self.knowledge],
-            columns.get(self.history), "completion")
+            columns.get(self.history), columns.get(self.question), "completion")
         by_row = [one.numbers for one in self.judge(rows)]
         for name in scoring.SHARES:
             share = scoring.Mean.of(one.get(name) for one in by_row).value

@@ -154,7 +154,7 @@ class RecordJudge:
     Args:
         metrics: as for :class:`Judge`.
         knowledge: the field with the knowledge: a text or a list of passages. The output is
-            searched first, then the other records.
+            searched first, then the other records, likewise for the field "question".
         response: the field with the response, if the output is not a text itself.
         settings: ``preset``, ``device`` and the settings of the metrics; also ``no_claim``.
 
@@ -192,4 +192,5 @@ class RecordJudge:
                                  f"its fields are {', '.join(map(repr, output)) or 'none'}; name "
                                  "it with response=")
             output = output[self.response]
-        return scoring.given(output, known[0], None, "this output")
+        asked = [one["question"] for one in records if "question" in one]
+        return scoring.given(output, known[0], None, "this output", asked[0] if asked else None)

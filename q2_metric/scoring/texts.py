@@ -73,17 +73,19 @@ def given(response: object, knowledge: object, history: object, where: str,
 
 
 def given_columns(
-    responses: object, knowledge: object, histories: object = None, each: str = "row",
+    responses: object, knowledge: object, histories: object = None, questions: object = None,
+    each: str = "row",
 ) -> list[Example]:
     """Builds an example for each row from columns. ``each`` is what error messages call a row.
     InputError: a column is not a sequence, the lengths differ, or a value is not text."""
-    responses = check_column(responses, "responses")
-    knowledge = check_column(knowledge, "knowledge")
-    absent = histories is None
-    turns = [None] * len(responses) if absent else check_column(histories, "histories")
-    if not len(responses) == len(knowledge) == len(turns):
-        given_histories = "" if absent else f", {len(turns)} histories"
-        raise InputError(f"each response needs its own knowledge, but there are {len(responses)} "
-                         f"responses, {len(knowledge)} knowledge{given_histories}")
-    rows = zip(responses, knowledge, turns, strict=True)
-    return [given(*texts, f"{each} {place}") for place, texts in enumerate(rows)]
+    columns = {"responses": responses, "knowledge": knowledge, "histories": histories,
+               "questions": questions}
+    there = {name: check_column(values, name) for name, values in columns.items()
+             if values is not None or name in ("responses", "knowledge")}
+    if len(set(map(len, there.values()))) > 1:
+        sizes = ", ".join(f"{len(values)} {name}" for name, values in there.items())
+        raise InputError(f"each response needs its own knowledge, but there are {sizes}")
+    rows = zip(*(there.get(name) or [None] * len(there["responses"]) for name in columns),
+               strict=True)
+    return [given(response, known, turns, f"{each} {place}", question)
+            for place, (response, known, turns, question) in enumerate(rows)]

@@ -87,7 +87,7 @@ def by_inspect(no_claim: str) -> Numbers:
     found = []
     for said in SAID:
         state: Any = SimpleNamespace(
-            metadata={"knowledge": KNOWLEDGE}, sample_id=1,
+            metadata={"knowledge": KNOWLEDGE}, sample_id=1, input_text="Where is Rome?",
             output=SimpleNamespace(completion=said))
         found.append(asyncio.run(score(state, Target(""))).value)
     return {name: [None if one[name] != one[name] else one[name] for one in found]

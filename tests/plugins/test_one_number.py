@@ -1,4 +1,4 @@
-"""The same five rows give the same number and the same signature in every shell."""
+"""The same six rows give the same number and the same signature in every shell."""
 
 from __future__ import annotations
 
@@ -23,18 +23,24 @@ pytestmark = pytest.mark.plugins
 
 KNOWLEDGE = "Rome has 7 hills. It lies on the Tiber."
 TABLE = {"Rome has 7 hills.": 0.9, "Rome lies on the Rhine.": 0.2, "It is on the Tiber.": 0.7}
-SAID = [*TABLE, "lol", ""]
+SAID = [*TABLE, "lol", "", "Yes."]
 KNOWN = [KNOWLEDGE] * len(SAID)
-WANTED = {"zero": 1.8 / 5, "exclude": 1.8 / 3}
+ASKED = [None] * 5 + ["Does Rome have 7 hills?"]
+"""Only with its question does "Yes." claim something."""
+WANTED = {"zero": 2.3 / 6, "exclude": 2.3 / 4}
 
 Found = tuple[float | None, str]
+
+
+class _Asking(FakeMetric):
+    reads_question = True
 
 
 @pytest.fixture(autouse=True)
 def _fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A metric that knows no rule of ours: what is blank or claims nothing would have 0.5."""
-    monkeypatch.setattr(
-        metrics, "load_metrics", lambda names, *_, **__: [FakeMetric(n, TABLE) for n in names])
+    monkeypatch.setattr(metrics, "load_metrics", lambda names, *_, **__: [_Asking(n, TABLE)
+                                                                          for n in names])
     monkeypatch.chdir(tmp_path)
 
 
@@ -43,7 +49,8 @@ def said(no_claim: str | None) -> dict[str, Any]:
 
 
 def command_line(no_claim: str | None, *more: str) -> Found:
-    rows = [{"response": one, "knowledge": KNOWLEDGE} for one in SAID]
+    rows = [{"response": one, "knowledge": KNOWLEDGE, "question": asked}
+            for one, asked in zip(SAID, ASKED, strict=True)]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     given = [] if no_claim is None else ["--no-claim", no_claim]
     result = CliRunner().invoke(
@@ -64,7 +71,8 @@ def report(no_claim: str | None) -> Found:
 def by_evaluate(no_claim: str | None) -> Found:
     from q2_metric.integrations.evaluate import Scale
 
-    found = Scale().compute(predictions=SAID, references=KNOWN, **said(no_claim))
+    found = Scale("question").compute(
+        predictions=SAID, references=KNOWN, questions=ASKED, **said(no_claim))
     assert found is not None
     return found["scale"], found["signature"]
 
@@ -78,7 +86,8 @@ def by_trainer(no_claim: str | None) -> Found:
         def batch_decode(self, ids: Any, **_: Any) -> list[str]:
             return [SAID[row[0]] for row in ids]
 
-    compute = Q2ComputeMetrics(Tokenizer(), KNOWN, metrics="scale", **said(no_claim))
+    compute = Q2ComputeMetrics(
+        Tokenizer(), KNOWN, questions=ASKED, metrics="scale", **said(no_claim))
     ids = np.arange(len(SAID)).reshape(-1, 1)
     found = compute(SimpleNamespace(predictions=ids, label_ids=ids))
     return found["scale"], compute.signature
@@ -89,8 +98,8 @@ def by_lm_eval(no_claim: str | None) -> Found:
     from q2_metric.integrations.lm_eval.ranks import PresentMean
     from q2_metric.integrations.lm_eval.scoring import score_responses
 
-    documents = [{"id": str(i), "knowledge": KNOWLEDGE, "history": [], "response": ""}
-                 for i in range(len(SAID))]
+    documents = [{"id": str(i), "knowledge": KNOWLEDGE, "history": [], "response": "",
+                  "question": asked or ""} for i, asked in enumerate(ASKED)]
     given = {} if no_claim is None else {"metric_no_claim": no_claim}
     options = Options.from_metadata({"metrics": "scale", **given})
     answers, signatures = score_responses(SAID, documents, options, {"scale"})
@@ -103,7 +112,8 @@ def by_parlai(no_claim: str | None) -> Found:
 
     given = {} if no_claim is None else {"q2_no_claim": no_claim}
     ours = scorer(["scale"], ScoringOptions.of(given))
-    mean = LazyMean("scale", [ours.add(Example(one, KNOWLEDGE)) for one in SAID])
+    mean = LazyMean("scale", [ours.add(Example(one, KNOWLEDGE, question=asked))
+                              for one, asked in zip(SAID, ASKED, strict=True)])
     return mean.value(), ours.signatures(["scale"])["scale"]
 
 
@@ -113,7 +123,7 @@ def by_trl(no_claim: str | None) -> Found:
     if no_claim == "exclude":
         pytest.skip("a reward of a completion that claims nothing is 0")
     reward = Reward("scale")
-    values = reward(["?"] * len(SAID), SAID, knowledge=KNOWN)
+    values = reward(["?"] * len(SAID), SAID, knowledge=KNOWN, question=ASKED)
     return sum(value or 0.0 for value in values) / len(values), reward.signature
 
 
@@ -123,7 +133,7 @@ def by_torchmetrics(no_claim: str | None) -> Found:
 
     grounded = GroundedMean("scale", **said(no_claim))
     grounded.update(SAID[:2], KNOWN[:2])
-    grounded.update(SAID[2:], KNOWN[2:])
+    grounded.update(SAID[2:], KNOWN[2:], questions=ASKED[2:])
     return float(grounded.compute()["scale"]), grounded.signature
 
 
@@ -135,8 +145,8 @@ def by_lighteval(no_claim: str | None) -> Found:
     from q2_metric.integrations.lighteval import grounded
 
     one = next(one for one in grounded("scale", **said(no_claim)) if one.metric_name == "scale")
-    docs = [Doc(query="?", choices=[], gold_index=[], specific={"knowledge": KNOWLEDGE})
-            for _ in SAID]
+    docs = [Doc(query="?", choices=[], gold_index=[],
+                specific={"knowledge": KNOWLEDGE, "question": asked}) for asked in ASKED]
     values = one.sample_level_fn.compute([ModelResponse(text=[text]) for text in SAID], docs)
     return one.corpus_level_fn(values), one.sample_level_fn.judge.signature
 
@@ -151,9 +161,9 @@ def by_inspect(no_claim: str | None) -> Found:
 
     score = grounded("scale", **said(no_claim))
     values, signature = [], ""
-    for text in SAID:
+    for text, asked in zip(SAID, ASKED, strict=True):
         state: Any = SimpleNamespace(metadata={"knowledge": KNOWLEDGE}, sample_id=1,
-                                     output=SimpleNamespace(completion=text))
+                                     input_text=asked, output=SimpleNamespace(completion=text))
         found = asyncio.run(score(state, Target("")))
         values.append(found.value["scale"])
         signature = found.metadata["signature"]
@@ -166,9 +176,10 @@ def by_mlflow(no_claim: str | None) -> Found:
 
     metric = next(one for one in grounded_metrics("scale", **said(no_claim))
                   if one.name == "scale")
-    mean = metric.eval_fn(SAID, KNOWN).aggregate_results["mean"]
+    mean = metric.eval_fn(SAID, KNOWN, question=ASKED).aggregate_results["mean"]
     feedback = grounded_scorer("scale", **said(no_claim))(
-        inputs={"knowledge": KNOWLEDGE}, outputs=SAID[0], expectations=None)
+        inputs={"knowledge": KNOWLEDGE, "question": ASKED[-1]}, outputs=SAID[-1], expectations=None)
+    assert feedback[0].value == 0.5
     return mean, feedback[0].metadata["signature"]
 
 
@@ -183,8 +194,8 @@ def by_deepeval(no_claim: str | None) -> Found:
     grounded = GroundedMetric("scale")
     values = [
         grounded.measure(LLMTestCase(
-            input="?", actual_output=text, retrieval_context=[KNOWLEDGE]))
-        for text in SAID
+            input=asked or "?", actual_output=text, retrieval_context=[KNOWLEDGE]))
+        for text, asked in zip(SAID, ASKED, strict=True)
     ]
     return sum(values) / len(values), grounded.signature
 

@@ -7,6 +7,7 @@ its errors do not say in which row they are.
 from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import cleandoc
+from itertools import combinations
 from typing import Any
 
 import datasets
@@ -36,14 +37,14 @@ Szpektor, Idan and Abend, Omri",
 LOCK_SECONDS = 3600.0
 """For the rows of other processes. The 100 s of ``evaluate`` are too short while models score."""
 
-CONFIGS: dict[str, tuple[str, ...]] = {
-    "default": (), "dialog": ("histories",), "knowledge": ("knowledge",),
-    "dialog_knowledge": ("histories", "knowledge"),
-}
-"""The inputs of each config besides predictions and references."""
-
 _MEANT = {"histories": "a list of turns for each response",
-          "knowledge": "a text or a list of passages for each response"}
+          "knowledge": "a text or a list of passages for each response",
+          "questions": "the question that each response answers"}
+CONFIGS: dict[str, tuple[str, ...]] = {
+    "_".join(names) or "default": inputs for size in range(4) for names, inputs in zip(
+        combinations(("dialog", "knowledge", "question"), size), combinations(_MEANT, size),
+        strict=True)}
+"""The inputs of each config besides predictions and references: "dialog", "dialog_question", …"""
 
 
 class _Grounded(evaluate.Metric):  # type: ignore[misc]
@@ -51,12 +52,14 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     Args:
         predictions: the responses, a list of strings.
         references: for each response, the knowledge that should support it: a string or a list of
-            passages. With the config "knowledge" or "dialog_knowledge": for each response, the gold
-            response, or a list of gold responses.
+            passages. With the config "knowledge": for each response, the gold response, or a list
+            of gold responses.
         knowledge: for each response, the knowledge that should support it: a string or a list of
-            passages. Only with the config "knowledge" or "dialog_knowledge".
+            passages. Only with the config "knowledge".
         histories: for each response, the turns before it, oldest first. Only with the config
-            "dialog" or "dialog_knowledge".
+            "dialog". The configs can be joined: "dialog_knowledge", "dialog_knowledge_question".
+        questions: for each response, the question that it answers, or None, so that a short answer
+            such as "Yes." is judged as a statement. Only with the config "question".
         preset: "bundled" or "bundled-small" (offline), "paper", "paper-small" or "modern".
         metrics: names of the metrics to compute. The default is the loaded metric. "knowledge_f1"
             and "knowledge_bleu" compare the response with the knowledge. "f1" and "bleu" compare it
@@ -122,8 +125,9 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
             raise InputError(
                 f"there is no config {self.config_name!r}; the configs are {', '.join(CONFIGS)}")
         texts = datasets.Sequence(datasets.Value("string"))
-        columns = {"predictions": datasets.Value("string"), "references": texts}
-        columns |= dict.fromkeys(CONFIGS[self.config_name], texts)
+        text = datasets.Value("string")
+        columns = {"predictions": text, "references": texts} | {
+            name: text if name == "questions" else texts for name in CONFIGS[self.config_name]}
         return evaluate.MetricInfo(
             description=(self.__doc__ or "").strip(),
             citation=CITATION,
@@ -168,8 +172,9 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
         """Adds one response. ``evaluate.combine`` gives plural names, which are accepted too."""
-        if "history" in kwargs:
-            kwargs["histories"] = kwargs.pop("history")
+        for name, plural in (("history", "histories"), ("question", "questions")):
+            if name in kwargs:
+                kwargs[plural] = kwargs.pop(name)
         one = {"predictions": prediction, "references": reference, **kwargs}
         self.add_batch(**{name: [value] for name, value in one.items()})
 
@@ -192,11 +197,12 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def _compute(
         self, predictions: Sequence[str], references: Sequence[Sequence[str]],
         histories: Sequence[Sequence[str]] | None = None,
-        knowledge: Sequence[Sequence[str]] | None = None,
+        knowledge: Sequence[Sequence[str]] | None = None, questions: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         assert self._plan is not None  # only the first process calls this
         rows = [scoring.example(*texts) for texts in zip(
             predictions, knowledge or references, histories or [()] * len(predictions),
+            [question or None for question in questions or [""] * len(predictions)],
             strict=True)]
         return self._plan.results(rows, None if knowledge is None else references)
 
@@ -297,7 +303,7 @@ def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     for name, value in row.items():
         where = f"{name}[{index}]{total}"
-        check = check_response if name == "predictions" else check_texts
+        check = check_response if name in ("predictions", "questions") else check_texts
         checked[name] = check(value, where)
         if name == "references" and "knowledge" in row and not checked[name]:
             raise InputError(f"{where} is missing: f1 and bleu need a reference response")

@@ -1,8 +1,9 @@
 """Reads the rows of the tasks, as lm-evaluation-harness requests them (``custom_dataset``).
 
 Each function takes the metadata of the run, and returns the split ``test`` with ``id``,
-``knowledge``, ``history`` (oldest turn first) and ``response`` (the gold one, or ""). All raise
-:class:`~q2_metric.errors.DataError` if the data set is not here and cannot be downloaded.
+``knowledge``, ``history`` (oldest turn first), ``response`` (the gold one, or ""), and in the
+user's own rows ``question``. All raise :class:`~q2_metric.errors.DataError` if the data set is not
+here and cannot be downloaded.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ def _test_split(examples: Iterable[Example]) -> dict[str, Dataset]:
 
 def _row(number: str, example: Example) -> dict[str, Any]:
     return {"id": example.id or number, "knowledge": example.knowledge,
-            "history": list(example.history), "response": example.response}
+            "history": list(example.history), "response": example.response,
+            **({"question": example.question} if example.question else {})}
 
 
 def _split(rows: Sequence[Mapping[str, Any]]) -> dict[str, Dataset]:

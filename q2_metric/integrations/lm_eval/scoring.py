@@ -156,7 +156,8 @@ def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
 
 
 def example_of(document: Document, response: str) -> Example:
-    return Example(response, document["knowledge"], tuple(document["history"]), document["id"])
+    return Example(response, document["knowledge"], tuple(document["history"]), document["id"],
+                   question=document.get("question") or None)
 
 
 def response_results(document: Document, results: Sequence[ScoredAnswer]) -> Results:

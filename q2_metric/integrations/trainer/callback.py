@@ -35,12 +35,13 @@ _LOG = logging.getLogger(__name__)
 class Row:
     """A dialogue turn for which the trained model generates a response. ``prompt`` is a text in the
     form that the model was trained on, or a list of chat messages for the tokenizer's chat
-    template. ``reference`` is the gold response."""
+    template. ``reference`` is the gold response. ``question`` is what the response answers."""
 
     prompt: Any
     knowledge: tuple[str, ...]
     history: tuple[str, ...] = ()
     reference: str | None = None
+    question: str | None = None
 
 
 class Q2Callback(TrainerCallback):  # type: ignore[misc]
@@ -189,13 +190,14 @@ class Q2ComputeMetrics:
     """The ``compute_metrics`` of a ``Seq2SeqTrainer`` with ``predict_with_generate``.
 
     It returns what :class:`Q2Callback` logs, whose arguments it shares, but cannot keep the trainer
-    from choosing a checkpoint as the best. ``knowledge`` and ``histories`` have an entry for each
-    row of the evaluation set, in order. The labels are the gold responses. InputError: a keyword is
-    wrong, or later, there are not as many predictions as rows."""
+    from choosing a checkpoint as the best. ``knowledge``, ``histories`` and ``questions`` have an
+    entry for each row of the evaluation set, in order. The labels are the gold responses.
+    InputError: a keyword is wrong, or later, there are not as many predictions as rows."""
 
     def __init__(
         self, tokenizer: Any, knowledge: Sequence[str] | Sequence[Sequence[str]], *,
-        histories: Sequence[Sequence[str]] | None = None, metrics: Sequence[str] | str = PAPERS,
+        histories: Sequence[Sequence[str]] | None = None,
+        questions: Sequence[str | None] | None = None, metrics: Sequence[str] | str = PAPERS,
         no_claim: NoClaim = NO_CLAIM, strict: bool = False, **settings: Any,
     ) -> None:
         if isinstance(knowledge, str) or not isinstance(knowledge, Iterable):
@@ -204,12 +206,14 @@ class Q2ComputeMetrics:
         knowledge = list(knowledge)
         self.tokenizer, self.strict = tokenizer, strict
         self.no_claim = scoring.check_no_claim(no_claim)
-        turns = histories if histories is not None else [()] * len(knowledge)
-        if len(turns) != len(knowledge):
-            raise InputError(
-                f"there are {len(knowledge)} knowledge texts, but {len(turns)} histories")
-        self.rows = [_row({"prompt": "", "knowledge": text, "history": history}, i, {})
-                     for i, (text, history) in enumerate(zip(knowledge, turns, strict=True))]
+        given = {"knowledge": knowledge, "history": histories, "question": questions}
+        there = {name: values for name, values in given.items() if values is not None}
+        for name, values in there.items():
+            if len(values) != len(knowledge):
+                raise InputError(f"there are {len(knowledge)} knowledge texts, but {len(values)} "
+                                 f"{'histories' if name == 'history' else 'questions'}")
+        self.rows = [_row({"prompt": "", **dict(zip(there, texts, strict=True))}, i, {})
+                     for i, texts in enumerate(zip(*there.values(), strict=True))]
         _check_knowledge(self.rows)
         self.metrics = scoring.load(_grounded(metrics, gold=True), settings,
                                     own=signature(Q2ComputeMetrics).parameters)
@@ -276,15 +280,18 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
             raise InputError(
                 f"row {index} has no {columns.get(name, name)!r}; its fields are "
                 f"{', '.join(map(str, row))} (columns={{{name!r}: ...}} names another)")
-    prompt, reference, history = map(field, ("prompt", "reference", "history"))
+
+    def text(name: str) -> str | None:
+        value = field(name)
+        return None if value is None else scoring.check_text(value, f"the {name} of row {index}")
+
+    prompt, history = map(field, ("prompt", "history"))
     if not isinstance(prompt, list):
         prompt = scoring.check_text(prompt, f"the prompt of row {index}")
-    if reference is not None:
-        reference = scoring.check_text(reference, f"the reference of row {index}")
     return Row(
         prompt, tuple(scoring.check_texts(field("knowledge"), f"the knowledge of row {index}")),
         tuple(scoring.check_texts(history, f"the history of row {index}")) if history else (),
-        reference)
+        text("reference"), text("question"))
 
 
 def _other(row: Row) -> dict[str, str]:
@@ -297,8 +304,8 @@ def _scored(
     metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *,
     strict: bool, evidence: bool = False,
 ) -> scoring.ScoredRows:
-    examples = [replace(scoring.example(response, row.knowledge, row.history), other=_other(row))
-                for row, response in zip(rows, responses, strict=True)]
+    examples = [replace(scoring.example(response, row.knowledge, row.history, row.question),
+                        other=_other(row)) for row, response in zip(rows, responses, strict=True)]
     return scoring.ScoredRows.over(
         metrics, examples, no_claim=no_claim, evidence=evidence,
         on_fault=None if strict else warn_of_row, on_break=None if strict else report_broken)
