@@ -15,6 +15,7 @@ from q2_metric.text.overlap import content_words, stems
 
 _SLACK = 0.006
 """The share by which quantities in different units may differ: people round conversions."""
+_MONTH = 0.09
 _PAPER = 1e-9
 ASIDE = words("about around approximately roughly circa nearly almost just over under exactly "
               "total each every per degrees")
@@ -75,6 +76,9 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
         # "at least 4" disagrees with "2 to 4": the known value may be less than 4.
         goes_on = one.open_ended and other.near is None and other.low < other.high
         return False if goes_on and one.kind in ("quantity", "money") else None
+    if one.unit == "time" and one.step != other.step and math.isclose(
+            one.low, other.low, rel_tol=_MONTH):
+        return None  # "one month" may mean 30 days, or 4 weeks
     return _rounded(one, other)
 
 

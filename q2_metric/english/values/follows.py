@@ -1,108 +1,73 @@
 """Decides by a claim's values whether a sentence supports it, without an entailment model."""
 
 import re
-from collections.abc import Sequence
 
-from q2_metric.english.lexicon import MONTHS
-from q2_metric.english.values.compare import ASIDE, compare_values
-from q2_metric.english.values.find import values_in, without_values
-from q2_metric.english.values.value import Kind, Value
-from q2_metric.text.alignment import stem
-from q2_metric.text.overlap import content_words
+from q2_metric.english.values.compare import compare_values
+from q2_metric.english.values.find import values_in
+from q2_metric.english.values.value import Value
+from q2_metric.text.normalise import words
 
-_OPEN = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|hardly|barely|scarcely|rarely"
-    r"|cannot|may|might|could|would|should|if|unless|whether|perhaps|maybe|possibly|allegedly"
-    r"|supposedly|reportedly|probably|fail\w*|refus\w*|den(?:y|ie[sd])|doubt\w*|disput\w*|reject\w*"
-    r"|false\w*|untrue|wrong\w*|incorrect\w*|myth|hoax|plan(?:s|ned|ning)?|hop(?:e|ed|es|ing)"
-    r"|intend\w*|expect\w*|aim\w*|propos\w*|claim\w*|only|except|until|instead|former\w*|rather"
-    r"|other|another|respectively|half|than)\b|n['’]t\b|\?", re.IGNORECASE)
-"""Words that can change what a sentence says. Such texts are left to the entailment model."""
-_FUTURE = re.compile(r"\b(?:will|shall|going to)\b|['’]ll\b", re.IGNORECASE)
-_PAST = re.compile(r"\b(?:was|were|had|did|\w+ed)\b", re.IGNORECASE)
-_DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|after|to|and|year|early"
-                     rf"|late|mid|summer|winter|spring|autumn|fall|{MONTHS})|[-–(,/])[ ]?$",
-                     re.IGNORECASE)
-"""Words and signs that can stand directly before a year."""
-_NEAR = 24
-"""Characters before a year in which such a word is looked for."""
-
+_OPEN = words(
+    "not no never none nobody nothing neither nor without hardly barely scarcely rarely cannot may "
+    "might could would should if unless whether perhaps maybe possibly allegedly supposedly "
+    "reportedly probably only except until instead former formerly previously once rather than")
+"""A clause beside one of these may hold in part only."""
+_LEFT_OUT = words("a an the is are about around approximately roughly circa exactly")
+_HEDGES = words("almost nearly over under some")
+"""Before a number, they are part of the value."""
+_TIMES = words("in on at")
+"""Before a time, they say nothing: "on 4 May", "in May"."""
+_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:()?]")
+_BEGIN, _END = {";", ":", "but"}, {",", ";", "(", "and", "but"}
+"""Between these, and the ends of a sentence, a clause stands by itself."""
 
 _Token = str | Value
-"""The stem of a content word, or a value."""
 
 
 def follows(claim: str, sentence: str) -> bool:
-    """Whether a sentence contains the claim's content words in the same order, and its values in
-    any notation.
-
-    False if one of the texts denies something or leaves it open, if only the claim is about the
-    future, or if the sentence is and the claim is about the past.
+    """Whether a claim is the sentence, or a clause of it, with the values in another notation or
+    rounded. All other words must be the same, because "to" and "by", "can" and "must" matter.
 
     >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
     True
     >>> follows("A bunk costs €120.", "A cabin costs 120 euros and a bunk costs 45 euros.")
     False
     """
-    if _OPEN.search(without_values(claim)) or _OPEN.search(without_values(sentence)):
-        return False
-    if _FUTURE.search(claim) and not _FUTURE.search(sentence):
-        return False
-    if _FUTURE.search(sentence) and _PAST.search(claim):
-        return False
     own, known = _tokens(claim), _tokens(sentence)
-    values = [token for token in own if isinstance(token, Value)]
-    if not values or len(values) == len(own):
+    if not any(isinstance(token, Value) for token in own):
         return False
-    kinds = {value.kind for value in values}
-    if "code" in kinds or any(_may_count(claim, value) for value in values):
+    if _same(own, known):
+        return True
+    if any(token in _OPEN or token == "?" or str(token).endswith(("n't", "n’t"))
+           for token in known if isinstance(token, str)):
         return False
-    of_kinds = [token for token in known if isinstance(token, Value) and token.kind in kinds]
-    if len(of_kinds) == len(values):  # only this value can be meant
-        return (_in_order([t for t in own if isinstance(t, str)],
-                          [t for t in known if isinstance(t, str)])
-                and _in_order(values, of_kinds))
-    return any(_matches(own, known[first:], kinds) for first in range(len(known)))
+    starts = [0, *(at + 1 for at, token in enumerate(known)
+                   if token in _BEGIN or (token == "and" and at and known[at - 1] == ","))]
+    return any(_same(own, known[start : start + len(own)])
+               and all(token in _END for token in known[start + len(own) :][:1])
+               for start in starts)
 
 
-def _may_count(text: str, value: Value) -> bool:
-    """As in "1968 rooms", where the number was read as a year."""
-    return value.unit == "year" and not _DATING.search(
-        text[max(0, value.start - _NEAR) : value.start])
-
-
-def _in_order(own: Sequence[_Token], known: Sequence[_Token]) -> bool:
-    rest = iter(known)
-    return all(any(_same(token, other) for other in rest) for token in own)
-
-
-def _matches(own: Sequence[_Token], known: Sequence[_Token], kinds: set[Kind]) -> bool:
-    """From the first token of ``known`` on, without another value of these ``kinds`` in between."""
-    at = 0
-    for other in known:
-        if at < len(own) and _same(own[at], other):
-            at += 1
-            if at == len(own):
-                return True
-        elif not at or (isinstance(other, Value) and other.kind in kinds):
-            return False
-    return False
-
-
-def _same(token: _Token, other: _Token) -> bool:
-    if isinstance(token, Value) and isinstance(other, Value):
-        return compare_values(token, other) is True
-    return token == other
+def _same(own: list[_Token], known: list[_Token]) -> bool:
+    return len(own) == len(known) and all(
+        compare_values(token, other) is True
+        if isinstance(token, Value) and isinstance(other, Value) else token == other
+        for token, other in zip(own, known, strict=True))
 
 
 def _tokens(text: str) -> list[_Token]:
+    """Words in lower case, marks between clauses, and values."""
     found: list[_Token] = []
     done = 0
     for value in values_in(text):
-        found += [*_words(text[done : value.start]), value]
+        found += _words(text[done : value.start])
+        if found and ((found[-1] in _TIMES and value.kind in ("date", "weekday", "clock"))
+                      or (found[-1] in _HEDGES and value.near)):
+            found.pop()
+        found.append(value)
         done = value.end
     return found + _words(text[done:])
 
 
 def _words(text: str) -> list[str]:
-    return [stem(word) for word in content_words(text) if word not in ASIDE]
+    return [word for word in _TOKEN.findall(text.lower()) if word not in _LEFT_OUT]

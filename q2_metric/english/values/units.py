@@ -83,9 +83,9 @@ CURRENCIES |= {f"{name}s": code for name, code in list(CURRENCIES.items()) if le
 _SIGN = re.compile(r"(?:\b(?:US|C|A|R)\$|[$€£¥₹₩₽₺₪]|\b(?:USD|EUR|GBP|JPY|CHF|NOK|SEK|DKK|INR|CNY"
                    r"|CAD|AUD|PLN))[ \u00a0]?$")
 _AFTER = re.compile(r"(?:-|[ \u00a0]{0,8})([$€£¥₹₩₽₺₪]|(?:(?:US|American)[ ])?[A-Za-z]+)")
-_SHORT = re.compile(r"([mb])\b", re.IGNORECASE)
+_SHORT = re.compile(r"([mb])\b|(?-i:[ ]([MB]))\b", re.IGNORECASE)
 SHORT = {"m": 1e6, "b": 1e9}
-"""Only for a number with a currency sign: "$3m"."""
+"""Only for a number with a currency sign: "$3m", "$3 M"."""
 
 
 def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
@@ -109,7 +109,7 @@ def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, flo
     sign = _SIGN.search(text, max(0, start - 5), start)
     if sign:
         short = _SHORT.match(text, end)
-        times = SHORT[short[1].lower()] if short else 1.0
+        times = SHORT[(short[1] or short[2]).lower()] if short else 1.0
         name = sign[0].strip().lower()
         return CURRENCIES[name], sign.start(), short.end() if short else end, times
     after = _AFTER.match(text, end)

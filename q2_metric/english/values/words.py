@@ -16,9 +16,10 @@ DIGITS = re.compile(
 """As in "1,250", "1 250", "1.250.000", "3.5"."""
 MAGNITUDES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
               "lakh": 1e5, "crore": 1e7, "dozen": 12, "mn": 1e6, "mln": 1e6, "bn": 1e9,
-              "tn": 1e12, "mio": 1e6, "k": 1e3}
+              "tn": 1e12, "mio": 1e6, "k": 1e3, "m": 1e6, "b": 1e9}
 _MAGNITUDE = re.compile(r"(?:-|[ \u00a0]{0,8})(hundred|thousand|million|billion|trillion|lakh"
-                        r"|crore|dozen|mn|mln|mio|bn|tn|k)\b", re.IGNORECASE)
+                        r"|crore|dozen|mn|mln|mio|bn|tn|k)\b|(?<=\d)(?-i:([MB]))\b", re.IGNORECASE)
+"""A letter, as in "7B", only behind a digit: "3 M" may be metres."""
 MOST_MAGNITUDES = 4
 """Of words such as "million" in one number."""
 _HALF = re.compile(r"[ -]and[ -]a[ -](half|quarter)\b", re.IGNORECASE)
@@ -26,6 +27,8 @@ _SCALED = re.compile(r"\b(?:(half|quarter)[ -])?an?[ -](hundred|thousand|million
                      r"|dozen)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z]+|[^\sA-Za-z]")
 _ORDINAL = re.compile(r"(?<![\w.])(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
+_MANY = frozenset({"dozens", "hundreds", "thousands", "millions", "billions"})
+"""Without a number before them, they have no exact value."""
 _PRONOUN = frozenset({"the", "no", "this", "that", "each", "every", "any", "some", "which",
                       "another", "only", "anyone", "everyone", "a"})
 _NUMBER_WORD = re.compile(
@@ -125,7 +128,7 @@ def _times_magnitude(text: str, value: float, step: float, end: int) -> tuple[fl
         magnitude = _MAGNITUDE.match(text, end)
         if magnitude is None:
             break
-        factor = MAGNITUDES[magnitude[1].lower()]
+        factor = MAGNITUDES[(magnitude[1] or magnitude[2]).lower()]
         value, step, end = value * factor, step * factor, magnitude.end()
     return value, step, end
 
@@ -145,7 +148,7 @@ def _in_words(text: str) -> Iterator[Number]:
             continue
         if any(character.isdigit() for character in words):
             continue
-        if words == "dozens" or (words == "second" and before in ("a", "per", "each", "every")):
+        if words in _MANY or (words == "second" and before in ("a", "per", "each", "every")):
             continue
         value, end = float(one.value), last.end()
         if not one.is_ordinal:
