@@ -13,8 +13,8 @@ from q2_metric.errors import InputError
 from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text.excerpts import Excerpt, with_tables
 from q2_metric.text.given import all_text, encodable, is_blank, kind
-from q2_metric.text.markup import laid_out, unmarked, without_code
-from q2_metric.types import Example, Metric, Reason, Score
+from q2_metric.text.markup import body, laid_out, unmarked
+from q2_metric.types import Example, Metric, Passage, Reason, Score
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
@@ -71,9 +71,9 @@ def reads(metric: Any, config: RuntimeConfig) -> None:
 
 
 def without_marks(example: Example) -> Example:
-    """Blanks replace citation marks, markup and the response's code blocks, so that character
+    """Blanks replace citation marks, markup, and what stands around the response, so that character
     offsets do not change."""
-    return replace(example, response=unmarked(without_code(example.response)),
+    return replace(example, response=unmarked(body(example.response)),
                    knowledge=unmarked(laid_out(example.knowledge)))
 
 
@@ -105,6 +105,10 @@ def check_examples(examples: Any) -> None:
             what = kind(list(turns) if isinstance(turns, tuple) else turns)
             raise InputError(f"the history of examples[{i}] is {what}, not a tuple of strings, "
                              "one for each turn")
+        if not all(isinstance(passage, Passage) for passage in example.passages):
+            raise InputError(f"the passages of examples[{i}] are not q2_metric.types.Passage; "
+                             "leave them out, or use q2_metric.scoring.example(response, "
+                             "[passages])")
 
 
 def _kind(value: object) -> str:
@@ -119,7 +123,7 @@ def blank(example: Example) -> Reason | None:
 
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
     """Why an example has no claim; ``with_question`` counts "yes" or "no" to a question as one."""
-    said = unmarked(without_code(example.response))
+    said = unmarked(body(example.response))
     if (reason := blank(example)) or has_claim(said, example.history):
         return reason
     return None if with_question and decides(said, example.question) else "no_claim"

@@ -10,6 +10,8 @@ SOURCE = (r"(?:doc|document|source|ref|reference|passage|context|citation|cite|c
           r"[\s.:#_-]*")
 NAME = r"[\^#]?\d{1,3}"
 NAMES = rf"{NAME}(?:\s*[,;–-]\s*{NAME})*"
+_FILE = r"[\w./-]{1,80}\.(?:pdf|docx?|html?|md|txt|csv|xlsx?|pptx?|json)"
+_PAGE = r"(?:\s*,\s*(?:pp?\.?|pages?|§|section|sec\.)\s*\d{1,4}(?:\s*[–-]\s*\d{1,4})?)?"
 """Patterns of a citation: the word before the passages' numbers with the signs after it, a number,
 and several numbers."""
 
@@ -23,10 +25,12 @@ _WHOLE = (
                r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*\Z", re.DOTALL | re.IGNORECASE),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
     re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE),
-    re.compile(rf"\[\s*(?:{SOURCE})?{NAMES}\s*\](?!\()|\[citation needed\]",
+    re.compile(rf"\[\s*(?:{SOURCE})?{NAMES}{_PAGE}\s*\](?!\()|\[citation needed\]",
                re.IGNORECASE),  # [1], [2, 3], [doc 4]
-    re.compile(rf"\(\s*(?:see\s+)?(?:{SOURCE}){{1,2}}{NAMES}\s*\)",
+    re.compile(rf"\(\s*(?:see\s+)?(?:{SOURCE}){{1,2}}{NAMES}{_PAGE}\s*\)",
                re.IGNORECASE),  # (source: doc 2)
+    re.compile(rf"[(\[]\s*(?:see\s+)?(?:{SOURCE})?{_FILE}{_PAGE}\s*[)\]](?!\()",
+               re.IGNORECASE),  # (see rules.pdf, p. 3)
     re.compile(r"【\d[^\s【】]{0,60}】"),
     re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),
 )
@@ -47,8 +51,23 @@ _AROUND = (
 )
 """Overwritten except for the pattern's group."""
 
-_FENCED = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
-"""A block that is not closed ends with the text."""
+_FRAME = (
+    # A block that is not closed ends with the text.
+    re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S),
+    re.compile(r"\A\s*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening))\b[^\n.!?:]{0,40}"
+               r"[,!][ \t]*\n", re.IGNORECASE),
+    re.compile(r"^[ \t]*(?:(?:with )?(?:kind|kindest|best|warm) (?:regards|wishes)|yours \w{4,10}"
+               r"|sincerely|regards|cheers|best|many thanks),[ \t]*\n"
+               r"(?:[^\n.!?]{0,40}(?:Inc\.|Ltd\.)?(?:\n|\Z)){0,3}\Z", re.IGNORECASE | re.MULTILINE),
+    # Only lines with an address, so that no claim can hide here.
+    re.compile(r"^[ \t#*_]*(?:references|bibliography|works cited|citations|footnotes)\b[ \t:*_]*\n"
+               rf"(?:[ \t]*(?:[-*•–\[\d][^\n]*(?:https?://|www\.|\]\(|{_FILE})[^\n]*)?(?:\n|\Z))+\Z",
+               re.IGNORECASE | re.MULTILINE),
+    re.compile(r"^[ \t]*\[\^\w{1,8}\]:[^\n]*", re.MULTILINE),
+    re.compile(rf"^[ \t]*(?:citations|references|sources):[ \t]*(?:\[{NAMES}\][ \t,;.]*)+$",
+               re.IGNORECASE | re.MULTILINE),
+)
+"""What stands around an answer: code, the greeting and the signature of a letter, references."""
 _ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\s*/?>",
                      re.IGNORECASE)
 """Tags that end a cell or a line."""
@@ -86,13 +105,16 @@ def unmarked(text: str) -> str:
     return bare
 
 
-def without_code(text: str) -> str:
-    """Overwrites fenced code blocks with blanks: code states nothing, unlike words about it.
+def body(response: str) -> str:
+    """Overwrites with blanks what states nothing: code blocks, the greeting and the signature of a
+    letter, references at the end.
 
-    >>> without_code("Type\\n```\\nx = 4\\n```\\nand it prints 4.").split()
+    >>> body("Type\\n```\\nx = 4\\n```\\nand it prints 4.").split()
     ['Type', 'and', 'it', 'prints', '4.']
     """
-    return _FENCED.sub(_blank, text)
+    for pattern in _FRAME:
+        response = pattern.sub(_blank, response)
+    return response
 
 
 def laid_out(text: str) -> str:

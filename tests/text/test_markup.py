@@ -6,7 +6,7 @@ import pytest
 
 from q2_metric.english.claims.checkable import has_claim
 from q2_metric.metrics.claims import unclaimed
-from q2_metric.text.markup import unmarked, without_code
+from q2_metric.text.markup import body, unmarked
 from q2_metric.text.overlap import known_numbers, known_words, word_tokens
 from q2_metric.types import Example
 
@@ -80,13 +80,39 @@ def test_thoughts_are_no_part_of_the_answer(text: str, answer: str) -> None:
 
 def test_fenced_code_is_overwritten_with_its_length_kept() -> None:
     text = "Run this:\n```python\nx = 4\n```\nIt prints 4.\n~~~\nan open block"
-    bare = without_code(text)
+    bare = body(text)
     assert len(bare) == len(text)
     assert bare.split() == ["Run", "this:", "It", "prints", "4."]
-    assert without_code("a `word` and ``two``") == "a `word` and ``two``"
+    assert body("a `word` and ``two``") == "a `word` and ``two``"
 
 
 def test_code_claims_nothing_but_words_about_it_do() -> None:
     code = "```\nx = 4\nprint(x)\n```"
     assert unclaimed(Example(code, "The program prints 5.")) == "no_claim"
     assert unclaimed(Example(f"{code}\nIt prints 4.", "The program prints 5.")) is None
+
+
+FRAMED = [
+    "Dear customer,\n\nIt opened in 1889.\n\nKind regards,\nJane\nAcme Inc.",
+    "Hi Ann!\nIt opened in 1889.\nCheers,\nBob",
+    "It opened in 1889.\n\n### References\n- [Policy](https://acme.com)\n- https://b.example",
+    "It opened in 1889.[^1]\n\n[^1]: Annual report 2020",
+    "It opened in 1889.\n\nCitations: [1], [2]",
+    "It opened in 1889 (Source: a.pdf, p. 4).", "It opened in 1889 [Doc 1, p. 3].",
+]
+
+
+@pytest.mark.parametrize("text", FRAMED)
+def test_what_stands_around_an_answer_is_overwritten(text: str) -> None:
+    bare = unmarked(body(text))
+    assert len(bare) == len(text)
+    assert " ".join(bare.split()).replace(" .", ".") == "It opened in 1889."
+
+
+@pytest.mark.parametrize("text", [
+    "It is old.\nBest,\nthe tower is in Rome.",
+    "It is old.\nReferences:\n- The tower is in Rome.",
+    "Dear me, it is old.", "It is old (and in Rome).",
+])
+def test_no_claim_hides_around_an_answer(text: str) -> None:
+    assert unmarked(body(text)).split() == unmarked(text).split()
