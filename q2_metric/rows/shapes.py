@@ -87,7 +87,9 @@ def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]
     """The passages in a cell (a text, a document, or a list of these), each as (text, id). A
     missing passage has the text ``None``, so that later passages keep their numbers. Raises
     InputError, whose message names the field ``where``, if the value has another form."""
-    value = unfolded(value)
+    as_given, value = value, unfolded(value)
+    if isinstance(as_given, str) and isinstance(value, Mapping) and text_of(value) is None:
+        return [(as_given, None)]  # the knowledge is JSON
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]  # vector stores return a list for each query
     items = value if isinstance(value, list) else [value]

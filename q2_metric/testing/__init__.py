@@ -9,10 +9,13 @@ If this package is installed, pytest also offers the fixture ``grounded`` and th
 
 from collections.abc import Sequence
 from functools import lru_cache
+from inspect import signature
 from typing import Any
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import keywords
+from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.scoring.judge import Judge
 from q2_metric.text.given import is_blank
 
@@ -36,6 +39,8 @@ def assert_grounded(
         MissingExtra, ModelError: a model cannot be loaded.
     """
     __tracebackhide__ = True  # pytest then shows the line of the caller
+    refuse_unknown(settings, [*signature(assert_grounded).parameters, "preset", *keywords()],
+                   "keyword")
     threshold = scoring.check_threshold(threshold)
     row = scoring.given(answer, sources, None, "the answer", question)
     if is_blank(row.knowledge):

@@ -18,10 +18,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks each test that uses the fixture, so that ``-m`` can deselect it."""
+    """Marks each test that uses the fixture, so that ``-m`` can deselect it. UsageError: a test has
+    the marker with a value, but not the fixture, so the value would have no effect."""
     for item in items:
         if "grounded" in getattr(item, "fixturenames", ()):
             item.add_marker(MARKER)
+        elif any(mark.name == MARKER and mark.kwargs for mark in item.own_markers):
+            raise pytest.UsageError(
+                f"{item.nodeid}: the marker {MARKER} has no effect without the fixture: write "
+                f"def {item.name}(grounded): and call grounded(answer, sources)")
 
 
 @pytest.fixture

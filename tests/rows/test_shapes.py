@@ -14,7 +14,7 @@ from q2_metric.errors import InputError, MissingExtra
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.rows.read import BadRow, read_rows
-from q2_metric.rows.shapes import unfolded
+from q2_metric.rows.shapes import passages_of, unfolded
 from q2_metric.types import Example, Score
 
 FIRST, SECOND = "The inn is old.", "It opened in 1889.\nIt has 12 rooms."
@@ -155,6 +155,11 @@ def test_a_chat_without_an_answer_keeps_its_place(tmp_path: Path) -> None:
 ])
 def test_cells_that_hold_a_list(cell: str, found: object) -> None:
     assert unfolded(cell) == found
+
+
+def test_a_json_text_is_knowledge() -> None:
+    text = '{"rooms": 12}'
+    assert passages_of(text, "k") == passages_of([text], "k") == [(text, None)]
 
 
 def test_a_table_of_pandas(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from q2_metric.errors import InputError
-from q2_metric.testing import assert_grounded
+from q2_metric.testing import assert_grounded, plugin
 
 SOURCES = ["The tower opened in 1889.", "A ticket costs 12 euros."]
 
@@ -54,6 +56,16 @@ def test_wrong_use() -> None:
         assert_grounded("The tower opened in 1889.", [])
     with pytest.raises(InputError, match=r"threshold must be a number in \[0, 1\], not 50"):
         assert_grounded("The tower opened in 1889.", SOURCES, threshold=50)
+    with pytest.raises(InputError, match="did you mean 'threshold'"):
+        assert_grounded("The tower opened in 1889.", SOURCES, treshold=0.9)
+
+
+def test_a_marker_without_the_fixture_is_no_silent_pass() -> None:
+    mark = pytest.mark.groundedness(threshold=0.9).mark
+    item: Any = SimpleNamespace(fixturenames=[], own_markers=[mark], nodeid="a.py::test_a",
+                                name="test_a")
+    with pytest.raises(pytest.UsageError, match=r"write def test_a\(grounded\)"):
+        plugin.pytest_collection_modifyitems([item])
 
 
 PROJECT = '''
