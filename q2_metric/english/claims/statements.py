@@ -25,7 +25,8 @@ _PREPOSITIONS = words("in on at by to from for of with near behind under over ab
                       "beside inside outside within around through during since until before after "
                       "about across along into onto off up down next on because due as")
 _ADDRESSED = words("you your we our us")
-_ASKER = {"i am": "you are", "i was": "you were", "i": "you", "my": "your", "me": "you"}
+_ASKER = {"i am": "you are", "i 'm": "you are", "i was": "you were", "i": "you", "my": "your",
+          "me": "you"}
 """How an answer speaks of the one who asked."""
 _OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b", re.IGNORECASE)
 _UNSURE = words("or any anyone anybody anything ever yet either")
@@ -122,7 +123,7 @@ def _parts(tree: Tree) -> _QuestionParts | None:
     if not any(w.tag[:2] in ("NN", "PR", "CD", "VB", "EX") or w.lower in _THIS for w in subject):
         return None
     # "Can I pay by card?" asks about any customer, "Do you like it?" for a taste.
-    by_asker = not asking and subject[0].lower == "i"
+    by_asker = not asking and not {"i", "my"}.isdisjoint(word.lower for word in subject)
     speakers = _ADDRESSED if by_asker else _ADDRESSED | _ASKER.keys()
     if subject[-1].tag == "IN" or any(
             word.lower in speakers for word in (said if by_asker else subject)):
@@ -158,23 +159,28 @@ def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
     """The subject after the auxiliary ``said[at]``; empty if none is found."""
     start = said[at].i + 1
     with_do = said[at].lower in _DO
-    head = next((word for word in said[at + 1 :] if first(tree.below[word.i]) == start
+    rest = bits_of(said[at + 1 :])  # the parser may take the auxiliary for a part of the subject
+    head = next((word for word in said[at + 1 :] if first(tree.below[word.i] & rest) == start
                  and word.dep in ("nsubj", "nsubjpass", "attr", "expl")), None)
     if head is None:
         verb = next((n for n, word in enumerate(said) if n > at + 1 and word.tag == "VB"
                      and said[n - 1].lower != "to"), 0)
         return list(said[at + 1 : verb]) if with_do and verb else []
-    bits = tree.below[head.i]
+    bits = tree.below[head.i] & rest
     for child in tree.children[head.i]:
         if (said[at].lemma == "be" and said[at].dep == "ROOT" and child.i > head.i
                 and _is_predicate(tree, child, said, at)):
             bits &= ~tree.below[child.i]  # "Was the tower built in 1889": no "tower built"
+    if at == 0 and said[at].dep == "ROOT" and bits == rest:
+        # "Is the inn in Rome": nothing would be left to say of it
+        last = next((child for child in reversed(tree.children[head.i]) if child.i > head.i), None)
+        bits &= ~tree.below[last.i] if last else ~0
     after = said[head.i + 1 - said[0].i :]
     if with_do and head.tag == "NN" and head.i > start + (said[at + 1].tag == "DT") and not any(
             word.tag[:2] == "VB" for word in said[at + 1 :]) and (
             not after or after[0].tag == "IN"):
         bits &= (1 << head.i) - 1  # "does a ticket cost": "ticket cost" is no noun phrase
-    words = tree.members(bits & bits_of(said))
+    words = tree.members(bits)
     return words if [w.i for w in words] == list(range(start, start + len(words))) else []
 
 
@@ -225,9 +231,9 @@ def _verbs(asked: _QuestionParts) -> list[str]:
 
 def _sentence(asked: _QuestionParts, said: Sequence[str]) -> str:
     text = " ".join(" ".join([spell(asked.tree, asked.subject), *said]).split())
-    if asked.subject[:1] and asked.subject[0].lower == "i":
+    if not {"i", "my"}.isdisjoint(word.lower for word in asked.subject):
         text = _OF_ASKER.sub(lambda word: _ASKER[word[0].lower()], text)
-    text = re.sub(r" (['’](?:s|re|ve|ll)?\b|,)", r"\1", text)
+    text = re.sub(r" (['’](?:s|re|ve|ll)?\b|,)", r"\1", text).replace(" - ", "-")
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
