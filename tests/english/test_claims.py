@@ -132,6 +132,8 @@ it was in france , right ?
 it was built in 1889 ?
 it is the largest desert , is n't it ?
 is n't it the largest desert in the world ?
+did you know bees see ultraviolet light ?
+i can confirm your refund was sent .
 isn't the sahara in africa ?
 did you know the tour de france was first organized in 1903 to sell more newspapers ?
 did you know that it is 300 metres tall ?

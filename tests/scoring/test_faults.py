@@ -294,6 +294,6 @@ def test_a_run_goes_on_when_the_machine_is_mended(
 
 
 def test_strict_stops_at_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result, rows = run(tmp_path, monkeypatch, ["fine", "a nan"], "--strict")
+    result, rows = run(tmp_path, monkeypatch, ["fine", "It is a nan."], "--strict")
     assert (result.exit_code, rows) == (1, [])
     assert "row 2: scale: the score is nan" in result.stderr

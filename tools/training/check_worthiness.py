@@ -39,7 +39,13 @@ you should know that|i'd like to add that|i hope this helps :|you will love that
 glad you asked ,|hi there ,|hello ,|it is clear that|there is no doubt that|note :|yes ,|no ,
 the documents show that|i found that|the documents say|the article says|the source states that
 the notes mention that|the guide says|from what i can see ,|happy to help :|nice ! so|haha ,
+i can confirm that|i can confirm|i can tell you|congratulations ,|sorry ,|good news :
 """.replace("\n", "|").strip("|").split("|")
+TOLD = ("did you know that|did you know|do you know that|have you heard that|have you heard"
+        "|did you ever notice that|isn't it true that").split("|")
+"""Openings of questions that state what follows."""
+ASKED = ("is it true that|do you know if|do you know whether|can you tell me if|did you know why"
+         "|does the text say whether|are you sure that").split("|")
 ENOUGH = 2
 """An n-gram has a weight if this many texts without a claim have it, or ``FREQUENT`` of all."""
 FREQUENT = 40
@@ -71,17 +77,26 @@ def behind_refusals(rows: Sequence[tuple[str, str, str]], seed: int = 1
 
 
 def claims(seed: int = 0) -> list[tuple[str, str, str]]:
-    """Further claims, as :func:`parts`; every other one has an opening, and some an exclamation."""
+    """Further claims, as :func:`parts`; every other one has an opening, some have an exclamation,
+    and some are in lower case. Some become questions: "Did you know that ...?" states the claim,
+    "Is it true that ...?" does not."""
     rng = random.Random(seed)
     found = [row for rows in by_file().values() for row in rows]
     drawn = []
     for i, row in enumerate(rng.sample(found, min(OTHERS, len(found)))):
         text = joined(row.query)
+        if i % 40 == 6:  # a question that states the claim, and one that asks about it
+            for openings, kind in ((TOLD, "claim"), (ASKED, "question")):
+                drawn.append((f"claim {i}", f"{rng.choice(openings)} {text[:1].lower()}"
+                                            f"{text[1:].rstrip('.')} ?", kind))
+            continue
         if i % 2:
             opening = rng.choice(OPENINGS)
             text = f"{opening[:1].upper()}{opening[1:]} {text[:1].lower()}{text[1:]}"
         if i % 8 < 2:
             text = text.rstrip(".") + "!"
+        if i % 8 == 4:
+            text = f"{text.lower().rstrip('.')} ."
         drawn.append((f"claim {i}", text, "claim"))
     return drawn
 
@@ -139,7 +154,7 @@ def shares(rows: Sequence[tuple[str, str, str]], folds: int = 5) -> dict[str, fl
         table = learnt([row for row, here in zip(rows, inside, strict=True) if not here])
         for (name, text, kind), here in zip(rows, inside, strict=True):
             if here:
-                group = "further claim" if name.startswith("claim") else kind
+                group = f"further {kind}" if name.startswith("claim") else kind
                 found[group].append(check_worthiness.says_nothing(text, table))
     return {kind: round(sum(values) / len(values), 4) for kind, values in sorted(found.items())}
 

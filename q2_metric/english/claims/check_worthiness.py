@@ -16,9 +16,9 @@ BIAS, CAPITAL, DENIAL, NUMBER, UNKNOWN, WORD = (
 that are not in the table, and all words."""
 MOST = {CAPITAL: 4, DENIAL: 1, NUMBER: 3, UNKNOWN: 8, WORD: 40}
 """A sentence counts as having at most so many of each."""
-BOUND = 1.25
+BOUND = 1.2
 """A text says nothing if its weights add up to more."""
-PIECE = 0.0
+PIECE = 0.5
 """And each of its pieces must be above this: "I don't know dogs, but cats sleep" says something."""
 LEAST = 3
 """Pieces with fewer words are not judged alone."""

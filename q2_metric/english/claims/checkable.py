@@ -1,5 +1,4 @@
-"""Decides whether a text makes a claim that could be checked. In doubt, it does: one word outside
-the lists of this module is enough, unless the sentence only asks a question."""
+"""Decides whether a text makes a claim that could be checked. In doubt, it does."""
 
 import functools
 import re
@@ -8,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from q2_metric.english.claims.check_worthiness import says_nothing
 from q2_metric.english.claims.language import is_language
 from q2_metric.english.claims.word_order import CONTRACTED, in_order
-from q2_metric.english.lexicon import AUXILIARY_VERBS, QUESTION_WORDS
+from q2_metric.english.lexicon import QUESTION_WORDS
 from q2_metric.text.normalise import words as word_set
 
 FUNCTION_WORDS = word_set("""
@@ -65,19 +64,10 @@ _AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
 _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
+_ASKS = re.compile(r"(?:[a-z]+ , )?(?:is it true\b|have you heard of\b|(?:(?:do|did) you know )?"
+                   rf"(?:{'|'.join(sorted(QUESTION_WORDS))})\b).*\?\W*$", re.DOTALL)
+"""As in "wow , when was it built ?"."""
 _HEART = re.compile(r"(?<!<)<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")
-
-_ASKING = QUESTION_WORDS | word_set("any ever anyone anything")
-_FRONTED = _ASKING | AUXILIARY_VERBS
-"""A question often begins with one of these."""
-_OPENERS = word_set("and but so well then oh ah wow hey ok okay yes no yeah sure really")
-_SUBJECTS = word_set("it he she they this that there i we")
-_TOLD = re.compile(
-    r"did (?:you|u|ya) (?:know|hear|realise|realize)\b|have you heard\b"
-    r"|(?:did|do) you (?:ever )?(?:know|hear|notice|realise|realize|remember) (?=that\b)"
-)
-_ABOUT_WHAT = QUESTION_WORDS | word_set("if whether about any anything much many of")
-"""After "did you know", these make a real question, which states nothing."""
 
 
 def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
@@ -109,8 +99,8 @@ def stating(text: str) -> Iterator[str]:
     """Yields, once each, the sentences that state something in some language, in any word order."""
     for part in dict.fromkeys(sentences(text)):
         said = plain(part)
-        if (_any_content(_words(said)) and not _only_asks(said) and is_language(part)
-                and (_opens_as_question(said) or not says_nothing(joined(part)))):
+        if (_any_content(_words(said)) and not _ASKS.match(said) and is_language(part)
+                and not says_nothing(joined(part))):
             yield joined(part)
 
 
@@ -147,51 +137,3 @@ def _any_content(words: Sequence[str]) -> bool:
 def is_content(word: str) -> bool:
     stem = CONTRACTED.sub("", word)
     return stem not in NOT_CLAIMED and not _SOUND.fullmatch(stem)
-
-
-def _only_asks(part: str) -> bool:
-    """Not "did you know (that) it is red ?", which states something. A clause after a comma with a
-    subject of its own does too ("have you been there , it is in paris ?")."""
-    clauses = [clause for clause in re.split(r"[,;]|\s-+\s", part) if _words(clause)]
-    while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):
-        clauses.pop(0)  # "oh wow , …"
-    first, *rest = clauses
-    told = _TOLD.match(" ".join(_opened(first)))
-    if told:
-        after = " ".join(_opened(", ".join(clauses)))[told.end() :].split()
-        return not after or after[0] in _ABOUT_WHAT or not _any_content(after)
-    if not (_asks(first) if _is_marked(part) else _asks_you(first)):
-        return False
-    return not any(_words(clause)[0] in _SUBJECTS and _any_content(_words(clause))
-                   for clause in rest)
-
-
-def _opens_as_question(part: str) -> bool:
-    """Unlike "nice , is n't it ?"."""
-    first = _opened(part)[0]
-    return _is_marked(part) and CONTRACTED.sub("", first) in _FRONTED
-
-
-def _is_marked(part: str) -> bool:
-    return part.rstrip(" \"')]").endswith("?")
-
-
-def _opened(clause: str) -> list[str]:
-    """The words after an opening such as "oh well"."""
-    words = _words(clause)
-    start = next((at for at, word in enumerate(words[:-1]) if word not in _OPENERS), len(words) - 1)
-    return words[start:]
-
-
-def _asks(clause: str) -> bool:
-    """Not "isn't it the largest desert ?", which expects a yes, so it states something."""
-    words = _opened(clause)
-    denies = words[0].endswith("n't") and "you" not in words[:2]
-    return not denies and CONTRACTED.sub("", words[0]) in _FRONTED | {"you", "your"}
-
-
-def _asks_you(clause: str) -> bool:
-    """As in "what do you do for work", without a question mark."""
-    words = _opened(clause)
-    words = words[words[0] in _ASKING :]
-    return len(words) > 1 and words[0] in AUXILIARY_VERBS and words[1] == "you"

@@ -2,6 +2,7 @@
 sentence is cut at coordinated clauses, and at relative clauses and appositions that add something
 to a name. Reported speech, conditions, alternatives and denials are not cut."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from q2_metric.english.parse.clauses import (
     subject_of,
 )
 from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
-from q2_metric.english.parse.phrases import core, is_aside, spell
+from q2_metric.english.parse.phrases import core, spell
 from q2_metric.english.parse.repair import Repaired
 from q2_metric.english.parse.tree import Tree, Word, first, is_verb
 from q2_metric.memory import LruCache
@@ -34,6 +35,10 @@ _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
 _HOW = lexicon.QUESTION_WORDS - {"whom", "whose", "which"} | {"if", "whether"}
 """They begin an indirect question or a free relative clause, which states nothing."""
 
+
+_TITLE = re.compile(r"[^\W\d_]+(?:[ &/-]+[^\W\d_]+){0,4}")
+_LINE = 2000
+"""Characters in which the line below a title is looked for."""
 
 _FOUND: LruCache[Example, list[Claim]] = LruCache(4096, 10_000_000)
 """The claims of responses, which every metric needs."""
@@ -60,7 +65,7 @@ class _Part:
 class EnglishClaims:
     """Finds the claims of responses by rules over the parse."""
 
-    name = "english-5"
+    name = "english-6"
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response, in order; an empty list if a response claims nothing."""
@@ -84,19 +89,29 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
     found: list[tuple[Claim, _Kind]] = []
     used: set[int] = set()
     for sentence in parsed.sentences:
-        start, _ = parsed.place(sentence, sentence.doc[:])
+        start, end = parsed.place(sentence, sentence.doc[:])
         at = bisect_right(starts, start) - 1
         if at >= 0 and start < listed[at].end:
             if at not in used:  # an item may have several sentences
                 found += [(claim, _Kind.FACT) for claim in listed[at].claims]
             used.add(at)
-        elif has_claim(sentence.doc.text, example.history):
+        elif (not _is_title(example.response, start, end, sentence)
+              and has_claim(sentence.doc.text, example.history)):
             found += _of_sentence(parsed, sentence)
     claimed = [(claim, max(kind, _Kind.PERSONAL * presents(claim.text)))
                for claim, kind in found if has_claim(claim.text)]
     first = min((kind for _, kind in claimed), default=None)
     whole = Claim(example.response.strip(), *_bounds(example.response))
     yield from [claim for claim, kind in claimed if kind == first] or [whole]
+
+
+def _is_title(response: str, start: int, end: int, sentence: ParsedSentence) -> bool:
+    """A line of a few words without a verb, above sentences or a list: "Prices"."""
+    after = response[end : end + _LINE].lstrip(" \t")
+    below = after.strip().partition("\n")[0]
+    return (_TITLE.fullmatch(response[start:end]) is not None and after.startswith("\n")
+            and (below[:1] in ("-", "*", "•", "|") or below.endswith((".", "!", "?", ":")))
+            and not any(token.tag_ in lexicon.FINITE for token in sentence.doc))
 
 
 def _bounds(text: str) -> tuple[int, int]:
@@ -174,11 +189,13 @@ def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
 
 def _stands_beside(tree: Tree, verb: Word) -> bool:
     """Not a clause that its head reports ("it opened, the mayor said"), nor an alternative, nor one
-    under a condition that it shares ("if it rains, we stay and read")."""
+    under a condition that it has ("… and if you agree") or shares ("if it rains, we stay and
+    read")."""
     head = tree.words[verb.head]
     if verb.dep == "conj":
         joins = {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")}
-        return not joins & lexicon.EITHER and not _has_condition(tree, head)
+        own = {child.lower for child in tree.children[verb.i] if child.dep == "mark"}
+        return not joins & lexicon.EITHER and own <= {"that"} and not _has_condition(tree, head)
     run_on = verb.dep == "parataxis" or (verb.dep == "ccomp" and verb.i < head.i)
     return run_on and not {verb.lemma, head.lemma} & lexicon.SPEAKING
 
@@ -236,19 +253,24 @@ def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
 
 
 def _adds_claim(tree: Tree, word: Word) -> bool:
-    """As in "the inn, which opened in 1962". Without a comma, it says which thing is meant."""
-    noun = tree.words[word.head]
-    if word.dep == "appos":
-        return (is_aside(tree, word) and word.tag == "NN" and noun.tag[:3] == "NNP"
-                and bool(tree.children[word.i]))
-    if word.dep not in ("relcl", "acl") or noun.tag[:2] not in ("NN", "CD"):
+    """As in "the inn, which opened in 1962" and "the inn, built in 1962, is closed". Without a
+    comma, it says which thing is meant. What only ends a sentence often belongs to another noun:
+    "it costs 2 euros at a campsite, collected by the host"."""
+    noun, below = tree.words[word.head], tree.below[word.i]
+    start, end = first(below), below.bit_length()
+    if (start == 0 or tree.words[start - 1].text not in (",", "(", "-", "–", "—")
+            or core(tree, noun)[-1].i > start):
         return False
-    start = first(tree.below[word.i])
-    if start == 0 or tree.words[start - 1].text not in (",", "(", "-", "–", "—"):
+    if word.dep in ("appos", "acl"):
+        return any(after.text in _CLOSING for after in tree.words[end : end + 1]) and (
+            clause_of(tree, word) is not None if word.dep == "acl"
+            else noun.tag[:3] == "NNP" and word.tag == "NN" and bool(tree.children[word.i]))
+    if word.dep != "relcl" or noun.tag[:2] not in ("NN", "CD"):
         return False
-    if any(child.tag == "WRB" for child in tree.children[word.i]):
-        return False
-    return _is_liking(tree, word) or clause_of(tree, word) is not None
+    subject = subject_of(tree, word)
+    return _is_liking(tree, word) or (
+        subject is not None and subject.lower in ("who", "which")
+        and clause_of(tree, word) is not None)
 
 
 # --- facts, opinions and what speakers say about themselves ----------------------------------
