@@ -3,6 +3,8 @@
 import re
 from typing import Literal
 
+from q2_metric.text.sentences import split_sentences
+
 LONGEST = 14
 """In words, of a short answer."""
 
@@ -47,7 +49,8 @@ def last_question(text: str) -> str:
     >>> last_question("I like towers. And when was it built?")
     'when was it built?'
     """
-    said = re.split(r"(?<=[.!?])\s+", text.strip())[-1]
+    sentences = split_sentences(text)
+    said = text[slice(*sentences[-1])] if sentences else ""
     while (opening := _POLITE.match(said)) is not None and opening.end() < len(said):
         said = said[opening.end() :]
     return said if said.endswith("?") or _ASKING.match(said) else ""

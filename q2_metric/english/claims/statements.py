@@ -29,6 +29,7 @@ _ASKER = {"i am": "you are", "i 'm": "you are", "i was": "you were", "i": "you",
           "me": "you"}
 """How an answer speaks of the one who asked."""
 _OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b", re.IGNORECASE)
+_YES_AND = re.compile(r"(?:yes|yeah|yep|yup)[,:;\s–-]+(\w.*)", re.IGNORECASE | re.DOTALL)
 _UNSURE = words("or any anyone anybody anything ever yet either")
 """With one of these in the question, "yes" makes no clear statement."""
 _MOTION = words("go return travel move fly sail run drive emigrate lead migrate relocate flee")
@@ -78,7 +79,14 @@ def _statement(question: Parsed, answer: Parsed) -> str | None:
     said = answer.sentences[0].doc.text
     verdict = verdict_of(said)
     if not asked.asking:
-        return None if verdict is None else _decided(asked, verdict)
+        if verdict is not None:
+            return _decided(asked, verdict)
+        more = _YES_AND.fullmatch(said)  # "Yes, on weekends."
+        if more is None or more[1].split()[0].lower() not in _PREPOSITIONS or any(
+                token.tag_ in FINITE for token in answer.sentences[0].doc):
+            return None
+        yes = _decided(asked, "yes")
+        return yes and f"{yes[:-1]} {more[1].rstrip('.! ')}."
     if verdict is not None or not has_claim(said):
         return None
     words_of = Tree(answer.sentences[0].doc, answer.sentences[0].raised)
