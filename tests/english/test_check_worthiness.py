@@ -153,7 +153,7 @@ def share(texts: list[str]) -> float:
 def test_most_refusals_claim_nothing(written: Callable[[str], str]) -> None:
     """The table was not made with these sentences. The rules before it left out 7 % of refusals
     that they were not written beside."""
-    assert share([written(text) for text in ABSTAINS]) < 0.15
+    assert share([written(text) for text in ABSTAINS]) < 0.22
     assert share([written(text) for text in STATES]) > 0.7
 
 

@@ -64,7 +64,7 @@ def test_inspect_has_them(scored: list[dict[str, Any]]) -> None:
 
     from q2_metric.integrations.inspect_ai import grounded
 
-    state: Any = SimpleNamespace(metadata={"knowledge": KNOWLEDGE}, sample_id=1,
+    state: Any = SimpleNamespace(metadata={"knowledge": KNOWLEDGE}, sample_id=1, input_text="?",
                                  output=SimpleNamespace(completion=SAID))
     found = asyncio.run(grounded()(state, Target("")))
     assert list(found.value)[:2] == ["groundedness", "q2"]

@@ -40,6 +40,7 @@ glad you asked ,|hi there ,|hello ,|it is clear that|there is no doubt that|note
 the documents show that|i found that|the documents say|the article says|the source states that
 the notes mention that|the guide says|from what i can see ,|happy to help :|nice ! so|haha ,
 i can confirm that|i can confirm|i can tell you|congratulations ,|sorry ,|good news :
+i know|i know that|i've never tried it , but i know|i have never been there , but i know that
 """.replace("\n", "|").strip("|").split("|")
 TOLD = ("did you know that|did you know|do you know that|have you heard that|have you heard"
         "|did you ever notice that|isn't it true that").split("|")

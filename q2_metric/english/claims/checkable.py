@@ -64,7 +64,7 @@ _AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
 _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
-_ASKS = re.compile(r"(?:[a-z]+ , )?(?:is it true\b|have you heard of\b|(?:(?:do|did) you know )?"
+_ASKS = re.compile(r"(?:[a-z]+ ?, )?(?:is it true\b|have you heard of\b|(?:(?:do|did) you know )?"
                    rf"(?:{'|'.join(sorted(QUESTION_WORDS))})\b).*\?\W*$", re.DOTALL)
 """As in "wow , when was it built ?"."""
 _HEART = re.compile(r"(?<!<)<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")

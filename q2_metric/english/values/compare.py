@@ -17,12 +17,11 @@ _SLACK = 0.006
 """The share by which quantities in different units may differ: people round conversions."""
 _MONTH = 0.09
 _PAPER = 1e-9
-ASIDE = words("about around approximately roughly circa nearly almost just over under exactly "
-              "total each every per degrees")
-"""Words beside a value that a claim may leave out."""
-_HEDGES = ASIDE | words(
-    "approx some more less than fewer least most up to only estimated between from and times old "
-    "long tall high wide deep away early late mid on at in by degree minus plus us american people")
+_HEDGES = words(
+    "about around approximately roughly circa nearly almost just over under exactly total each "
+    "every per degrees approx some more less than fewer least most up to only estimated between "
+    "from and times old long tall high wide deep away early late mid on at in by degree minus plus "
+    "us american people")
 """Words beside a value that do not say what it measures or counts."""
 _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
 _COMPUTED = re.compile(
