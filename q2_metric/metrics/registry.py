@@ -174,7 +174,7 @@ def no_such(name: str) -> str:
     close = difflib.get_close_matches(name, METRICS, n=1)
     meant = MEANT.get(name.replace("-", "_").replace(" ", "_")) or (close[0] if close else "")
     hint = f"; did you mean {meant!r}? The" if meant else (
-        "; your own is given as package.module:Class; the" if "." in name else "; the")
+        "; give your own metric as package.module:Class; the" if "." in name else "; the")
     return f"there is no metric {name!r}{hint} metrics are {', '.join(METRICS)}"
 
 

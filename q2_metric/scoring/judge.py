@@ -192,5 +192,5 @@ class RecordJudge:
                                  f"its fields are {', '.join(map(repr, output)) or 'none'}; name "
                                  "it with response=")
             output = output[self.response]
-        asked = [one["question"] for one in records if "question" in one]
-        return scoring.given(output, known[0], None, "this output", asked[0] if asked else None)
+        asked = next((one["question"] for one in records if "question" in one), None)
+        return scoring.given(output, known[0], None, "this output", asked)

@@ -13,7 +13,7 @@ NAMES = rf"{NAME}(?:\s*[,;–-]\s*{NAME})*"
 _FILE = r"[\w./-]{1,80}\.(?:pdf|docx?|html?|md|txt|csv|xlsx?|pptx?|json)"
 _PAGE = r"(?:\s*,\s*(?:pp?\.?|pages?|§|section|sec\.)\s*\d{1,4}(?:\s*[–-]\s*\d{1,4})?)?"
 """Patterns of a citation: the word before the passages' numbers with the signs after it, a number,
-and several numbers."""
+several numbers, the name of a file, and a page, which may be missing."""
 
 _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
@@ -67,7 +67,7 @@ _FRAME = (
     re.compile(rf"^[ \t]*(?:citations|references|sources):[ \t]*(?:\[{NAMES}\][ \t,;.]*)+$",
                re.IGNORECASE | re.MULTILINE),
 )
-"""What stands around an answer: code, the greeting and the signature of a letter, references."""
+"""Parts of a response that state nothing: code, a letter's greeting and signature, references."""
 _ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\s*/?>",
                      re.IGNORECASE)
 """Tags that end a cell or a line."""

@@ -98,10 +98,10 @@ def _has_claim(sentence: str, history: tuple[str, ...]) -> bool:
 def stating(text: str) -> Iterator[str]:
     """Yields, once each, the sentences that state something in some language, in any word order."""
     for part in dict.fromkeys(sentences(text)):
-        said = plain(part)
-        if (_any_content(_words(said)) and not _ASKS.match(said) and is_language(part)
-                and not says_nothing(joined(part))):
-            yield joined(part)
+        whole, said = joined(part), plain(part)
+        if (_any_content(_WORD.findall(said)) and not _ASKS.match(said) and is_language(part)
+                and not says_nothing(whole)):
+            yield whole
 
 
 def plain(text: str) -> str:

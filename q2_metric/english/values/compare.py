@@ -16,6 +16,7 @@ from q2_metric.text.overlap import content_words, stems
 _SLACK = 0.006
 """The share by which quantities in different units may differ: people round conversions."""
 _MONTH = 0.09
+"""The share by which two durations in different units may differ without a contradiction."""
 _PAPER = 1e-9
 _HEDGES = words(
     "about around approximately roughly circa nearly almost just over under exactly total each "

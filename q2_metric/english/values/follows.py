@@ -11,12 +11,12 @@ _OPEN = words(
     "not no never none nobody nothing neither nor without hardly barely scarcely rarely cannot may "
     "might could would should if unless whether perhaps maybe possibly allegedly supposedly "
     "reportedly probably only except until instead former formerly previously once rather than")
-"""A clause beside one of these may hold in part only."""
+"""If a sentence has one of these, a clause of it may not hold by itself."""
 _LEFT_OUT = words("a an the is are about around approximately roughly circa exactly")
 _HEDGES = words("almost nearly over under some")
 """Before a number, they are part of the value."""
 _TIMES = words("in on at")
-"""Before a time, they say nothing: "on 4 May", "in May"."""
+"""Before a date or a time, they are left out: "on 4 May", "in May"."""
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:()?]")
 _BEGIN, _END = {";", ":", "but"}, {",", ";", "(", "and", "but"}
 """Between these, and the ends of a sentence, a clause stands by itself."""
