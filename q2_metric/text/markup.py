@@ -3,6 +3,7 @@ character keeps its position. The numbers of a list become dashes."""
 
 import html
 import re
+from itertools import pairwise
 
 from q2_metric.memory import LruCache
 
@@ -10,10 +11,14 @@ SOURCE = (r"(?:doc|document|source|ref|reference|passage|context|citation|cite|c
           r"[\s.:#_-]*")
 NAME = r"[\^#]?\d{1,3}"
 NAMES = rf"{NAME}(?:\s*[,;–-]\s*{NAME})*"
-_FILE = r"[\w./-]{1,80}\.(?:pdf|docx?|html?|md|txt|csv|xlsx?|pptx?|json)"
+FILE = r"[\w./-]{1,80}\.(?:pdf|docx?|html?|md|txt|csv|xlsx?|pptx?|json)"
 _PAGE = r"(?:\s*,\s*(?:pp?\.?|pages?|§|section|sec\.)\s*\d{1,4}(?:\s*[–-]\s*\d{1,4})?)?"
 """Patterns of a citation: the word before the passages' numbers with the signs after it, a number,
 several numbers, the name of a file, and a page, which may be missing."""
+
+_CITED = rf"(?:{SOURCE})?\[\s*(?:{SOURCE})?{NAMES}{_PAGE}\s*\](?!\()"
+_WORDS = rf"{_CITED}(?: ?(?:,|&|,? and) ?{_CITED}){{0,9}}"
+"""Citations that are words of their sentence, as in "according to [1] and [2]"."""
 
 _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
@@ -25,11 +30,16 @@ _WHOLE = (
                r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*\Z", re.DOTALL | re.IGNORECASE),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
     re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE),
+    re.compile(r",?\s?\b(?:according to|as per|per|based on|from|in|see|as \w{4,10} (?:in|by))\s+"
+               rf"{_WORDS}\s?[,:]?", re.IGNORECASE),
+    re.compile(rf"(?:(?<=[.!?]\s)|^)(?:as\s+)?{_WORDS}\s+(?:says?|states?|mentions?|notes?|reports?"
+               r"|explains?|indicates?|confirms?|shows?)\b(?:\s+that\b|,)?",
+               re.IGNORECASE | re.MULTILINE),
     re.compile(rf"\[\s*(?:{SOURCE})?{NAMES}{_PAGE}\s*\](?!\()|\[citation needed\]",
                re.IGNORECASE),  # [1], [2, 3], [doc 4]
     re.compile(rf"\(\s*(?:see\s+)?(?:{SOURCE}){{1,2}}{NAMES}{_PAGE}\s*\)",
                re.IGNORECASE),  # (source: doc 2)
-    re.compile(rf"[(\[]\s*(?:see\s+)?(?:{SOURCE})?{_FILE}{_PAGE}\s*[)\]](?!\()",
+    re.compile(rf"[(\[]\s*(?:see\s+)?(?:{SOURCE})?{FILE}{_PAGE}\s*[)\]](?!\()",
                re.IGNORECASE),  # (see rules.pdf, p. 3)
     re.compile(r"【\d[^\s【】]{0,60}】"),
     re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),
@@ -61,7 +71,7 @@ _FRAME = (
                r"(?:[^\n.!?]{0,40}(?:Inc\.|Ltd\.)?(?:\n|\Z)){0,3}\Z", re.IGNORECASE | re.MULTILINE),
     # Only lines with an address, so that no claim can hide here.
     re.compile(r"^[ \t#*_]*(?:references|bibliography|works cited|citations|footnotes)\b[ \t:*_]*\n"
-               rf"(?:[ \t]*(?:[-*•–\[\d][^\n]*(?:https?://|www\.|\]\(|{_FILE})[^\n]*)?(?:\n|\Z))+\Z",
+               rf"(?:[ \t]*(?:[-*•–\[\d][^\n]*(?:https?://|www\.|\]\(|{FILE})[^\n]*)?(?:\n|\Z))+\Z",
                re.IGNORECASE | re.MULTILINE),
     re.compile(r"^[ \t]*\[\^\w{1,8}\]:[^\n]*", re.MULTILINE),
     re.compile(rf"^[ \t]*(?:citations|references|sources):[ \t]*(?:\[{NAMES}\][ \t,;.]*)+$",
@@ -76,9 +86,15 @@ _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,5});")
 _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
 """The blanks that overwritten markup leaves, and a punctuation mark after them."""
 
-_ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
+_ITEM = re.compile(r"^([ \t]*)(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
+_INLINE = re.compile(r"(?<![^\s:;,.])\(?(\d)\)(?=\s+\S)")
+"""The number of a list's line, and of an item in a sentence: "1) Basic, 2) Pro"."""
+_LINE = 30
+"""In characters. Shorter lines are not broken because of their length."""
+_PARAGRAPH = re.compile(r"[^\n]+(?:\n[^\n]+)*")
+_COLUMNS = re.compile(r"[\t|]|\S  ")
 
-_MAY_HAVE = re.compile(r"[<&\[(【#*`_]|^[ \t]*1[.)]", re.MULTILINE)
+_MAY_HAVE = re.compile(r"[<&\[(【#*`_]|^[ \t]*1[.)]|\b1\)|\S\n[ \t]*\w", re.MULTILINE)
 """A text without a match has no markup. Most sentences have none, and each is asked for often."""
 _BARE: LruCache[str, str] = LruCache(4096, 10_000_000)
 """Every metric of a run reads the same texts."""
@@ -99,10 +115,31 @@ def unmarked(text: str) -> str:
             bare = pattern.sub(_blank, bare)
         for pattern in _AROUND:
             bare = pattern.sub(_blank_around, bare)
-        if _ITEM.findall(bare)[:2] == ["1", "2"]:  # a single number may be part of a statement
-            bare = _ITEM.sub(lambda item: f"-{' ' * (len(item[0]) - 1)}", bare)  # still a list
+        # A single number may be part of a statement.
+        if [number for _, number in _ITEM.findall(bare)][:2] == ["1", "2"]:
+            bare = _ITEM.sub(lambda item: f"{item[1]}-".ljust(len(item[0])), bare)  # still a list
+        if _INLINE.findall(bare)[:2] == ["1", "2"]:
+            bare = _INLINE.sub(_comma, bare)
+        if not text.islower():
+            bare = _PARAGRAPH.sub(
+                lambda found: _unwrapped(found[0], text[found.start():found.end()]), bare)
         _BARE.put(text, bare, len(text))
     return bare
+
+
+def _unwrapped(bare: str, written: str) -> str:
+    """Replaces line ends inside a sentence by blanks, if each line is too long for the next word.
+    """
+    lines = bare.split("\n")
+    longest = max(map(len, lines))
+    pairs = [(line, following.partition(" ")[0]) for line, following in pairwise(lines)]
+    if longest < _LINE or _COLUMNS.search(written) or any(
+            len(line) + len(word) < longest for line, word in pairs):
+        return bare
+    goes_on = (word.rstrip(",;.").isalpha() and (
+        line[-1:] == "," or (line[-1:] not in ".!?:;" and word.islower())) for line, word in pairs)
+    return lines[0] + "".join(" \n"[not on] + line
+                              for on, line in zip(goes_on, lines[1:], strict=True))
 
 
 def body(response: str) -> str:
@@ -136,6 +173,11 @@ def _end(match: re.Match[str]) -> str:
 def _character(match: re.Match[str]) -> str:
     read = html.unescape(match.group()).replace("\u00a0", " ")
     return read.rjust(len(match.group())) if len(read) == 1 else match.group()
+
+
+def _comma(match: re.Match[str]) -> str:
+    before = match.string[: match.start()].rstrip()
+    return ("," if before[-1:].isalnum() else " ").ljust(len(match.group()))
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -25,6 +25,9 @@ def words(text: str) -> str:
     ("## Answer\nIt [opened](https://a.org/b_(c)x 'y') [there](http://a.b).",
      "Answer It [opened](https://a.org/b_(c)x 'y') there ."),
     ("1. It opened.\n2. It closed.", "- It opened. - It closed."),
+    ("Two plans: 1) Basic, 2) Pro 3) Max.", "Two plans: Basic, Pro , Max."),
+    ("As stated in [1] and [2], it opened.", "it opened."),
+    ("It is old. [1] states that it opened, according to [2].", "It is old. it opened ."),
 ])
 def test_marks_are_overwritten(text: str, left: str) -> None:
     assert words(text) == left
@@ -36,10 +39,28 @@ def test_marks_are_overwritten(text: str, left: str) -> None:
     "`` a quote '' and `another'",
     "7. It is one line.", "the (2019) film", "list[10001]", "C# and F#",
     "3. third\n1. first", "<the tower is tall>", "【1 the tower is tall】", "[the tower is tall]",
-    "(source: the tower is tall)", "[1: the tower is tall]",
+    "(source: the tower is tall)", "[1: the tower is tall]", "as in (1) and (2a)",
+    "Reports that it fell are false.", "It says that [sic].",
 ])
 def test_what_is_said_stays(text: str) -> None:
     assert unmarked(text) == text
+
+
+@pytest.mark.parametrize(("text", "lines"), [
+    ("The inn was built in 1962 by the Keller\nfamily, which still owns it.", 1),
+    ("Dogs cost 15 euros a night and child,\nCats stay for free.", 1),
+    ("Dogs cost 15 euros a night\nand cats are free.\nThey are kept in the garage of the inn.", 3),
+    ("The inn was built in 1962 by the Kellers.\nit is old", 2),
+    ("The names of all guests:\nanna and ben", 2),
+    ("Filesystem        Size  Used Avail Use%\ntmpfs              16G  1.9G   15G  12%", 2),
+    ("repayment: 10% a year without fee, from year 2\nlife insurance: recommended\nrate: 3 %", 3),
+    ("the inn was built in 1962 by the keller\nfamily , which owns it", 2),  # tokenised
+    ("- Dogs are allowed in all of the rooms\n- cats are not", 2),
+    ("Short title\nand a line", 2),
+])
+def test_a_line_that_goes_on_is_joined(text: str, lines: int) -> None:
+    assert len(unmarked(text).splitlines()) == lines
+    assert len(unmarked(text)) == len(text)
 
 
 def test_places_and_ends_of_line_stay() -> None:

@@ -5,10 +5,13 @@ about it ("do you know if ...") are no frame."""
 import re
 
 from q2_metric.english.lexicon import TEXTS
+from q2_metric.text.markup import FILE
 
-_TEXT = (rf"(?:the|this|that|your|these) (?:\w+ )?(?:{'|'.join(sorted(TEXTS))}|information)s?"
-         r"(?: provided| given| above)?")
-"""As in "the article"."""
+_NOUN = rf"(?:{'|'.join(sorted(TEXTS))}|information|source)s?"
+_TEXT = (rf"(?:(?:the|this|that|your|these) (?:\w+ )?{_NOUN}(?: provided| given| above)?"
+         rf"|{_NOUN} \d{{1,3}}|{FILE})")
+"""As in "the article", "document 2"."""
+_BY = r"(?:according to|based (?:only |solely )?on|as (?:stated|described) in|as per|per|from)"
 
 _OPENING = re.compile(
     r"[\s,;:.!–—-]+"
@@ -60,13 +63,13 @@ _FRAME = re.compile(
     r"|it says (?:here |there )?that\s"
     rf"|(?:(?:i|we)(?:'m| am|'re| are) (?:no|not an?) \w+,? but )?{_SOURCE},?\s"
     r"|(?:did|do) (?:you|u) (?:ever )?(?:know|hear|realize|realise)(?: that)?\s(?!if|whether|about)"
-    rf"|(?:according to|based (?:only |solely )?on|as stated in|from) {_TEXT},? "
+    rf"|{_BY} {_TEXT},? "
     rf"|{_TEXT} (?:says|states|mentions|notes|indicates|explains|reports|shows|confirms) that ",
     re.IGNORECASE,
 )
 
 _ENDING = re.compile(
-    rf"(?:,? (?:lol|haha|btw|by the way|{_SOURCE})"
+    rf"(?:,? (?:lol|haha|btw|by the way|{_SOURCE}|{_BY} {_TEXT})"
     r"|(?:, (?:i|we)|(?<!\bthan)(?<!\bwhat)(?<!\bhow)(?<!\bas) (?-i:i)) "
     r"(?:think|believe|guess|suppose))"
     r"(?=[\s.!)]*$)",

@@ -7,9 +7,11 @@ from q2_metric.english.claims.frames import presents
 from q2_metric.text.tables import cells
 from q2_metric.types import Claim
 
-_BULLET = re.compile(r"[ \t]*(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
+_BULLET = re.compile(r"\n*([ \t]*)(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
 _ROW = re.compile(r"[ \t]*\|.+\|[ \t]*$")
 _RULE = re.compile(r"[ \t|:-]+$")
+_NAME = re.compile(r"[^\W\d_]+(?:[ &/-]+[^\W\d_]+){0,4}:?")
+"""An item that names the list below it: "Pets"."""
 MOST_WORDS = 12
 """In words. A longer item is read as a sentence of its own, without its heading."""
 
@@ -34,19 +36,25 @@ def items(text: str) -> list[Item]:
     """
     listed: list[Item] = []
     heading, columns, start = "", None, 0
+    above: list[tuple[int, str]] = []  # the items that name this list, with their indents
     for line in text.split("\n"):
         end = start + len(line)
         row, bullet = _ROW.match(line), _BULLET.match(line)
+        below = _BULLET.match(text, end) if line.strip() else None
+        above = [(indent, name) for indent, name in above if bullet and indent < len(bullet[1])]
+        said = " ".join(line[bullet.end():].split()) if bullet else ""
         if row:
             columns = _of_row(line, columns, start, listed)
-        elif bullet and heading and len(line.split()) <= MOST_WORDS:
-            at = start + bullet.end()
-            said = " ".join(text[at:end].split())
-            read = said if presents(heading[:-1]) else f"{heading} {said}"
-            listed.append(Item(start, end, (Claim(read, at, end, "item"),)))
+        elif bullet and below and len(bullet[1]) < len(below[1]) and _NAME.fullmatch(said):
+            above.append((len(bullet[1]), f"{said.removesuffix(':')}: "))
+            listed.append(Item(start, end))
+        elif bullet and (heading or above) and len(line.split()) <= MOST_WORDS:
+            named = "" if presents(heading[:-1]) else f"{heading} ".lstrip()
+            read = named + "".join(name for _, name in above) + said
+            listed.append(Item(start, end, (Claim(read, start + bullet.end(), end, "item"),)))
         elif line.strip():
             heading = _heading(line)
-            if heading and bullet is None and _BULLET.match(text[end:].lstrip("\n")):
+            if heading and bullet is None and below:
                 listed.append(Item(start, end))
         if not row and line.strip():
             columns = None
