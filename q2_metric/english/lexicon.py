@@ -129,7 +129,7 @@ SURE = words("sure aware glad surprised certain positive happy")
 TEXTS = words("text passage document article source context paragraph excerpt knowledge snippet")
 """As in "the article says ...": the response means its knowledge."""
 STATING = words("say state mention note indicate explain tell report show describe confirm")
-SPEAKING = STATING | words("add announce warn claim insist argue believe think write admit")
+SPEAKING = STATING | words("add announce warn claim insist argue believe think reckon write admit")
 """As in "the mayor said ...", which is judged together with what he said."""
 PASTS = words("""
     came became went grew took gave wrote knew saw began rose fell drew flew spoke broke drove ate

@@ -65,7 +65,7 @@ class _Part:
 class EnglishClaims:
     """Finds the claims of responses by rules over the parse."""
 
-    name = "english-6"
+    name = "english-7"
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response, in order; an empty list if a response claims nothing."""
@@ -196,7 +196,7 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
         joins = {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")}
         own = {child.lower for child in tree.children[verb.i] if child.dep == "mark"}
         return not joins & lexicon.EITHER and own <= {"that"} and not _has_condition(tree, head)
-    run_on = verb.dep == "parataxis" or (verb.dep == "ccomp" and verb.i < head.i)
+    run_on = verb.dep == "parataxis" or (verb.dep == "ccomp" and verb.i < head.i and is_verb(head))
     return run_on and not {verb.lemma, head.lemma} & lexicon.SPEAKING
 
 
