@@ -3,7 +3,6 @@ character keeps its position. The numbers of a list become dashes."""
 
 import html
 import re
-from itertools import pairwise
 
 from q2_metric.memory import LruCache
 
@@ -16,9 +15,9 @@ _PAGE = r"(?:\s*,\s*(?:pp?\.?|pages?|§|section|sec\.)\s*\d{1,4}(?:\s*[–-]\s*\
 """Patterns of a citation: the word before the passages' numbers with the signs after it, a number,
 several numbers, the name of a file, and a page, which may be missing."""
 
-_CITED = rf"(?:{SOURCE})?\[\s*(?:{SOURCE})?{NAMES}{_PAGE}\s*\](?!\()"
-_WORDS = rf"{_CITED}(?: ?(?:,|&|,? and) ?{_CITED}){{0,9}}"
-"""Citations that are words of their sentence, as in "according to [1] and [2]"."""
+_MARK = rf"\[\s*(?:{SOURCE})?{NAMES}{_PAGE}\s*\](?!\()"
+_MARKS = rf"(?:{SOURCE})?{_MARK}(?: ?(?:,|&|,? and) ?(?:{SOURCE})?{_MARK}){{0,9}}"
+"""A citation, and several that are words of their sentence: "according to [1] and [2]"."""
 
 _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
@@ -31,12 +30,11 @@ _WHOLE = (
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
     re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE),
     re.compile(r",?\s?\b(?:according to|as per|per|based on|from|in|see|as \w{4,10} (?:in|by))\s+"
-               rf"{_WORDS}\s?[,:]?", re.IGNORECASE),
-    re.compile(rf"(?:(?<=[.!?]\s)|^)(?:as\s+)?{_WORDS}\s+(?:says?|states?|mentions?|notes?|reports?"
+               rf"{_MARKS}\s?[,:]?", re.IGNORECASE),
+    re.compile(rf"(?:(?<=[.!?]\s)|^)(?:as\s+)?{_MARKS}\s+(?:says?|states?|mentions?|notes?|reports?"
                r"|explains?|indicates?|confirms?|shows?)\b(?:\s+that\b|,)?",
-               re.IGNORECASE | re.MULTILINE),
-    re.compile(rf"\[\s*(?:{SOURCE})?{NAMES}{_PAGE}\s*\](?!\()|\[citation needed\]",
-               re.IGNORECASE),  # [1], [2, 3], [doc 4]
+               re.IGNORECASE | re.MULTILINE),  # [1] states that
+    re.compile(rf"{_MARK}|\[citation needed\]", re.IGNORECASE),  # [1], [2, 3], [doc 4]
     re.compile(rf"\(\s*(?:see\s+)?(?:{SOURCE}){{1,2}}{NAMES}{_PAGE}\s*\)",
                re.IGNORECASE),  # (source: doc 2)
     re.compile(rf"[(\[]\s*(?:see\s+)?(?:{SOURCE})?{FILE}{_PAGE}\s*[)\]](?!\()",
@@ -89,12 +87,8 @@ _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
 _ITEM = re.compile(r"^([ \t]*)(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
 _INLINE = re.compile(r"(?<![^\s:;,.])\(?(\d)\)(?=\s+\S)")
 """The number of a list's line, and of an item in a sentence: "1) Basic, 2) Pro"."""
-_LINE = 30
-"""In characters. Shorter lines are not broken because of their length."""
-_PARAGRAPH = re.compile(r"[^\n]+(?:\n[^\n]+)*")
-_COLUMNS = re.compile(r"[\t|]|\S  ")
 
-_MAY_HAVE = re.compile(r"[<&\[(【#*`_]|^[ \t]*1[.)]|\b1\)|\S\n[ \t]*\w", re.MULTILINE)
+_MAY_HAVE = re.compile(r"[<&\[(【#*`_]|^[ \t]*1[.)]|\b1\)", re.MULTILINE)
 """A text without a match has no markup. Most sentences have none, and each is asked for often."""
 _BARE: LruCache[str, str] = LruCache(4096, 10_000_000)
 """Every metric of a run reads the same texts."""
@@ -120,26 +114,8 @@ def unmarked(text: str) -> str:
             bare = _ITEM.sub(lambda item: f"{item[1]}-".ljust(len(item[0])), bare)  # still a list
         if _INLINE.findall(bare)[:2] == ["1", "2"]:
             bare = _INLINE.sub(_comma, bare)
-        if not text.islower():
-            bare = _PARAGRAPH.sub(
-                lambda found: _unwrapped(found[0], text[found.start():found.end()]), bare)
         _BARE.put(text, bare, len(text))
     return bare
-
-
-def _unwrapped(bare: str, written: str) -> str:
-    """Replaces line ends inside a sentence by blanks, if each line is too long for the next word.
-    """
-    lines = bare.split("\n")
-    longest = max(map(len, lines))
-    pairs = [(line, following.partition(" ")[0]) for line, following in pairwise(lines)]
-    if longest < _LINE or _COLUMNS.search(written) or any(
-            len(line) + len(word) < longest for line, word in pairs):
-        return bare
-    goes_on = (word.rstrip(",;.").isalpha() and (
-        line[-1:] == "," or (line[-1:] not in ".!?:;" and word.islower())) for line, word in pairs)
-    return lines[0] + "".join(" \n"[not on] + line
-                              for on, line in zip(goes_on, lines[1:], strict=True))
 
 
 def body(response: str) -> str:

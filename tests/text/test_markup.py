@@ -46,23 +46,6 @@ def test_what_is_said_stays(text: str) -> None:
     assert unmarked(text) == text
 
 
-@pytest.mark.parametrize(("text", "lines"), [
-    ("The inn was built in 1962 by the Keller\nfamily, which still owns it.", 1),
-    ("Dogs cost 15 euros a night and child,\nCats stay for free.", 1),
-    ("Dogs cost 15 euros a night\nand cats are free.\nThey are kept in the garage of the inn.", 3),
-    ("The inn was built in 1962 by the Kellers.\nit is old", 2),
-    ("The names of all guests:\nanna and ben", 2),
-    ("Filesystem        Size  Used Avail Use%\ntmpfs              16G  1.9G   15G  12%", 2),
-    ("repayment: 10% a year without fee, from year 2\nlife insurance: recommended\nrate: 3 %", 3),
-    ("the inn was built in 1962 by the keller\nfamily , which owns it", 2),  # tokenised
-    ("- Dogs are allowed in all of the rooms\n- cats are not", 2),
-    ("Short title\nand a line", 2),
-])
-def test_a_line_that_goes_on_is_joined(text: str, lines: int) -> None:
-    assert len(unmarked(text).splitlines()) == lines
-    assert len(unmarked(text)) == len(text)
-
-
 def test_places_and_ends_of_line_stay() -> None:
     text = "a <b\n>c</b> [1] d"
     found = unmarked(text)
