@@ -18,6 +18,8 @@ _MOST = 20
 _LABEL = re.compile(rf"^\s*(?:\[\s*(?:{SOURCE})?({NAME})\s*\]:?"
                     rf"|{SOURCE}({NAME})\s*[:.)])", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s.,;:!?)\"'”’*_]*")
+_OPENING = re.compile(rf"(?:{_CITATION.pattern}|{_BETWEEN.pattern[:-1]})*", re.IGNORECASE)
+"""The start of a sentence without its words. Citations there belong to the sentence before."""
 
 
 def has_labels(knowledge: str) -> bool:
@@ -51,26 +53,36 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
 
 
 def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
-    """For each claim, the names of the passages that it cites. A claim without a citation inside
-    gets those that follow in its sentence or directly after the sentence.
+    """For each claim, the names of the passages that it cites. The first claim of a sentence has
+    the citations before it, too. A claim without any gets those that follow in its sentence or
+    directly after the sentence.
 
     >>> cited("It is old [1], and tall. [2] It is red.", [(0, 9), (11, 24), (29, 39)])
     [['1'], ['2'], []]
+    >>> cited("As stated in [2], it is old.", [(18, 28)])
+    [['2']]
     """
     marks = [(mark.start(), mark.end(), _names(mark[1] or mark[2]))
              for mark in _CITATION.finditer(response)]
     if not marks:
         return [[] for _ in places]
     lefts = [left for left, _, _ in marks]
-    # A citation at the start of a sentence belongs to the sentence before.
-    ends = [*(end for _, end in split_sentences(response)), len(response)]
+    sentences = split_sentences(response)
+    begins = [0, *(begin for begin, _ in sentences)]
+    ends = [*(end for _, end in sentences), len(response)]
+    starts = sorted(start for start, _ in places)
     by_claim = []
     for start, end in places:
-        first = bisect_left(lefts, end)
-        names = [name for _, _, some in marks[bisect_right(lefts, start) : first] for name in some]
+        begin = begins[bisect_right(begins, start) - 1]
+        first = bisect_right(lefts, start)
+        opening = _OPENING.match(response, begin)
+        if opening and starts[bisect_left(starts, begin)] == start:
+            first = min(first, bisect_left(lefts, opening.end()))
+        last = bisect_left(lefts, end)
+        names = [name for _, _, some in marks[first:last] for name in some]
         reached = ends[min(bisect_left(ends, end), len(ends) - 1)]
         at = end
-        for left, right, some in islice(marks, first, None):
+        for left, right, some in islice(marks, last, None):
             if not (_BETWEEN.fullmatch(response, at, left) or (not names and left < reached)):
                 break
             names += some

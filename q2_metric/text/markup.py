@@ -30,10 +30,10 @@ _WHOLE = (
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
     re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE),
     re.compile(r",?\s?\b(?:according to|as per|per|based on|from|in|see|as \w{4,10} (?:in|by))\s+"
-               rf"{_MARKS}\s?[,:]?", re.IGNORECASE),
-    re.compile(rf"(?:(?<=[.!?]\s)|^)(?:as\s+)?{_MARKS}\s+(?:says?|states?|mentions?|notes?|reports?"
-               r"|explains?|indicates?|confirms?|shows?)\b(?:\s+that\b|,)?",
-               re.IGNORECASE | re.MULTILINE),  # [1] states that
+               rf"{_MARKS}\s?[,:]?", re.IGNORECASE),  # according to [1]
+    re.compile(rf"(?:(?<=[.!?]\s)|^|,?\s?\bas\s+){_MARKS}\s+(?:says?|states?|mentions?|notes?"
+               r"|reports?|explains?|indicates?|confirms?|shows?)\b(?:\s+that\b|,)?",
+               re.IGNORECASE | re.MULTILINE),  # [1] states that; as [1] says
     re.compile(rf"{_MARK}|\[citation needed\]", re.IGNORECASE),  # [1], [2, 3], [doc 4]
     re.compile(rf"\(\s*(?:see\s+)?(?:{SOURCE}){{1,2}}{NAMES}{_PAGE}\s*\)",
                re.IGNORECASE),  # (source: doc 2)

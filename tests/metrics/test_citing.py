@@ -20,6 +20,10 @@ KNOWLEDGE = "The inn has 12 rooms.\n\nThe ferry sails at 14:00."
     ("It is old (source: 3) and red [1-3].", ["It is old", "red"], [["3"], ["1", "2", "3"]]),
     ("It is old and red [2].", ["It is old", "red"], [["2"], ["2"]]),
     ("It is old [cite: 2].", ["It is old"], [["2"]]),
+    ("It is old. As stated in [2], it is red, and sad [3].", ["It is old.", "it is red", "sad"],
+     [[], ["2"], ["3"]]),
+    ("It is old. [1] [2] As [3] says, it is red.", ["It is old.", "it is red."],
+     [["1", "2"], ["3"]]),
     ("It is [a link](1) and x[10001].", ["It is"], [[]]),
     ("[1]: https://example.org", ["https"], [[]]),
 ])
@@ -44,6 +48,7 @@ def scale() -> Scale:
 @pytest.mark.parametrize(("response", "citation"), [
     ("The inn has 12 rooms [1].", "right"),
     ("The inn has 12 rooms [2].", "wrong passage"),
+    ("According to [2], the inn has 12 rooms.", "wrong passage"),
     ("The inn has 12 rooms [7].", "wrong passage"),
     ("The harbour master was born in Madrid in 1901 [1].", "unsupported"),
     ("The inn has 12 rooms.", None),

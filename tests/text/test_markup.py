@@ -28,6 +28,7 @@ def words(text: str) -> str:
     ("Two plans: 1) Basic, 2) Pro 3) Max.", "Two plans: Basic, Pro , Max."),
     ("As stated in [1] and [2], it opened.", "it opened."),
     ("It is old. [1] states that it opened, according to [2].", "It is old. it opened ."),
+    ("As [1] says, it opened, as [doc 2] notes.", "it opened ."),
 ])
 def test_marks_are_overwritten(text: str, left: str) -> None:
     assert words(text) == left
