@@ -2,7 +2,6 @@
 sentence is cut at coordinated clauses, and at relative clauses and appositions that add something
 to a name. Reported speech, conditions, alternatives and denials are not cut."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from enum import IntEnum
 from q2_metric.english import lexicon
 from q2_metric.english.claims.checkable import has_claim, is_content
 from q2_metric.english.claims.frames import ending, frame, is_framed, presents
-from q2_metric.english.claims.lists import items
+from q2_metric.english.claims.lists import TITLE, items
 from q2_metric.english.claims.short_answers import decides
 from q2_metric.english.claims.statements import stated
 from q2_metric.english.parse.clauses import (
@@ -36,7 +35,6 @@ _HOW = lexicon.QUESTION_WORDS - {"whom", "whose", "which"} | {"if", "whether"}
 """They begin an indirect question or a free relative clause, which states nothing."""
 
 
-_TITLE = re.compile(r"[^\W\d_]+(?:[ &/-]+[^\W\d_]+){0,4}")
 _LINE = 2000
 """Characters in which the line below a title is looked for."""
 
@@ -109,7 +107,7 @@ def _is_title(response: str, start: int, end: int, sentence: ParsedSentence) -> 
     """A line of a few words without a verb, above sentences or a list: "Prices"."""
     after = response[end : end + _LINE].lstrip(" \t")
     below = after.strip().partition("\n")[0]
-    return (_TITLE.fullmatch(response[start:end]) is not None and after.startswith("\n")
+    return (TITLE.fullmatch(response[start:end]) is not None and after.startswith("\n")
             and (below[:1] in ("-", "*", "•", "|") or below.endswith((".", "!", "?", ":")))
             and not any(token.tag_ in lexicon.FINITE for token in sentence.doc))
 

@@ -7,7 +7,7 @@ import re
 from q2_metric.english.lexicon import TEXTS
 from q2_metric.text.markup import FILE
 
-_NOUN = rf"(?:{'|'.join(sorted(TEXTS))}|information|source)s?"
+_NOUN = rf"(?:{'|'.join(sorted(TEXTS))}|information)s?"
 _TEXT = (rf"(?:(?:the|this|that|your|these) (?:\w+ )?{_NOUN}(?: provided| given| above)?"
          rf"|{_NOUN} \d{{1,3}}|{FILE})")
 """As in "the article", "document 2"."""
@@ -69,13 +69,13 @@ _FRAME = re.compile(
 )
 
 _ENDING = re.compile(
-    rf"(?:,? (?:lol|haha|btw|by the way|{_SOURCE}|{_BY} {_TEXT})"
+    rf"(?:,? (?:lol|haha|btw|by the way|{_SOURCE})|(?:, {_BY}| according to) {_TEXT}"
     r"|(?:, (?:i|we)|(?<!\bthan)(?<!\bwhat)(?<!\bhow)(?<!\bas) (?-i:i)) "
     r"(?:think|believe|guess|suppose))"
     r"(?=[\s.!)]*$)",
     re.IGNORECASE,
 )
-"""As in ", I think"."""
+"""As in ", I think". "It comes from the article" is no frame."""
 
 _PRESENTING = re.compile(
     r"(?:sure |certainly |ok )?(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)) "

@@ -10,8 +10,8 @@ from q2_metric.types import Claim
 _BULLET = re.compile(r"\n*([ \t]*)(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
 _ROW = re.compile(r"[ \t]*\|.+\|[ \t]*$")
 _RULE = re.compile(r"[ \t|:-]+$")
-_NAME = re.compile(r"[^\W\d_]+(?:[ &/-]+[^\W\d_]+){0,4}:?")
-"""An item that names the list below it: "Pets"."""
+TITLE = re.compile(r"[^\W\d_]+(?:[ &/-]+[^\W\d_]+){0,4}")
+"""A line or an item that may only name what stands below it: "Prices"."""
 MOST_WORDS = 12
 """In words. A longer item is read as a sentence of its own, without its heading."""
 
@@ -36,7 +36,7 @@ def items(text: str) -> list[Item]:
     """
     listed: list[Item] = []
     heading, columns, start = "", None, 0
-    above: list[tuple[int, str]] = []  # the items that name this list, with their indents
+    above: list[tuple[int, str]] = []  # the indent and the words of items that name this list
     for line in text.split("\n"):
         end = start + len(line)
         row, bullet = _ROW.match(line), _BULLET.match(line)
@@ -45,12 +45,13 @@ def items(text: str) -> list[Item]:
         said = " ".join(line[bullet.end():].split()) if bullet else ""
         if row:
             columns = _of_row(line, columns, start, listed)
-        elif bullet and below and len(bullet[1]) < len(below[1]) and _NAME.fullmatch(said):
-            above.append((len(bullet[1]), f"{said.removesuffix(':')}: "))
+        elif (bullet and below and len(bullet[1]) < len(below[1])
+              and TITLE.fullmatch(said.removesuffix(":"))):
+            above.append((len(bullet[1]), f"{said.removesuffix(':')}:"))
             listed.append(Item(start, end))
         elif bullet and (heading or above) and len(line.split()) <= MOST_WORDS:
-            named = "" if presents(heading[:-1]) else f"{heading} ".lstrip()
-            read = named + "".join(name for _, name in above) + said
+            named = "" if presents(heading[:-1]) else heading
+            read = " ".join(filter(None, (named, *(name for _, name in above), said)))
             listed.append(Item(start, end, (Claim(read, start + bullet.end(), end, "item"),)))
         elif line.strip():
             heading = _heading(line)
