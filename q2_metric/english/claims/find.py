@@ -194,7 +194,7 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
         joins = {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")}
         own = {child.lower for child in tree.children[verb.i] if child.dep == "mark"}
         return not joins & lexicon.EITHER and own <= {"that"} and not _has_condition(tree, head)
-    run_on = verb.dep == "parataxis" or (verb.dep == "ccomp" and verb.i < head.i and is_verb(head))
+    run_on = verb.dep == "parataxis" or (verb.dep == "ccomp" and verb.i < head.i)
     return run_on and not {verb.lemma, head.lemma} & lexicon.SPEAKING
 
 
