@@ -9,7 +9,7 @@ from itertools import count
 LIMIT = 2.5
 """The time for a text of double length, as a multiple: about 2 if the time is linear, 4 if it is
 quadratic."""
-FLOOR = 0.0003
+FLOOR = 0.0001
 """Seconds that are too short to be compared. Quadratic time is longer for 2,000 characters."""
 
 PRIVATE = 0xE000
