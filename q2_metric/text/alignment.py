@@ -49,19 +49,15 @@ def align(query: Sequence[str], text: Sequence[str]) -> tuple[list[int], list[in
     pairs = set(itertools.pairwise(text))
     query_types = []
     for i, word in enumerate(query):
-        if word in in_text:
-            before = i > 0 and (query[i - 1], word) in pairs
-            after = i + 1 < len(query) and (word, query[i + 1]) in pairs
-            if before or after:
-                query_types.append(QUERY_RUN)
-            else:
-                query_types.append(QUERY_FUNCTION if word in STOP_WORDS else QUERY_EXACT)
-        elif word in STOP_WORDS:
-            query_types.append(QUERY_FUNCTION)
-        elif any(character.isdigit() for character in word):
-            query_types.append(QUERY_NUMBER)
-        else:
-            query_types.append(QUERY_STEM if stem(word) in text_stems else QUERY)
+        beside = itertools.pairwise(query[max(0, i - 1) : i + 2])
+        query_types.append(
+            QUERY_RUN if not pairs.isdisjoint(beside)
+            else QUERY_FUNCTION if word in STOP_WORDS
+            else QUERY_EXACT if word in in_text
+            else QUERY_NUMBER if any(map(str.isdigit, word))
+            else QUERY_STEM if stem(word) in text_stems
+            else QUERY
+        )
     text_types = [
         TEXT if word in STOP_WORDS
         else TEXT_EXACT if word in in_query

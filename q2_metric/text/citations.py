@@ -11,7 +11,7 @@ from q2_metric.text.sentences import split_sentences
 _CITATION = re.compile(
     rf"\[\s*(?:{SOURCE})?({NAMES})\s*\](?![(:])"
     rf"|\(\s*(?:see\s+)?{SOURCE}({NAMES})\s*\)", re.IGNORECASE)
-_RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)|(\d+)")
+_RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
 _MOST = 20
 """Maximum number of passages in one citation. A longer range, as in "[1-50]", is none."""
 
@@ -93,11 +93,10 @@ def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
 
 def _names(text: str) -> list[str]:
     names: list[str] = []
-    for cited_range in _RANGE.finditer(text):
-        if cited_range[3]:
-            names.append(str(int(cited_range[3])))
-        elif 0 <= int(cited_range[2]) - int(cited_range[1]) < _MOST:
-            names += map(str, range(int(cited_range[1]), int(cited_range[2]) + 1))
+    for first, last in _RANGE.findall(text):
+        cited_range = range(int(first), int(last or first) + 1)
+        if len(cited_range) <= _MOST:
+            names += map(str, cited_range)
     return names
 
 

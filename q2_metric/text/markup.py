@@ -162,6 +162,4 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _blank_around(match: re.Match[str]) -> str:
-    start, end = match.start(1) - match.start(), match.end(1) - match.start()
-    whole = match.group()
-    return " " * start + whole[start:end] + " " * (len(whole) - end)
+    return match[1].rjust(match.end(1) - match.start()).ljust(len(match[0]))

@@ -62,8 +62,6 @@ class WordIndex:
         """The indices of the parts that share the most words with a sentence, in ascending order.
         The weight of a content word is log(1 + number of parts / number of parts with the word), so
         rare words count more. Of equal parts, the earlier is chosen."""
-        if most >= len(self._words):
-            return list(range(len(self._words)))
         return sorted(self.ranked(sentence)[:most])
 
     def ranked(self, sentence: str) -> list[int]:

@@ -53,7 +53,7 @@ _STARTERS = _SUBJECT_STARTERS | words(
 _INITIALS = re.compile(r"(?:[a-z]\.)*[a-z]")
 _NEAR = 24
 """Characters before a mark in which its last word is looked for."""
-_LAST_WORD = re.compile(rf"(?:\b[a-zA-Z] ?\. ?){{0,{_NEAR}}}[\w-]{{1,{_NEAR}}}\s?$")
+_LAST_WORD = re.compile(rf"(?:\b[a-zA-Z] ?\. ?){{0,{_NEAR}}}[\w-]{{1,{_NEAR}}} ?\Z")
 
 
 def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
@@ -66,13 +66,11 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     if not following or match.group().strip("\"'”’)]» ") != ".":
         # "!", "?" and "..." end a sentence, unless the next word begins with a lower-case letter.
         return lower or not following or not following[0][0].islower()
-    nearby = _LAST_WORD.search(text[max(0, match.start() - _NEAR) : match.start()])
-    last = nearby.group().replace(" ", "").lower() if nearby else ""
-    word = following[0]
+    as_written = _last_word(text, match.start())
+    last, word = as_written.replace(" ", "").lower(), following[0]
     capital = word[0].isupper()
     if (last, word) in _APART or (last in _NUMBERED and word[0].isdigit()):
         return False
-    as_written = nearby.group().strip() if nearby else ""
     before = text[max(0, match.start() - 2 * _NEAR) : match.start()].rstrip()
     before = before.removesuffix(as_written).rstrip()
     if capital and last in _UNITS and before[-1:].isdigit():
@@ -88,16 +86,18 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     return lower or not word[0].islower()
 
 
+def _last_word(text: str, stop: int) -> str:
+    nearby = _LAST_WORD.search(text[max(0, stop - _NEAR) : stop])
+    return nearby[0].rstrip() if nearby else ""
+
+
 def _is_glued(text: str, stop: int, lower: bool) -> bool:
     """Whether a full stop without a blank ends a sentence, unlike the one in "example.com"."""
-    nearby = _LAST_WORD.search(text[max(0, stop - _NEAR) : stop])
-    last = nearby.group().lower() if nearby else ""
+    last = _last_word(text, stop).lower()
     after = _GLUED.match(text, stop + 1)
-    if not after or not last.isalpha() or {last, after[1].lower()} & (
-        _ABBREVIATIONS | _IN_ADDRESSES
-    ):
-        return False
-    if not lower and not (text[stop - 1].islower() and after[1].istitle()):
+    if (not after or not last.isalpha()
+            or {last, after[1].lower()} & (_ABBREVIATIONS | _IN_ADDRESSES)
+            or not (lower or (text[stop - 1].islower() and after[1].istitle()))):
         return False
     before = text[max(0, stop - _NEAR) : stop].rsplit(None, 1)
     return not any(mark in before[-1] for mark in "/@\\")
@@ -115,28 +115,18 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
     sentences: list[tuple[int, int]] = []
     start = 0
     for cut in [*cuts, len(text)]:
-        for left, right in _at_most(text, start, cut):
-            piece = text[left:right]
-            stripped = piece.strip()
-            if not stripped:
-                continue
-            left += len(piece) - len(piece.lstrip())
-            end = left + len(stripped)
-            only_marks = not any(letter.isalnum() for letter in stripped)
-            if sentences and only_marks and end - sentences[-1][0] <= MAX_SENTENCE:
-                sentences[-1] = (sentences[-1][0], end)  # a lone '" .'
-            else:
-                sentences.append((left, end))
-        start = cut
+        while start < cut:
+            end = cut
+            if end - start > MAX_SENTENCE:
+                blank = text.rfind(" ", start + 1, start + MAX_SENTENCE)
+                end = blank if blank > 0 else start + MAX_SENTENCE
+            piece = text[start:end].strip()
+            left = text.find(piece, start)
+            right = left + len(piece)
+            lone_marks = piece and not any(map(str.isalnum, piece))  # '" .'
+            if sentences and lone_marks and right - sentences[-1][0] <= MAX_SENTENCE:
+                sentences[-1] = (sentences[-1][0], right)
+            elif piece:
+                sentences.append((left, right))
+            start = end
     return sentences
-
-
-def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Cuts at blanks."""
-    pieces = []
-    while end - start > MAX_SENTENCE:
-        blank = text.rfind(" ", start + 1, start + MAX_SENTENCE)
-        cut = blank if blank > 0 else start + MAX_SENTENCE
-        pieces.append((start, cut))
-        start = cut
-    return [*pieces, (start, end)]

@@ -13,7 +13,7 @@ LONGEST_CELL, LONGEST_JSON = 60, 100_000
 """In characters."""
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*(?:\|\s*)?")
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
+_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|true|false|null|[{}\[\]]')
 _NAMES = ("name", "title", "label", "id")
 """The first of these fields that a record contains names it."""
 _READ = {"true": "true", "false": "false, not true", "null": "unknown"}
@@ -145,23 +145,19 @@ def _json_pieces(text: str) -> list[Piece]:
 
 
 def _in_json(text: str) -> Iterator[Piece]:
-    tokens = list(_TOKEN.finditer(text))
     # The objects and arrays that are being read, each with the field whose value it is.
     records: list[tuple[str, list[_Field]]] = []
     key = ""
-    for at, token in enumerate(tokens):
+    for token in _TOKEN.finditer(text):
         sign = token[0]
-        following = tokens[at + 1][0] if at + 1 < len(tokens) else ""
-        if sign in "{[":
+        if token[2]:
+            key = json.loads(token[1])
+        elif sign in "{[":
             records.append((key or (records[-1][0] if records else ""), []))
             key = ""
         elif sign in "}]":
             yield from _of_record(*records.pop())
             key = ""
-        elif sign in ",:":
-            key = "" if sign == "," else key
-        elif following == ":":
-            key = json.loads(sign)
         else:
             quoted = sign[0] == '"'
             value = str(json.loads(sign)) if quoted else _READ.get(sign, sign)
