@@ -159,7 +159,7 @@ def _folded(value: Value) -> Value:
 
 
 def _widened(value: Value, slack: float) -> tuple[float, float]:
-    low, high = value.reach
+    low, high = value.near or (value.low, value.high)
     return low - slack * abs(value.low), high + slack * abs(value.high)
 
 
@@ -225,22 +225,15 @@ def in_notation_of(knowledge: str, claim: str) -> str:
         claim = _AROUND.sub(" started in", claim)
     known = values_in(knowledge) if values_in(claim) else ()
     for value in reversed(values_in(claim)):
-        same = next((other for is_same in (_one_value, _one_of_days) for other in known
-                     if is_same(value, other)), None)
-        if same is not None:
+        agreeing = [other for other in known
+                    if other.kind == value.kind and compare_values(value, other)]
+        # "1972" agrees with "the 1970s", but is not equal.
+        equal = [other for other in agreeing if compare_values(other, value)
+                 and (value.low == value.high) == (other.low == other.high)]
+        for same in (equal or (agreeing if value.kind == "weekday" else []))[:1]:
             written = knowledge[same.start : same.end]
             claim = claim[: value.start] + written + claim[value.end :]
     return claim
-
-
-def _one_value(value: Value, other: Value) -> bool:
-    """Not "the 1970s" and "1972": they agree, but are not equal."""
-    alike = value.kind == other.kind and (value.low == value.high) == (other.low == other.high)
-    return alike and compare_values(value, other) is True and compare_values(other, value) is True
-
-
-def _one_of_days(value: Value, other: Value) -> bool:
-    return value.kind == other.kind == "weekday" and compare_values(value, other) is True
 
 
 def has_wrong_value(claim: str, sentence: str, knowledge: str = "") -> bool:

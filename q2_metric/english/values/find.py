@@ -10,7 +10,7 @@ from q2_metric.english.lexicon import MONTHS
 from q2_metric.english.values.times import century, clocks_in, dates_in, weekdays_in, year
 from q2_metric.english.values.units import UNITS, currency_around, unit_after
 from q2_metric.english.values.value import Value
-from q2_metric.english.values.words import Number, apart, numbers_in
+from q2_metric.english.values.words import SMALL_NUMBERS, Number, apart, numbers_in
 
 _CODE = re.compile(
     r"\+\d[\d ()/-]{6,}\d|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\bv?\d+\.\d+\.\d+\b"
@@ -21,8 +21,6 @@ _PERCENT = re.compile(r"[ \u00a0]{0,8}(?:%|(?:percent(?:age points?)?|per cent|p
 _OUT_OF = re.compile(r" (?:out of(?: every)?|in(?: every)?) $", re.IGNORECASE)
 _FRACTIONS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5,
               "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100}
-_PARTS = {"one": 1, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
-          "eight": 8, "nine": 9}
 _FRACTION = re.compile(
     r"\b(one|a|two|three|four|five|six|seven|eight|nine)[ -]"
     r"(half|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|hundredth)(s?)\b"
@@ -90,11 +88,10 @@ def _codes(text: str) -> Iterator[Value]:
 def _shares(text: str) -> Iterator[Value]:
     """As in "half of", "two thirds", "3/4", "two out of five"."""
     for match in _FRACTION.finditer(text):
-        count, parts = _PARTS[match[1].lower()], _FRACTIONS[match[2].lower()]
-        alone = not _NOUN.match(text, match.end())
-        if match[1].lower() == "a" and not (match[3] or match[4] or alone):
-            continue  # "a third attempt"
-        if (match[3] == "s") != (count > 1):
+        count, parts = SMALL_NUMBERS.get(match[1].lower(), 1), _FRACTIONS[match[2].lower()]
+        adjective = match[1].lower() == "a" and not (match[3] or match[4]) and _NOUN.match(
+            text, match.end())  # "a third attempt"
+        if adjective or (match[3] == "s") != (count > 1):
             continue
         end = match.end() - len(match[4] or "")
         yield _share(count / parts, match.start(), end)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from q2_metric.english.values.value import Value
+from q2_metric.english.values.words import SMALL_NUMBERS
 
 _MONTH = (r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
           r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?")
@@ -40,7 +41,7 @@ _NAMED = re.compile(r"\b(?:at |until |till |from |by )?(noon|midday|midnight)\b"
 _OCLOCK = re.compile(r"\b(?:(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
                      r"(?: o['’]clock| ([ap])\.?m\b(?:\.(?= [a-z]))?)|(1?\d) ?o['’]clock)",
                      re.IGNORECASE)
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
 _WEEK = re.compile(
     r"\b(mon|tue|wed|thu|fri|sat|sun)(?:[a-z]{0,5}days?|s|r|rs|nes)?\b\.? ?(?:-|–|—|to|through|till"
@@ -48,10 +49,8 @@ _WEEK = re.compile(
     re.IGNORECASE)
 _NAMED_DAYS = re.compile(r"\b(?:(weekdays)|(weekends?)|(?:every day(?: of the week)?"
                          r"|(?:seven|7) days a week))\b", re.IGNORECASE)
-_HOURS = {word: place for place, word in enumerate(
-    "one two three four five six seven eight nine ten eleven twelve".split(), 1)}
-_MINUTES = {"half": 30, "quarter": 15, "a quarter": 15, "five": 5, "ten": 10, "twenty": 20,
-            "twenty-five": 25}
+_SPOKEN_NUMBERS = SMALL_NUMBERS | {
+    "half": 30, "quarter": 15, "a quarter": 15, "twenty": 20, "twenty-five": 25}
 NOON = 720
 
 
@@ -130,16 +129,10 @@ def _date_in_words(match: re.Match[str]) -> Iterator[Value]:
     except (ValueError, OverflowError):
         return
     one, two = readings
-    if one.year != two.year:  # a day without a year
-        place = float(_YEARLESS + one.month * 31 + one.day)
-        yield Value("date", place, place, match.start(), match.end(), unit="yearless")
-    elif one.day != two.day:
-        first = date(one.year, one.month, 1).toordinal()
-        last = first + monthrange(one.year, one.month)[1] - 1
-        yield Value("date", float(first), float(last), match.start(), match.end())
-    else:
-        place = float(one.toordinal())
-        yield Value("date", place, place, match.start(), match.end())
+    last = one if one.day == two.day else one.replace(day=monthrange(one.year, one.month)[1])
+    found = Value("date", float(one.toordinal()), float(last.toordinal()),
+                  match.start(), match.end())
+    yield found if one.year == two.year else yearless(found)
 
 
 def plain_year(value: Value) -> Value:
@@ -152,16 +145,15 @@ def yearless(value: Value) -> Value:
     """As in "4 May 2021" → "4 May"."""
     if value.unit == "yearless":
         return value
-    low, high = (
-        float(_YEARLESS + place.month * 31 + place.day)
-        for place in (date.fromordinal(max(1, int(place))) for place in (value.low, value.high)))
-    return replace(value, low=low, high=high)
+    days = [date.fromordinal(max(1, int(place))) for place in (value.low, value.high)]
+    low, high = (float(_YEARLESS + day.month * 31 + day.day) for day in days)
+    return replace(value, low=low, high=high, unit="yearless")
 
 
 def weekdays_in(text: str) -> Iterator[Value]:
     """Yields the days of the week and ranges of them. Monday is 0."""
     for match in _WEEK.finditer(text):
-        first, last = _weekday(match[1]), _weekday(match[2])
+        first, last = map(_weekday, match.groups())
         yield _of_week(match, first, last if first <= last else last + 7)
     for match in _NAMED_DAYS.finditer(text):
         yield _of_week(match, 5 if match[2] else 0, 4 if match[1] else 6)
@@ -170,7 +162,7 @@ def weekdays_in(text: str) -> Iterator[Value]:
 
 
 def _weekday(name: str) -> int:
-    return next(at for at, day in enumerate(_DAYS) if day.startswith(name[:3].lower()))
+    return _DAYS.index(name[:3].lower())
 
 
 def _of_week(match: re.Match[str], first: int, last: int) -> Value:
@@ -181,31 +173,30 @@ def clocks_in(text: str) -> Iterator[Value]:
     """Yields the times of day, in minutes after midnight."""
     for match in _SPOKEN.finditer(text):
         aside, way = (group.lower() for group in match.groups()[:-2] if group)
-        minutes = _MINUTES.get(aside) or int(aside)
-        past = minutes if way in ("past", "after") else -minutes
-        yield _clock(match, (_hour(match[7]) * 60 + past) % 1440, match[8])
+        past = _number(aside) if way in ("past", "after") else -_number(aside)
+        yield _clock(match, (_number(match[7]) * 60 + past) % 1440, match[8])
     for match in _OCLOCK.finditer(text):
-        yield _clock(match, _hour(match[1] or match[3]) * 60, match[2])
+        yield _clock(match, _number(match[1] or match[3]) * 60, match[2])
     for match in _CLOCK.finditer(text):
         if match[2] is None and match[3] is None:
             continue
-        hour, minute = int(match[1]), int(match[2] or 0)
-        if match[3] is None and (hour > 12 or hour == 0 or match[1][0] == "0"):
-            yield Value("clock", hour % 24 * 60 + minute, hour % 24 * 60 + minute, match.start(),
-                        match.end())
-        elif hour <= 12:
-            yield _clock(match, hour * 60 + minute, match[3])
+        hour, half = int(match[1]), match[3]
+        if half is None and (hour > 12 or match[1][0] == "0"):
+            half = "p" if 12 < hour < 24 else "a"
+        elif hour > 12:
+            continue
+        yield _clock(match, hour * 60 + int(match[2] or 0), half)
     for match in _NAMED.finditer(text):
         place = 0.0 if match[1].lower() == "midnight" else float(NOON)
         yield Value("clock", place, place, match.start(1), match.end(1))
 
 
-def _hour(word: str) -> int:
-    return _HOURS.get(word.lower()) or int(word)
+def _number(word: str) -> int:
+    return _SPOKEN_NUMBERS.get(word.lower()) or int(word)
 
 
 def _clock(match: re.Match[str], minutes: int, half: str | None) -> Value:
     if half:
         minutes = minutes % NOON + (NOON if half.lower() == "p" else 0)
-    place = float(minutes)
-    return Value("clock", place, place, match.start(), match.end(), folded=half is None)
+    return Value("clock", float(minutes), float(minutes), match.start(), match.end(),
+                 folded=half is None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from q2_metric.english.values.words import MAGNITUDES
 from q2_metric.text.normalise import words
 
 
@@ -21,9 +22,6 @@ class Unit(NamedTuple):
 
     def in_base(self, value: float) -> float:
         return value * self.factor + self.shift
-
-    def to_the(self, power: int) -> Unit:
-        return Unit(f"{self.dimension}**{power}", self.factor**power)
 
 
 _HOUR, _DAY, _YEAR = 3600.0, 86_400.0, 365.25 * 86_400
@@ -72,9 +70,9 @@ _UNIT = re.compile(
     r"(°[ ]?[CF]\b|[℃℉]|km/h|m/s|k?m[²³]|k?m[23]\b|[A-Za-z]+)", re.IGNORECASE)
 
 _CURRENCIES = {
-    "USD": "$ us$ usd dollar buck", "EUR": "€ eur euro", "GBP": "£ gbp quid", "JPY": "¥ jpy yen",
-    "INR": "₹ inr rupee", "CHF": "chf franc", "NOK": "nok", "SEK": "sek", "DKK": "dkk",
-    "KRW": "₩ krw won", "RUB": "₽ rub rouble ruble", "CNY": "cny rmb yuan renminbi",
+    "USD": "$ us$ usd dollar buck", "EUR": "€ eur euro", "GBP": "£ gbp quid pound",
+    "JPY": "¥ jpy yen", "INR": "₹ inr rupee", "CHF": "chf franc", "NOK": "nok", "SEK": "sek",
+    "DKK": "dkk", "KRW": "₩ krw won", "RUB": "₽ rub rouble ruble", "CNY": "cny rmb yuan renminbi",
     "CAD": "c$ cad", "AUD": "a$ aud", "KRONE": "kr krone kroner krona kronor", "PLN": "pln zloty",
     "BRL": "r$ brl", "TRY": "₺ lira", "ILS": "₪ shekel", "PESO": "peso", "BTC": "bitcoin btc",
 }
@@ -83,9 +81,9 @@ CURRENCIES |= {f"{name}s": code for name, code in list(CURRENCIES.items()) if le
 _SIGN = re.compile(r"(?:\b(?:US|C|A|R)\$|[$€£¥₹₩₽₺₪]|\b(?:USD|EUR|GBP|JPY|CHF|NOK|SEK|DKK|INR|CNY"
                    r"|CAD|AUD|PLN))[ \u00a0]?$")
 _AFTER = re.compile(r"(?:-|[ \u00a0]{0,8})([$€£¥₹₩₽₺₪]|(?:(?:US|American)[ ])?[A-Za-z]+)")
-_SHORT = re.compile(r"([mb])\b|(?-i:[ ]([MB]))\b", re.IGNORECASE)
-SHORT = {"m": 1e6, "b": 1e9}
+_SHORT = re.compile(r"[mb]\b|(?-i:[ ][MB])\b", re.IGNORECASE)
 """Only for a number with a currency sign: "$3m", "$3 M"."""
+_OF_WEIGHT = re.compile(r"[ -]?(?:of|in weight)\b")
 
 
 def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
@@ -95,12 +93,14 @@ def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
         return None
     name = match[2].replace(" ", "")
     lower = name.lower()
-    if lower not in UNITS or (lower in _LETTERS and name != lower):
-        return None
-    if lower == "second" and match[0].startswith("-"):
+    if (lower not in UNITS or (lower in _LETTERS and name != lower)
+            or (lower == "second" and match[0].startswith("-"))):
         return None
     unit = UNITS[lower]
-    return (unit.to_the(_POWERS[match[1].lower()]) if match[1] else unit), match.end()
+    if match[1]:
+        power = _POWERS[match[1].lower()]
+        unit = Unit(f"{unit.dimension}**{power}", unit.factor**power)
+    return unit, match.end()
 
 
 def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, float] | None:
@@ -109,15 +109,13 @@ def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, flo
     sign = _SIGN.search(text, max(0, start - 5), start)
     if sign:
         short = _SHORT.match(text, end)
-        times = SHORT[(short[1] or short[2]).lower()] if short else 1.0
+        times = MAGNITUDES[short[0].strip().lower()] if short else 1.0
         name = sign[0].strip().lower()
         return CURRENCIES[name], sign.start(), short.end() if short else end, times
     after = _AFTER.match(text, end)
     if after:
         name = after[1].lower().removeprefix("us ").removeprefix("american ")
-        if name in ("pound", "pounds") and not re.match(r"[ -]?(?:of|in weight)\b",
-                                                        text[after.end():]):
-            return "GBP", start, after.end(), 1.0
-        if name in CURRENCIES and name not in ("c$", "a$"):
+        weighs = name.startswith("pound") and _OF_WEIGHT.match(text, after.end())
+        if name in CURRENCIES and not weighs:
             return CURRENCIES[name], start, after.end(), 1.0
     return None

@@ -36,10 +36,6 @@ class Value:
     folded: bool = False
 
     @property
-    def reach(self) -> tuple[float, float]:
-        return self.near or (self.low, self.high)
-
-    @property
     def open_ended(self) -> bool:
         """As in "more than 300"."""
         return self.near is not None and math.inf in map(abs, self.near)

@@ -3,8 +3,7 @@
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from q2_metric.english.values.value import Value
 
@@ -25,6 +24,8 @@ MOST_MAGNITUDES = 4
 _HALF = re.compile(r"[ -]and[ -]a[ -](half|quarter)\b", re.IGNORECASE)
 _SCALED = re.compile(r"\b(?:(half|quarter)[ -])?an?[ -](hundred|thousand|million|billion|trillion"
                      r"|dozen)\b", re.IGNORECASE)
+SMALL_NUMBERS = {word: number for number, word in enumerate(
+    "one two three four five six seven eight nine ten eleven twelve".split(), 1)}
 _TOKEN = re.compile(r"[A-Za-z]+|[^\sA-Za-z]")
 _ORDINAL = re.compile(r"(?<![\w.])(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
 _MANY = frozenset({"dozens", "hundreds", "thousands", "millions", "billions"})
@@ -39,8 +40,7 @@ _NUMBER_WORD = re.compile(
     r"|ninth|tenth|eleventh|twelfth|dozens?)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """``step`` is the size of the last written digit: 100,000 for "2.1 million". ``ordinal`` is
     true for "13th", and ``worded`` for a number in words."""
 
@@ -55,14 +55,11 @@ class Number:
 Found = TypeVar("Found", Number, Value)
 
 
-class _NumberToken:
+class _NumberToken(str):
     """The protocol that text2num requires."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-
     def text(self) -> str:
-        return self._text
+        return str(self)
 
     def nt_separated(self, previous: object) -> bool:
         return False
@@ -144,11 +141,10 @@ def _in_words(text: str) -> Iterator[Number]:
         words = text[first.start() : last.end()].lower()
         before = tokens[one.start - 1][0].lower() if one.start else ""
         after = tokens[one.end][0].lower() if one.end < len(tokens) else ""
-        if words == "one" and (before in _PRONOUN or after in ("of", "another", "'", "’")):
-            continue
-        if any(character.isdigit() for character in words):
-            continue
-        if words in _MANY or (words == "second" and before in ("a", "per", "each", "every")):
+        if (any(map(str.isdigit, words)) or words in _MANY
+                or (words == "second" and before in ("a", "per", "each", "every"))
+                or (words == "one" and (before in _PRONOUN
+                                        or after in ("of", "another", "'", "’")))):
             continue
         value, end = float(one.value), last.end()
         if not one.is_ordinal:
