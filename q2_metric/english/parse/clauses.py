@@ -63,18 +63,14 @@ def first_of(tree: Tree, verb: Word) -> Word:
     return verb
 
 
-def is_participle_clause(tree: Tree, verb: Word) -> bool:
-    """As in "a sitcom created by …"."""
-    return (
-        verb.dep == "acl"
-        and verb.tag in ("VBN", "VBD", "VBG")
-        and not any(child.lower == "to" for child in tree.children[verb.i])
-    )
-
-
 def clause_verb(tree: Tree, word: Word) -> Word | None:
-    return next((above for above in tree.up(word) if above is not word and (
-        is_finite_clause(tree, above) or is_participle_clause(tree, above))), None)
+    """The verb of the clause around a word; also of a participle ("a sitcom created by …")."""
+    for above in tree.up(word):
+        participle = above.dep == "acl" and above.tag in ("VBN", "VBD", "VBG") and not any(
+            child.lower == "to" for child in tree.children[above.i])
+        if above is not word and (participle or is_finite_clause(tree, above)):
+            return above
+    return None
 
 
 def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
@@ -188,18 +184,14 @@ def clause_of(tree: Tree, verb: Word) -> Clause | None:
 def is_askable(tree: Tree, clause: Clause) -> bool:
     """Whether the clause affirms something, so that Q² can ask a question about it."""
     verb = clause.verb
-    if is_denied(tree, verb):
+    asked = tree.asks and all(w.dep in ("ROOT", "conj", "aux", "xcomp") for w in tree.up(verb))
+    if asked or is_denied(tree, verb):
         return False
-    if tree.asks and all(w.dep in ("ROOT", "conj", "aux", "xcomp") for w in tree.up(verb)):
-        return False
-    for child in tree.children[verb.i]:
-        if child.dep == "mark" and child.lower in ("if", "whether", "unless"):
-            return False
-        if child.tag in ("WP", "WDT") and child.dep not in lexicon.SUBJECTS:
-            return False
-        if child.lower == "why":
-            return False
-    return True
+    return not any(
+        (child.dep == "mark" and child.lower in ("if", "whether", "unless"))
+        or (child.tag in ("WP", "WDT") and child.dep not in lexicon.SUBJECTS)
+        or child.lower == "why"
+        for child in tree.children[verb.i])
 
 
 def is_denied(tree: Tree, verb: Word) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -119,12 +120,11 @@ def _quicken(language: Language) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """``start`` and ``length`` are in characters of the repaired text. If ``raised``, the repair
-    added the sentence's first capital, which is then no sign of a name."""
+    """``start`` is a character of the repaired text. If ``raised``, the repair added the sentence's
+    first capital, which is then no sign of a name."""
 
     doc: Doc
     start: int
-    length: int
     raised: bool = False
 
 
@@ -148,8 +148,8 @@ class Parsed:
         if place < 0:
             return None
         sentence = self.sentences[place]
-        left, right = repaired[0] - sentence.start, repaired[1] - sentence.start
-        if right > sentence.length:
+        left, right = (place - sentence.start for place in repaired)
+        if right > len(sentence.doc.text):
             return None
         tokens = sentence.doc.char_span(left, right, alignment_mode="expand")
         return None if tokens is None else (sentence, tokens)
@@ -174,30 +174,25 @@ class Parser:
         ``knowledge``, which is empty or has as many items as ``texts``."""
         lent = knowledge or [""] * len(texts)
         keys = [(text, _short(lends)) for text, lends in zip(texts, lent, strict=True)]
-        unique = dict(zip(keys, lent, strict=True))
-        known = {key: self._memory.get(key) for key in unique}
-        parsed = {key: value for key, value in known.items() if value is not None}
-        parsed |= self._parse_new({key: unique[key] for key in unique if key not in parsed})
-        return [parsed[key] for key in keys]
+        known = {key: parsed for key in keys if (parsed := self._memory.get(key))}
+        new = {key: lends for key, lends in zip(keys, lent, strict=True) if key not in known}
+        known |= self._parse_new(new)
+        return [known[key] for key in keys]
 
     def _parse_new(self, lent: dict[_Key, str]) -> dict[_Key, Parsed]:
         if not lent:
             return {}
         repaired = [repair(text, knowledge) for (text, _), knowledge in lent.items()]
         places = [split_sentences(item.text) for item in repaired]
-        sentences = [
+        docs = load().pipe([
             item.text[start:end]
             for item, bounds in zip(repaired, places, strict=True)
             for start, end in bounds
-        ]
-        language = load()
-        docs = language.pipe(sentences, batch_size=AT_ONCE)
+        ], batch_size=AT_ONCE)
         parsed = {}
         for key, item, bounds in zip(lent, repaired, places, strict=True):
-            parts = tuple(
-                ParsedSentence(next(docs), start, end - start, start in item.raised)
-                for start, end in bounds
-            )
+            parts = tuple(ParsedSentence(next(docs), start, start in item.raised)
+                          for start, _ in bounds)
             parsed[key] = Parsed(item, parts)
             self._memory.put(key, parsed[key], len(key[0]))
         return parsed
@@ -260,6 +255,7 @@ def _without_opening(chunk: Tokens) -> Tokens:
 
 _SUBJECTS = frozenset({"i", "you"})
 _POSSESSORS = frozenset({"my", "your"})
+_BETWEEN_WORDS = re.compile(r"[\s'’?]")
 
 
 class SpacyPersonal:
@@ -270,17 +266,13 @@ class SpacyPersonal:
     parser = Parser()
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        suspects = [question for question in questions if _may_be_personal(question)]
+        suspects = [question for question in questions if not (_SUBJECTS | _POSSESSORS).isdisjoint(
+            _BETWEEN_WORDS.split(question.lower()))]
         verdicts = {
             question: any(is_personal(sentence.doc) for sentence in parsed.sentences)
             for question, parsed in zip(suspects, self.parser.parse(suspects), strict=True)
         }
         return [verdicts.get(question, False) for question in questions]
-
-
-def _may_be_personal(question: str) -> bool:
-    words = question.lower().replace("'", " ").replace("’", " ").replace("?", " ").split()
-    return not (_SUBJECTS | _POSSESSORS).isdisjoint(words)
 
 
 def is_personal(doc: Doc, subjects: Sequence[str] = ("nsubj", "nsubjpass")) -> bool:

@@ -48,8 +48,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     auxiliary = clause.auxiliary or do_form(verb, clause.plural, clause.subject)
     if auxiliary is None:
         return None
-    body = ([spell(tree, rest)] if clause.auxiliary
-            else with_form(tree, rest, verb, base_form(verb)))
+    body = [spell(tree, rest)] if clause.auxiliary else with_form(tree, rest, verb, base_form(verb))
     return tidy(
         [gap.wh, auxiliary, clause.subject, "not" if negated else "", *body, moved, gap.after])
 
@@ -72,13 +71,11 @@ def subject_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word], mov
     verb = clause.verb
     carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
     if clause.auxiliary:
-        auxiliary = clause.auxiliary
-        if not carried:
-            auxiliary = {"have": "has", "do": "does", "am": "is"}.get(auxiliary, auxiliary)
-            attribute = tree.child(verb, ("attr",))
-            if attribute is None or not is_plural(tree, attribute):
-                auxiliary = {"are": "is", "were": "was"}.get(auxiliary, auxiliary)
-        parts = [auxiliary, spell(tree, rest)]
+        singular = {} if carried else {"have": "has", "do": "does", "am": "is"}
+        attribute = tree.child(verb, ("attr",))
+        if not carried and (attribute is None or not is_plural(tree, attribute)):
+            singular |= {"are": "is", "were": "was"}
+        parts = [singular.get(clause.auxiliary, clause.auxiliary), spell(tree, rest)]
     else:
         present = verb.tag == "VBP" and not carried
         form = third(base_form(verb)) if present else verb.lower
@@ -155,24 +152,19 @@ def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
     "What does it result in cirrhosis of?"."""
     inner = next((w for w in tree.members(gap.bits) if not gap.bits >> w.head & 1), None)
     gone = 0
-    if inner is None:
-        return gone
-    for word in tree.up(tree.words[inner.head]):
+    for word in tree.up(tree.words[inner.head]) if inner else ():
         if word.i == verb.i:
             break
         gone |= tree.under(c for c in tree.children[word.i] if c.dep in ("conj", "cc", "preconj")
                            and not tree.below[c.i] & gap.bits)
-        if word.dep == "conj" and is_verb(word):
-            head = tree.words[word.head]  # "to create and satisfy the customer"
-            auxiliaries = bits_of(c for c in tree.children[head.i] if c.dep in AUXILIARIES)
-            gone |= own_phrase(tree, head) & ~auxiliaries
-            gone |= bits_of(c for c in tree.children[head.i] if c.dep == "cc")
-        elif word.dep == "conj":
-            head = tree.words[word.head]
-            gone |= own_phrase(tree, head) | bits_of(
-                child for child in tree.children[head.i] if child.dep in ("cc", "punct")
-            )
-            article = tree.child(head, ("det",))
-            if article is not None and tree.child(word, ("det", "poss")) is None:
-                gone &= ~(1 << article.i)  # "the capital and largest city": both nouns share "the"
+        if word.dep != "conj":
+            continue
+        head = tree.words[word.head]
+        beside = tree.children[head.i]
+        gone |= own_phrase(tree, head) | bits_of(
+            c for c in beside if c.dep == "cc" or (c.dep == "punct" and not is_verb(word)))
+        if is_verb(word):  # "to create and satisfy the customer"
+            gone &= ~bits_of(c for c in beside if c.dep in AUXILIARIES)
+        elif tree.child(word, ("det", "poss")) is None:  # "the capital and largest city"
+            gone &= ~bits_of([c for c in beside if c.dep == "det"][:1])
     return gone

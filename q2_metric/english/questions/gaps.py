@@ -44,6 +44,11 @@ def gaps(
         yield from object_gaps(tree, root, top, label, text)
 
 
+def with_and_without(others: str, gap: Gap) -> list[Gap]:
+    """``others`` is such as "besides red", or "" if nothing is coordinated with the span."""
+    return [replace(gap, after=others), gap] if others else [gap]
+
+
 def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) -> Iterator[Gap]:
     """As in "Who founded Ford?"."""
     wh = with_part(tree, root, plain_wh(tree, root, label, text))
@@ -51,9 +56,7 @@ def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) 
         wh = "what"
     elif label == "ORG" and clause.verb.lemma in lexicon.AGENT_VERBS:
         wh = "who"
-    yield Gap(wh, clause.subject_bits, subject=True, after=besides(tree, root))
-    if root.dep == "conj" or tree.child(root, ("conj",)):
-        yield Gap(wh, clause.subject_bits, subject=True)
+    yield from with_and_without(besides(tree, root), Gap(wh, clause.subject_bits, subject=True))
 
 
 def modifier_gaps(
@@ -154,10 +157,7 @@ def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -
     subject = tree.child(clause.verb, ("nsubj",))
     if wh == "how many" or (wh == "who" and subject is not None and subject.lemma in lexicon.WORKS):
         wh = "what"
-    after = besides(tree, root)
-    if after:
-        yield Gap(wh, whole, after=after)
-    yield Gap(wh, whole)
+    yield from with_and_without(besides(tree, root), Gap(wh, whole))
 
 
 # --- modifiers: "three types of guitar" → "how many types of guitar" --------------------------
@@ -274,23 +274,19 @@ def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> I
     elif prep in ("on", "around", "across", "throughout") and not label:
         yield Gap("what", whole, after=after)
     else:
-        yield Gap("where", around, after=after)
-        if after:
-            yield Gap("where", around)
+        yield from with_and_without(after, Gap("where", around))
 
 
 def _with_preposition(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
     """As in "What is it made of?"."""
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
-    whole, after = tree.below[top.i], besides(tree, root)
+    whole = tree.below[top.i]
     wh = plain_wh(tree, root, label, text)
     if preposition.dep == "agent" and holder.lemma in lexicon.AGENT_VERBS:
         wh = "who"
     wh = {"how many": "what number", "when": "what date"}.get(wh, wh)
-    if after:
-        yield Gap(wh, whole, after=after)
-    yield Gap(wh, whole)
+    yield from with_and_without(besides(tree, root), Gap(wh, whole))
     kept = kept_modifiers(tree, top)
     if kept:
         yield Gap(wh, whole & ~kept)

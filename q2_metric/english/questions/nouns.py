@@ -24,9 +24,8 @@ def besides(tree: Tree, root: Word) -> str:
     while following := tree.child(conjuncts[-1], ("conj",)):
         conjuncts.append(following)
     others = [noun for noun in conjuncts if noun is not root]
-    if not 1 <= len(others) <= 4 or len(others) == len(conjuncts):
-        return ""
-    if any(noun.tag not in NOUN_TAGS for noun in others):
+    if (not 1 <= len(others) <= 4 or len(others) == len(conjuncts)
+            or any(noun.tag not in NOUN_TAGS for noun in others)):
         return ""
     article = tree.child(conjuncts[0], ("det",))
     texts = []

@@ -54,12 +54,11 @@ def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool]
         return "in how much time", True
     if preposition in lexicon.BARE_TIME:
         return ("what", False) if preposition in ("after", "before") else ("when", True)
-    if preposition == "from" and re.search(r"\b(?:to|until|till)\b", text):
+    if preposition in ("through", "as", "between") or (
+            preposition == "from" and re.search(r"\b(?:to|until|till)\b", text)):
         return "when", True
     if preposition in ("since", "until", "till", "by", "from"):
         return f"{preposition} when", True
-    if preposition in ("through", "as", "between"):
-        return "when", True
     return None
 
 
