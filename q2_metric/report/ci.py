@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
@@ -27,26 +28,24 @@ COMMENT = "<!-- q2 gate -->\n"
 def junit(gate: Gate) -> bytes:
     """The result of a gate as JUnit XML, with a test case for each row. A case that the gate does
     not refuse, and that did not pass, is a skipped test."""
-    refused = gate.refused()
-    errors = [case for case in refused if case.outcome == "error"]
-    skipped = [case for case in gate.cases if case.outcome != "passed" and case not in refused]
+    refused = set(gate.refused())
+    tests = [(case, "" if case.outcome == "passed" else "skipped" if case not in refused
+              else "error" if case.outcome == "error" else "failure") for case in gate.cases]
+    if gate.worse:
+        tests.append((Case("mean", "", None, None, "failed", gate.mean_change), "failure"))
+    counts = Counter(kind for _, kind in tests)
     whole = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(
-        whole, "testsuite", name=_xml(SUITE + gate.metric), tests=str(len(gate.cases)),
-        failures=str(len(refused) - len(errors) + gate.worse), errors=str(len(errors)),
-        skipped=str(len(skipped)))
-    for case in gate.cases:
+        whole, "testsuite", name=_xml(SUITE + gate.metric), tests=str(len(tests)),
+        failures=str(counts["failure"]), errors=str(counts["error"]),
+        skipped=str(counts["skipped"]))
+    for case, kind in tests:
         test = ElementTree.SubElement(
             suite, "testcase", classname=_xml(gate.name), name=_xml(case.id))
-        if case.outcome != "passed":
-            kind = "skipped" if case in skipped else "error" if case in errors else "failure"
+        if kind:
             words = "failed in the baseline too: " if case.outcome == "known" else ""
             element = ElementTree.SubElement(test, kind, message=_xml(words + case.why))
             element.text = _xml("\n".join([case.response, *case.findings]))
-    if gate.worse:
-        test = ElementTree.SubElement(suite, "testcase", classname=_xml(gate.name), name="mean")
-        suite.set("tests", str(len(gate.cases) + 1))
-        ElementTree.SubElement(test, "failure", message=_xml(gate.mean_change))
     text: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
     return text
 
@@ -62,15 +61,13 @@ def summary(gate: Gate) -> str:
     failed = gate.shown()
     if failed:
         lines += ["", f"| row | {gate.metric} | before | response |", "|---|---|---|---|"]
-        lines += [_line(case) for case in failed[:SHOWN]]
+    for case in failed[:SHOWN]:
+        said = "<br>".join(map(_cell, [case.response, *case.findings]))
+        lines.append(
+            f"| {_cell(case.id)} | {number(case.score)} | {number(case.before)} | {said} |")
     if len(failed) > SHOWN:
         lines += ["", f"and {len(failed) - SHOWN} more"]
     return "\n".join(lines) + "\n"
-
-
-def _line(case: Case) -> str:
-    said = "<br>".join([_cell(case.response), *map(_cell, case.findings)])
-    return f"| {_cell(case.id)} | {number(case.score)} | {number(case.before)} | {said} |"
 
 
 def _cell(text: str) -> str:
@@ -89,14 +86,14 @@ def workflow_commands(gate: Gate) -> list[str]:
                 for case in gate.shown()[:SHOWN]]
     if gate.worse:
         messages.append((f"{gate.metric}: mean", gate.mean_change))
-    return [f"::error title={_command(title, value=True)}::{_command(message)}"
+    return [f"::error title={title.translate(_COMMAND | _PROPERTY)}::{message.translate(_COMMAND)}"
             for title, message in messages]
 
 
-def _command(text: str, *, value: bool = False) -> str:
-    """Escapes a text for a workflow command. Its properties (``value``) need more escapes."""
-    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return text.replace(":", "%3A").replace(",", "%2C") if value else text
+_COMMAND = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+"""The escapes of a workflow command."""
+_PROPERTY = str.maketrans({":": "%3A", ",": "%2C"})
+"""Further escapes of its properties."""
 
 
 def as_json(gate: Gate) -> dict[str, Any]:

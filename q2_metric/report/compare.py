@@ -7,6 +7,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.metrics.bootstrap import SEED, percentiles, resampled
@@ -135,13 +136,10 @@ def _counts(column: SystemValues) -> bool:
 def _changed(
     first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], tuple[str, ...]]:
-    changed = {}
-    for a, b in pairs:
-        one, other = first.contexts[a], second.contexts[b]
-        if one is not None and other is not None and one != other:
-            changed[a, b] = tuple(part for part, was, now in zip(IDENTITY, one, other, strict=True)
-                                  if was != now)
-    return changed
+    contexts = {(a, b): (first.contexts[a], second.contexts[b]) for a, b in pairs}
+    return {pair: tuple(part for part, was, now in zip(IDENTITY, one, other, strict=True)
+                        if was != now)
+            for pair, (one, other) in contexts.items() if one and other and one != other}
 
 
 def _places(system: SystemValues) -> dict[tuple[int, ...], list[int]]:
@@ -235,9 +233,6 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     [0.03, 0.06, None, 0.06]
     """
     tested = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    highest = 0.0
-    for rank, (p, i) in enumerate(tested):
-        highest = max(highest, min(1.0, p * (len(tested) - rank)))
-        adjusted[i] = highest
-    return adjusted
+    stepped = (min(1.0, p * (len(tested) - rank)) for rank, (p, _) in enumerate(tested))
+    adjusted = dict(zip((i for _, i in tested), accumulate(stepped, max), strict=True))
+    return [adjusted.get(i) for i in range(len(p_values))]

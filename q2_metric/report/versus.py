@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from q2_metric.engine.result import SystemRun
 from q2_metric.errors import InputError
-from q2_metric.evaluation.statistics import N_BOOTSTRAP, SEED, Interval
+from q2_metric.evaluation.statistics import N_BOOTSTRAP, SEED, Interval, around
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
-from q2_metric.metrics.bootstrap import percentiles, resampled
+from q2_metric.metrics.bootstrap import resampled
 from q2_metric.metrics.overlap import bleu_of, bleu_signature, bleu_statistics
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import mismatch, parse
 from q2_metric.report.compare import (
     TRIALS,
-    Matched,
     PairedDifference,
     SystemValues,
     difference,
@@ -30,7 +28,6 @@ from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
-from q2_metric.types import SystemScore
 
 if TYPE_CHECKING:
     from q2_metric.metrics.bootstrap import Floats
@@ -61,38 +58,38 @@ def versus(
                          "column that tells systems apart (--systems)")
     shared = _columns(files.runs, columns)
     signatures = {name: _signature(files.runs, name) for name in shared}
-    one, *more = [SystemValues.of(run.no_claim, rows, shared)
-                  for run, rows in zip(files.runs, files.rows, strict=True)]
-    golds = [_golds(run, rows, reference)
-             for run, rows in zip(files.runs, files.rows, strict=True)]
-    matched = [_same_rows(first, one, run, system)
-               for run, system in zip(others, more, strict=True)]
-    changes = [differences(one, system, rows.pairs, tests=True)
-               for system, rows in zip(more, matched, strict=True)]
-    means = [[next(score for score in run.scores if score.name == name) for name in shared]
-             for run in files.runs]
+    read = list(zip(files.runs, files.rows, strict=True))
+    one, *more = [SystemValues.of(run.no_claim, rows, shared) for run, rows in read]
+    golds = [_golds(run, rows, reference) for run, rows in read]
+    pairs = [_same_rows(first, one, run, system)
+             for run, system in zip(others, more, strict=True)]
+    changes = [differences(one, system, matched, tests=True)
+               for system, matched in zip(more, pairs, strict=True)]
+    scores = [{score.name: score for score in run.scores} for run in files.runs]
+    means = [[_cell(own[name].value, own[name].interval) for name in shared] for own in scores]
+    counts = [max(own[name].n for name in shared) for own in scores]
     titles = [title(name) for name in shared]
     if all(golds):
         from sacrebleu.metrics.bleu import BLEU
 
         titles += ["F1 (reference)", "BLEU (reference)"]
         signatures["bleu"] = bleu_signature(BLEU(), "bleu")
-        for row, own in zip(means, golds, strict=True):
-            row += _gold_scores(own)
-        for all_, own, rows in zip(changes, golds[1:], matched, strict=True):
-            all_ += _gold_differences([(golds[0][a], own[b]) for a, b in rows.pairs])
-    scores = Table(
+        known = [[gold for gold in own if gold] for own in golds]
+        counts = [max(n, len(own)) for n, own in zip(counts, known, strict=True)]
+        for row, own in zip(means, known, strict=True):
+            row += _gold_means(own)
+        for all_, theirs, matched in zip(changes, golds[1:], pairs, strict=True):
+            all_ += _gold_differences([(golds[0][a], theirs[b]) for a, b in matched])
+    table = Table(
         "scores", "Mean scores with 95 % intervals",
         (Column("system", "text"), *map(Column, titles), Column("n", "count")),
-        tuple((run.name, *(_cell(score.value, score.interval) for score in row),
-               max(score.n for score in row))
-              for run, row in zip(files.runs, means, strict=True)))
+        tuple((run.name, *row, n) for run, row, n in zip(files.runs, means, counts, strict=True)))
     heading = f"{first.name} against {', '.join(run.name for run in others)}"
     notes = [f"{name}: no manifest is beside this file, so its models and settings are unknown"
              for name in sorted({run.name for run in files.runs
                                  if not all(score.signature for score in run.scores)})]
     tested = _tested(first, others, titles, changes)
-    return Report("compare", heading, (scores, tested), signatures), notes
+    return Report("compare", heading, (table, tested), signatures), notes
 
 
 def _tested(
@@ -115,8 +112,7 @@ def _tested(
         "sacrebleu's and too small: report the second.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Gold:
+class _Gold(NamedTuple):
     """A response beside its references: its F1, and its statistics of BLEU."""
 
     references: tuple[str, ...]
@@ -159,17 +155,16 @@ def _statistics(golds: Sequence[_Gold]) -> tuple[Floats, Floats]:
     return np.array([gold.f1 for gold in golds]), np.array([gold.bleu for gold in golds])
 
 
-def _gold_scores(golds: Sequence[_Gold | None]) -> list[SystemScore]:
-    f1, bleu = _statistics([gold for gold in golds if gold])
-    return [_score("f1", f1, lambda sums: sums / len(f1)), _score("bleu", bleu, bleu_of)]
+def _gold_means(golds: Sequence[_Gold]) -> list[Cell]:
+    f1, bleu = _statistics(golds)
+    return [_mean(f1, lambda sums: sums / len(f1)), _mean(bleu, bleu_of)]
 
 
-def _score(name: str, rows: Floats, measure: Callable[[Floats], Floats]) -> SystemScore:
-    n = len(rows)
-    if not n:
-        return SystemScore(name, None, 0, 0, None, "")
-    interval = percentiles(resampled(n, lambda drawn: measure(rows[drawn].sum(axis=1))))
-    return SystemScore(name, float(measure(rows.sum(axis=0)[None])[0]), n, 0, interval, "")
+def _mean(rows: Floats, measure: Callable[[Floats], Floats]) -> Cell:
+    if not len(rows):
+        return None
+    drawn = resampled(len(rows), lambda places: measure(rows[places].sum(axis=1)))
+    return around(float(measure(rows.sum(axis=0)[None])[0]), drawn)
 
 
 def _gold_differences(pairs: Sequence[tuple[_Gold | None, _Gold | None]]) -> list[PairedDifference]:
@@ -227,7 +222,7 @@ def _signature(runs: Sequence[SystemRun], column: str) -> str:
 
 def _same_rows(
     first: SystemRun, one: SystemValues, second: SystemRun, other: SystemValues
-) -> Matched:
+) -> list[tuple[int, int]]:
     """The pairs of rows. InputError: a row has no partner, or a partner with other texts."""
     matched = match(one, other)
     if matched is None:
@@ -236,24 +231,20 @@ def _same_rows(
     for run, system, side in ((first, one, 0), (second, other, 1)):
         used = {pair[side] for pair in matched.pairs}
         if alone := [id_ for i, id_ in enumerate(system.ids) if i not in used]:
-            raise InputError(f"{run.name}: {_number(alone)} not in the other file "
-                             f"({first.name if side else second.name}): {_some(alone)}; systems "
-                             "are compared on the same rows")
+            there = first.name if side else second.name
+            raise _other_rows(run.name, alone, f"in the other file ({there})")
     if matched.changed:
-        changed = [other.ids[b] for _, b in matched.changed]
         parts = next(iter(matched.changed.values()))
-        raise InputError(f"{second.name}: {_number(changed)} not as in {first.name}: "
-                         f"{_some(changed)} (other {' and '.join(parts)}); systems are compared "
-                         "on the same rows")
-    return matched
+        raise _other_rows(second.name, [other.ids[b] for _, b in matched.changed],
+                          f"as in {first.name}", f" (other {' and '.join(parts)})")
+    return matched.pairs
 
 
-def _number(ids: Sequence[str]) -> str:
-    return f"{len(ids):,} {'row is' if len(ids) == 1 else 'rows are'}"
-
-
-def _some(ids: Sequence[str]) -> str:
-    return ", ".join(islice(ids, 3)) + (", …" if len(ids) > 3 else "")
+def _other_rows(name: str, ids: Sequence[str], where: str, how: str = "") -> InputError:
+    rows = f"{len(ids):,} {'row is' if len(ids) == 1 else 'rows are'}"
+    some = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+    return InputError(f"{name}: {rows} not {where}: {some}{how}; systems are compared on the same "
+                      "rows")
 
 
 def _adjusted(all_: Sequence[PairedDifference]) -> list[PairedDifference]:
