@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import re
 import shlex
@@ -62,16 +63,14 @@ class OneLineError(click.ClickException):
     @classmethod
     def of(cls, error: Q2Error) -> OneLineError:
         """Converts an error of the library."""
-        kinds = {
-            BadRowError: ROWS_FAILED, WriteError: COULD_NOT, InputError: WRONG_USE,
-            DownloadError: COULD_NOT, DataError: WRONG_USE,
-        }
-        codes = (code for kind, code in kinds.items() if isinstance(error, kind))
+        kinds = {BadRowError: ROWS_FAILED, WriteError: COULD_NOT, InputError: WRONG_USE,
+                 DownloadError: COULD_NOT, DataError: WRONG_USE, Q2Error: COULD_NOT}
+        code = next(code for kind, code in kinds.items() if isinstance(error, kind))
         message = str(error)
         if isinstance(error, PicklesRefused):
             name, _, models = error.allow.partition("=")
             message += f": {name}={shlex.quote(models)} q2 {shlex.join(sys.argv[1:])}"
-        return cls(message, next(codes, COULD_NOT))
+        return cls(message, code)
 
     def show(self, file: IO[Any] | None = None) -> None:
         if self.exit_code == STOPPED and on_terminal():
@@ -83,9 +82,6 @@ class OneLineError(click.ClickException):
 
 
 class _Named(click.Path):
-    def __init__(self, **keywords: Any) -> None:
-        super().__init__(readable=False, **keywords)
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("is empty; name a file (a variable in the command may be empty)", param, ctx)
@@ -96,7 +92,7 @@ class Read(_Named):
     """Names a file or folder to read, or something else, such as ``-`` for standard input."""
 
     def __init__(self, **keywords: Any) -> None:
-        super().__init__(allow_dash=True, **keywords)
+        super().__init__(allow_dash=True, readable=False, **keywords)
 
 
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
@@ -111,7 +107,7 @@ class Written(_Named):
         self, also: Callable[[str], Iterable[str | os.PathLike[str]]] = lambda _path: (), *,
         guard: Callable[[Any], None] | None = check_free, **keywords: Any,
     ) -> None:
-        super().__init__(**keywords)
+        super().__init__(readable=False, **keywords)
         self.also, self.guard = also, guard
 
 
@@ -145,12 +141,12 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            hints = (param.hint(error.option_name) for param in self.params
-                     if hasattr(param, "hint"))
-            if not (words := next(hints, "")):
+            words = [param.hint(error.option_name) for param in self.params
+                     if hasattr(param, "hint")]
+            if not any(words):
                 raise
             raise click.UsageError(
-                f"No such option: {error.option_name}. {words}", error.ctx) from error
+                f"No such option: {error.option_name}. {words[0]}", error.ctx) from error
         if ctx.resilient_parsing:  # the shell asks for completions
             return rest
         given = [(param.type, path) for param in self.params for path in _paths(ctx, param)]
@@ -161,24 +157,26 @@ class Command(click.Command):
         for kind, path in outputs:
             if kind.guard is not None and not ctx.meta.get(_OVERWRITE):
                 kind.guard(path)
-        ctx.meta[_KEPT] = _kept(ctx.params)
+        if "cache" in ctx.params and (ctx.params["cache"] or not ctx.params["no_cache"]):
+            ctx.meta[_KEPT] = ("; the scores so far are in the cache: the same command resumes "
+                               "from there")
         return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if self.groups is None:
             super().format_options(ctx, formatter)
             return
-        params = {param.name: param for param in self.get_params(ctx)
-                  if isinstance(param, click.Option)}
-        listed = {name for names in self.groups.values() for name in names}
-        rest = [name for name in params if name not in listed]
-        for title, names in {**self.groups, "Other": rest}.items():
-            rows = [params[name].get_help_record(ctx) for name in names]
+        rows = {param.name: row for param in self.get_params(ctx)
+                if isinstance(param, click.Option) and (row := param.get_help_record(ctx))}
+        for title, names in self.groups.items():
             with formatter.section(title):
-                formatter.write_dl([row for row in rows if row is not None])
+                formatter.write_dl([rows.pop(name) for name in names])
+        with formatter.section("Other"):
+            formatter.write_dl(list(rows.values()))
 
 
 _KEPT = "q2_metric.kept"
+"""Key in ``ctx.meta`` of words for a stopped command whose scores so far are in the cache."""
 
 
 def _paths(ctx: click.Context, param: click.Parameter) -> Iterable[Any]:
@@ -192,7 +190,7 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
     from q2_metric.data.catalogue import CATALOGUE
 
     names = {file.name for dataset in CATALOGUE.values() for file in dataset.files}
-    if not any(Path(path).name in names for path in written):
+    if names.isdisjoint(Path(path).name for path in written):
         return []
     from q2_metric.data.download import files_here
 
@@ -210,13 +208,6 @@ def ours(mark: str, what: str) -> Callable[[str], None]:
 
 
 PAGE = ours(MARK, "a report page of q2")
-
-
-def _kept(options: Mapping[str, Any]) -> str:
-    """Words for a stopped command whose scores so far are in the cache, else ""."""
-    if "cache" not in options or (options.get("no_cache") and not options["cache"]):
-        return ""
-    return "; the scores so far are in the cache: the same command resumes from there"
 
 
 class Group(click.Group):
@@ -274,15 +265,11 @@ def _open_standard_streams() -> None:
     """Connects standard streams that are closed to the null device. Otherwise the next file that is
     opened would get their descriptor, and libraries would print into it."""
     with suppress(OSError):
-        while (nowhere := os.open(os.devnull, os.O_RDWR)) <= _STREAMS:
+        while (nowhere := os.open(os.devnull, os.O_RDWR)) <= 2:  # standard error's descriptor
             os.set_inheritable(nowhere, True)
         os.close(nowhere)
     if sys.stdout is None:
         sys.stdout = _Closed()
-
-
-_STREAMS = 2
-"""The highest file descriptor of the standard streams."""
 
 
 def _give_up_output(error: OSError) -> None:
@@ -305,3 +292,7 @@ def on_terminal() -> bool:
 
 def warn(text: str) -> None:
     click.echo(f"q2: {plain(text)}", err=True)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))

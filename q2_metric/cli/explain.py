@@ -1,11 +1,10 @@
 """``q2 explain`` scores one response and shows the evidence of the score."""
 
-import json
 from typing import Any
 
 import click
 
-from q2_metric.cli.commands import command
+from q2_metric.cli.commands import command, print_json
 from q2_metric.cli.options import MODEL_OPTIONS, SIGNATURE_OPTION, load, metrics_option
 from q2_metric.errors import InputError
 
@@ -42,7 +41,7 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
     row = output_row(0, example, scores, Layout(metrics, texts=not as_json))
     if as_json:
         row |= {"plain": view(row)["plain"], "signatures": signatures}
-        click.echo(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(row)
     else:
         from q2_metric.cli.explanation import print_explanation
 

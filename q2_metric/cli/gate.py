@@ -1,6 +1,5 @@
 """``q2 gate`` fails if responses are less supported than a threshold or an earlier run."""
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from typing import Any
 
 import click
 
-from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, plain, warn
+from q2_metric.cli.commands import TOO_LOW, Read, Written, command, ours, plain, print_json, warn
 from q2_metric.cli.options import CACHE_OPTIONS, cache_file, metric_names
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import check_evidence
@@ -106,7 +105,7 @@ def gate(**options: Any) -> None:
         with open(summary, "a", encoding="utf-8", newline="\n", opener=opener) as file:
             file.write(ci.summary(decided))
     if options["shows_json"]:
-        click.echo(json.dumps(ci.as_json(decided), indent=2, ensure_ascii=False))
+        print_json(ci.as_json(decided))
     else:
         _print(decided)
         if os.environ.get("GITHUB_ACTIONS") == "true":

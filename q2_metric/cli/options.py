@@ -3,8 +3,9 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -20,31 +21,26 @@ from q2_metric.rows.formats import FORMS
 from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.types import Metric
 
-Wrapped = TypeVar("Wrapped", bound=Callable[..., Any])
-Option = Callable[[Wrapped], Wrapped]
+Option = Callable[[Any], Any]
 
 
-def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], Wrapped]:
+def all_options(*options: Option) -> Option:
     """Combines several options into one decorator. ``--help`` shows them in the given order."""
-
-    def decorate(command: Wrapped) -> Wrapped:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def _runtime(name: str) -> Option[Any]:
-    [setting] = (one for one in settings_of(RuntimeConfig) if one.name == name)
+def _check_given(
+    _ctx: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
+    if value == "":
+        raise click.BadParameter("is empty")
+    return value
 
-    def check(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-        if value == "":
-            raise click.BadParameter("is empty")
-        return value
 
-    return click.option(f"--{name}", show_default=str(setting.default), callback=check,
-                        help=setting.sentence)
+_RUNTIME = [
+    click.option(f"--{setting.name}", show_default=str(setting.default), callback=_check_given,
+                 help=setting.sentence)
+    for setting in settings_of(RuntimeConfig) if setting.name in ("device", "dtype")]
 
 
 MODEL_OPTIONS = all_options(
@@ -54,7 +50,7 @@ MODEL_OPTIONS = all_options(
     click.option("-s", "--set", "assigned", cls=Assigned, metavar="NAME=VALUE", multiple=True,
                  expose_value=False, callback=assign, shell_complete=completed,
                  help="Set a model or setting (q2 presets --settings); may be repeated."),
-    _runtime("device"), _runtime("dtype"),
+    *_RUNTIME,
 )
 """The options that choose models and settings."""
 
@@ -76,7 +72,7 @@ def metric_names(_ctx: click.Context, _option: click.Parameter, text: str | None
     return [name for name in METRICS if name in names]
 
 
-def metrics_option(default: str | None = None) -> Option[Any]:
+def metrics_option(default: str | None = None) -> Option:
     """``--metrics``; without ``default``, the default is the preset's metrics."""
     return click.option(
         "-m", "--metric", "--metrics", "metrics", default=default,
@@ -121,13 +117,11 @@ def cache_file(options: Mapping[str, Any]) -> Path | None:
     return named or default_path()
 
 
-def format_option(files: str) -> Option[Any]:
+def format_option(files: str) -> Option:
     """``--format``, for inputs without a suffix. The help text calls them ``files``."""
-    return click.option(
-        "--format", "form", type=click.Choice(FORMS),
-        help=f"Format of {files}. Needed if the path has no suffix: <(…), a pipe, -.  "
-        "[default: by suffix]",
-    )
+    return click.option("--format", "form", type=click.Choice(FORMS),
+                        help=f"Format of {files}. Needed if the path has no suffix: <(…), a pipe, "
+                        "-.  [default: by suffix]")
 
 
 SYSTEMS_OPTION = click.option(

@@ -1,13 +1,12 @@
 """``q2 respond`` generates dialogue responses from chosen snippets, and trains its model."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from q2_metric.cli import knowledge as shared
-from q2_metric.cli.commands import FILE, Group, Read
+from q2_metric.cli.commands import FILE, Group, Read, print_json, warn
 from q2_metric.errors import InputError
 from q2_metric.knowledge.choose import load_detector
 from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel, read_labelled, read_logs
@@ -64,11 +63,11 @@ def write(pool_file: Path, logs: Path, labels: Path | None, model: str, beam: in
         scores, no_meteor = official_scores(answers, gold)
         figures |= {name: value for (task, name), value in scores.items() if detector or task == 3}
         if no_meteor:
-            click.echo(f"q2: {no_meteor}", err=True)
+            warn(no_meteor)
     if out is not None:
         shared.write_lines(out, lines)
     if as_json:
-        click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
+        print_json(figures)
     else:
         for line in lines if out is None else ():
             click.echo(f"{line['id']}\t{line['response']}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from q2_metric.cli.commands import (
     command,
     on_terminal,
     overwriting,
+    print_json,
     warn,
 )
 from q2_metric.cli.options import (
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
 
 def _replaceable(out: str) -> None:
-    """Checks before models are loaded."""
     if not unfinished_path(out).exists():  # otherwise it says which file may be replaced
         check_replaceable(out)
 
@@ -73,17 +72,16 @@ def _threshold(
     for text in given:
         name, _, value = text.rpartition("=")
         try:
-            least = float(value)
+            thresholds[name.strip()] = least = float(value)
         except ValueError:
             raise click.BadParameter(f"{text!r} is not of the form q2=0.8 or 0.8") from None
         if not 0 <= least <= 1:
             raise click.BadParameter(f"{text!r}: a mean is between 0 and 1")
-        thresholds[name.strip()] = least
     return thresholds
 
 
 GROUPS = {
-    "Rows": ("response", "knowledge", "question", "history", "id_", "label", "form", "limit",
+    "Rows": ("response", "knowledge", "question", "history", "id", "label", "form", "limit",
              "turns", "knowledge_pool", "rankers"),
     "Scores": ("metrics", "preset", "assigned", "device", "dtype", "calibrations"),
     "Results": ("out", "report", "group_by", "no_claim", "thresholds", "texts",
@@ -97,48 +95,35 @@ GROUPS = {
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
 @format_option("FILE")
 @click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
-@click.option(
-    "--knowledge", "--context", "knowledge", metavar="COL",
-    help="Column of the knowledge.  [default: by name]")
+@click.option("--knowledge", "--context", "knowledge", metavar="COL",
+              help="Column of the knowledge.  [default: by name]")
 @click.option("--history", metavar="COL", help='Column of the history; "" for none.')
 @click.option("--question", metavar="COL", help="Column of the question.  [default: by name]")
-@click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]")
+@click.option("--id", metavar="COL", help="Column of the id.  [default: by name]")
 @click.option("--label", metavar="COL",
               help="Column of the human label, for the page.  [default: by name]")
 @metrics_option()
 @click.option("-o", "--out", metavar="PATH", type=Written(
                   lambda out: (beside(out), unfinished_path(out)), guard=_replaceable),
               help=f"Write the scores of each row: {', '.join(SUFFIXES)}.")
-@click.option(
-    "--texts/--no-texts",
-    default=True,
-    help="With --out: also write response, knowledge and history, so that q2 report can show "
-    "them.",
-)
+@click.option("--texts/--no-texts", default=True,
+              help="With --out: also write response, knowledge and history, so that q2 report can "
+              "show them.")
 @click.option("--raw-csv", is_flag=True,
               help="With --out as .csv: write texts unchanged. Otherwise, a ' is put before a "
               "text that a spreadsheet might run as a formula.")
 @click.option("--report", metavar="PATH", type=Written(guard=PAGE),
               help="Write a web page with the scores and their evidence.")
-@click.option(
-    "--calibration", "calibrations", metavar="FILE", type=Read(), multiple=True,
-    help="Apply a calibration made by q2 calibrate; may be repeated.")
-@click.option(
-    "--evidence/--no-evidence",
-    default=True,
-    help="With --out or --report: find the sentence of the knowledge that decides each claim "
-    f"({', '.join(name for name, one in METRICS.items() if one.evidence)}).",
-)
-@click.option(
-    "--knowledge-pool",
-    metavar="FILE|row",
-    type=Read(),
-    help="Choose each row's knowledge by its history, from the snippets of a file, or "
-    '("row") from the lines of its own knowledge.',
-)
-@click.option(
-    "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
-    help="With --knowledge-pool: a ranker as in q2 select rank.  [default: bundled]")
+@click.option("--calibration", "calibrations", metavar="FILE", type=Read(), multiple=True,
+              help="Apply a calibration made by q2 calibrate; may be repeated.")
+@click.option("--evidence/--no-evidence", default=True,
+              help="With --out or --report: find the sentence of the knowledge that decides each "
+              f"claim ({', '.join(name for name, one in METRICS.items() if one.evidence)}).")
+@click.option("--knowledge-pool", metavar="FILE|row", type=Read(),
+              help="Choose each row's knowledge by its history, from the snippets of a file, or "
+              '("row") from the lines of its own knowledge.')
+@click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
+              help="With --knowledge-pool: a ranker as in q2 select rank.  [default: bundled]")
 @click.option("--group-by", metavar="COL", multiple=True,
               help="Also print the means for each value of this column; may be repeated.")
 @click.option("--limit", metavar="N", type=click.IntRange(min=1),
@@ -146,33 +131,24 @@ GROUPS = {
 @click.option("--turns", type=click.Choice(get_args(Turns)), default="last",
               help="Of a chat, score the last turn of the assistant, or each turn by what tools "
               "had returned until then.")
-@click.option("--json", "as_json", is_flag=True,
-              help="Print a JSON object instead of the table.")
-@click.option(
-    "--no-claim", type=click.Choice(get_args(NoClaim)), default=NO_CLAIM,
-    help="How empty responses and responses without a claim are averaged: as 0 (zero), or "
-    "not at all (exclude).",
-)
-@click.option(
-    "--fail-under", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
-    callback=_threshold,
-    help="Exit with code 4 if the mean of METRIC (default: of any metric) is lower or "
-    "missing; may be repeated.",
-)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of the table.")
+@click.option("--no-claim", type=click.Choice(get_args(NoClaim)), default=NO_CLAIM,
+              help="How empty responses and responses without a claim are averaged: as 0 (zero), "
+              "or not at all (exclude).")
+@click.option("--fail-under", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
+              callback=_threshold,
+              help="Exit with code 4 if the mean of METRIC (default: of any metric) is lower or "
+              "missing; may be repeated.")
 @click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored.")
 @click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
-@click.option(
-    "--engine", type=click.Choice(["local", "ray"]), default="local",
-    help="Score in this process, or on a Ray cluster.")
-@click.option(
-    "--address", metavar="HOST:PORT",
-    help="ray: address of a running cluster.  [default: start one on this machine]")
-@click.option(
-    "--actors", type=click.IntRange(min=1), default=1,
-    help="ray: number of processes that score, each with its own models.")
-@click.option(
-    "--gpus-per-actor", type=click.FloatRange(min=0), default=0,
-    help="ray: GPUs of each actor; 0.5 lets two actors share one.")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local",
+              help="Score in this process, or on a Ray cluster.")
+@click.option("--address", metavar="HOST:PORT",
+              help="ray: address of a running cluster.  [default: start one on this machine]")
+@click.option("--actors", type=click.IntRange(min=1), default=1,
+              help="ray: number of processes that score, each with its own models.")
+@click.option("--gpus-per-actor", type=click.FloatRange(min=0), default=0,
+              help="ray: GPUs of each actor; 0.5 lets two actors share one.")
 @CACHE_OPTIONS
 @MODEL_OPTIONS
 @SIGNATURE_OPTION
@@ -208,15 +184,14 @@ def score(**options: Any) -> None:
         raise interrupted from error
     costs = _costs(options)
     if options["as_json"]:
-        whole = {"version": __version__, "files": [result.as_json() for result in results],
-                 **({"endpoints": [asdict(cost) for cost in costs]} if costs else {})}
-        click.echo(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
+        whole = {"version": __version__, "files": [result.as_json() for result in results]}
+        print_json(whole | ({"endpoints": list(map(asdict, costs))} if costs else {}))
     elif not quiet:
         from q2_metric.cli.render import print_next, print_systems
 
         print_systems(results, whole=options["signature"])
         for cost in costs:
-            click.echo(f"q2: {cost}", err=True)
+            warn(str(cost))
         print_next(out, options["report"])
     _end(results, options["thresholds"])
 
@@ -231,10 +206,10 @@ def _end(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> None:
     if not rows:
         sys.exit(WRONG_USE)
     if failed:
-        click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
+        warn(f"{failed} of {rows} rows could not be scored")
     below = list(_below(results, thresholds))
     for line in below:
-        click.echo(f"q2: {line}", err=True)
+        warn(line)
     if below:
         sys.exit(TOO_LOW)
     if failed or empty:
@@ -243,23 +218,22 @@ def _end(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> None:
 
 def _costs(options: Mapping[str, Any]) -> list[Cost]:
     """What the endpoints that were asked cost."""
-    names = [options[name] for name in STAGES if is_endpoint(options.get(name))]
+    names = dict.fromkeys(options[name] for name in STAGES if is_endpoint(options.get(name)))
     if not names:
         return []
     from q2_metric.models.endpoints import endpoint
 
-    costs = [endpoint(name).cost for name in dict.fromkeys(names)]
-    return [cost for cost in costs if cost.requests or cost.claims]
+    return [cost for name in names if (cost := endpoint(name).cost).requests or cost.claims]
 
 
 def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
     """How to resume the run; ``None`` if nothing is kept, or if it would be interrupted again."""
     words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
         str(error) if isinstance(error, ModelError) else machine_fault(error), COULD_NOT)
-    kept = out is not None and unfinished_path(out).exists()
-    if words is None or isinstance(error, InputError) or not kept:
+    if (words is None or isinstance(error, InputError) or out is None
+            or not unfinished_path(out).exists()):
         return None
-    same = "the same command without --overwrite" if overwriting() else "the same command"
+    same = f"the same command{' without --overwrite' if overwriting() else ''}"
     return OneLineError(f"{words}; {out}.unfinished keeps what is finished: {same} resumes from "
                         "there", code)
 
@@ -313,7 +287,7 @@ def _job(options: Mapping[str, Any]) -> Job:
     knowledge = options["knowledge"] if pool in (None, ROW) else ""
     same = ("files", "preset", "no_claim", "texts", "raw_csv", "form", "group_by", "limit", "turns")
     return Job(
-        columns=Columns(options["response"], knowledge, options["history"], options["id_"],
+        columns=Columns(options["response"], knowledge, options["history"], options["id"],
                         options["label"], options["question"]),
         metrics=tuple(options["metrics"]),
         keywords=load_keywords(options),
