@@ -21,17 +21,7 @@ from typing import IO, Any
 
 import click
 
-from q2_metric.errors import (
-    BadRowError,
-    ClusterDied,
-    DataError,
-    DownloadError,
-    InputError,
-    PicklesRefused,
-    Q2Error,
-    WriteError,
-    machine_fault,
-)
+from q2_metric import errors
 from q2_metric.files import check_free, check_written, has_mark
 from q2_metric.report import MARK
 
@@ -61,13 +51,14 @@ class OneLineError(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]  # click has one for a class
 
     @classmethod
-    def of(cls, error: Q2Error) -> OneLineError:
+    def of(cls, error: errors.Q2Error) -> OneLineError:
         """Converts an error of the library."""
-        kinds = {BadRowError: ROWS_FAILED, WriteError: COULD_NOT, InputError: WRONG_USE,
-                 DownloadError: COULD_NOT, DataError: WRONG_USE, Q2Error: COULD_NOT}
+        kinds = {errors.BadRowError: ROWS_FAILED, errors.WriteError: COULD_NOT,
+                 errors.InputError: WRONG_USE, errors.DownloadError: COULD_NOT,
+                 errors.DataError: WRONG_USE, errors.Q2Error: COULD_NOT}
         code = next(code for kind, code in kinds.items() if isinstance(error, kind))
         message = str(error)
-        if isinstance(error, PicklesRefused):
+        if isinstance(error, errors.PicklesRefused):
             name, _, models = error.allow.partition("=")
             message += f": {name}={shlex.quote(models)} q2 {shlex.join(sys.argv[1:])}"
         return cls(message, code)
@@ -76,7 +67,7 @@ class OneLineError(click.ClickException):
         if self.exit_code == STOPPED and on_terminal():
             click.echo(err=True)  # ends the line on which the terminal shows ^C
         click.echo(f"q2: error: {' '.join(plain(self.message).split())}", file, err=file is None)
-        if isinstance(self.__cause__, ClusterDied):
+        if isinstance(self.__cause__, errors.ClusterDied):
             # At exit, Ray would wait for the cluster and then end the process with code 1.
             os._exit(self.exit_code)
 
@@ -218,14 +209,14 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except Q2Error as error:
+        except errors.Q2Error as error:
             raise OneLineError.of(error) from error
         except KeyboardInterrupt as error:
             raise OneLineError(f"stopped{ctx.meta.get(_KEPT, '')}", STOPPED) from error
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            words = machine_fault(error)
+            words = errors.machine_fault(error)
             if isinstance(error, OSError):
                 if error.filename is None and error.errno not in _NO_STREAM:
                     raise  # the error of a stream that is closed or full

@@ -15,28 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from q2_metric._version import __version__
+from q2_metric.cli import options as shared
 from q2_metric.cli.commands import Read, Written, on_terminal, overwriting, warn
-from q2_metric.cli.options import (
-    CACHE_OPTIONS,
-    MODEL_OPTIONS,
-    all_options,
-    cache_file,
-    format_option,
-    load,
-    load_keywords,
-    metrics_option,
-)
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import InputError, optional
-from q2_metric.evaluation.scores import (
-    USUAL,
-    Bar,
-    ByGuideline,
-    FileSource,
-    MetricSource,
-    ScoreColumns,
-    silent,
-)
+from q2_metric.evaluation import scores
 from q2_metric.files import check_free, check_place, read_text
 from q2_metric.metrics.registry import entry
 from q2_metric.models.presets import preset
@@ -56,7 +39,7 @@ def _drawn(folder: str) -> Iterable[Path]:
 
 FIGURES = Written(_drawn, guard=None, file_okay=False)
 
-OUTPUT_OPTIONS = all_options(
+OUTPUT_OPTIONS = shared.all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
                  help="Write the results as .json, .csv, .md or .tex; may be repeated."),
     click.option("--figures", metavar="DIR", type=FIGURES,
@@ -67,17 +50,17 @@ FORMATS = {"text": "", "markdown": ".md", "latex": ".tex", "json": ".json", "csv
 FORMAT_OPTION = click.option(
     "--format", "shown_as", type=click.Choice(list(FORMATS)), default="text",
     help="Format in which the tables are printed.")
-FOREIGN_OPTIONS = all_options(
+FOREIGN_OPTIONS = shared.all_options(
     click.option(
         "--scores", "scores_file", metavar="FILE", type=Read(),
         help="A file with scores of your own metric. The results then include your metric."),
-    format_option("--scores"),
+    shared.format_option("--scores"),
     click.option("--column", "score_columns", metavar="COL", multiple=True,
                  help="With --scores: a column of scores; may be repeated."),
 )
-EXPERIMENT_OPTIONS = all_options(
-    metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli"), FOREIGN_OPTIONS, OUTPUT_OPTIONS,
-    CACHE_OPTIONS, MODEL_OPTIONS)
+EXPERIMENT_OPTIONS = shared.all_options(
+    shared.metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli"), FOREIGN_OPTIONS,
+    OUTPUT_OPTIONS, shared.CACHE_OPTIONS, shared.MODEL_OPTIONS)
 
 
 def check(options: Mapping[str, Any], name: str) -> None:
@@ -104,40 +87,41 @@ def check(options: Mapping[str, Any], name: str) -> None:
 
 def columns_of(
     options: Mapping[str, Any], rows: Sequence[Example], kept: Cache | None = None
-) -> ScoreColumns:
+) -> scores.ScoreColumns:
     """What an experiment compares with human labels: metrics, and columns of a file of scores. Each
     set counts a response that claims nothing as its guideline says, unless ``-s support=`` or a
     paper's preset has one rule for all."""
     file, kept = options["scores_file"], kept or score_cache(options)
     lines = list(read_fields(file, options["form"])) if file else []  # read once: it may be a pipe
-    foreign = [FileSource(file, lines, column, rows) for column in options["score_columns"]]
+    foreign = [scores.FileSource(file, lines, column, rows) for column in options["score_columns"]]
     reading = options["support"]
     own = preset(options["preset"]).settings("scale", options["scale_model"])
-    has_readings = own.get("support") == USUAL  # the papers' presets have one reading
+    has_readings = own.get("support") == scores.USUAL  # the papers' presets have one reading
 
-    def ours(name: str) -> MetricSource | ByGuideline:
+    def ours(name: str) -> scores.MetricSource | scores.ByGuideline:
         if reading or not has_readings or "support" not in entry(name).keywords():
             return metric_source(name, options, kept)
-        return ByGuideline(name, cache(lambda reading: metric_source(
-            name, options if reading == USUAL else {**options, "support": reading}, kept)))
+        return scores.ByGuideline(name, cache(lambda reading: metric_source(
+            name, options if reading == scores.USUAL else {**options, "support": reading}, kept)))
 
-    return ScoreColumns([*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
+    return scores.ScoreColumns(
+        [*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
 
 
 def score_cache(options: Mapping[str, Any]) -> Cache:
-    return Cache(cache_file(options), warn=warn)
+    return Cache(shared.cache_file(options), warn=warn)
 
 
-def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
+def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> scores.MetricSource:
     """The metric ``name`` with the models and settings that the options request."""
-    made_from = entry(name).request(options["preset"], load_keywords(options))
-    return MetricSource(name, lambda: load([name], options)[0], kept, made_from)
+    made_from = entry(name).request(options["preset"], shared.load_keywords(options))
+    return scores.MetricSource(name, lambda: shared.load([name], options)[0], kept, made_from)
 
 
-def bar_of(options: Mapping[str, Any]) -> Bar:
+def bar_of(options: Mapping[str, Any]) -> scores.Bar:
     from q2_metric.cli.render import progress_bar
 
-    return progress_bar if on_terminal() and not options["quiet"] else silent
+    return progress_bar if on_terminal() and not options["quiet"] else scores.silent
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:

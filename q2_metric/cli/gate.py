@@ -97,10 +97,10 @@ def gate(**options: Any) -> None:
         now = _read(path, metric, options, stack)
         before = None if baseline is None else _read(baseline, metric, options, stack)
         decided = decide(now, metric, options["threshold"], before, allowed)
-    if options["junit"] is not None:
-        _write(options["junit"], ci.junit(decided))
-    if options["comment"] is not None:
-        _write(options["comment"], (ci.COMMENT + ci.summary(decided)).encode())
+    for option, content in (("junit", ci.junit), ("comment", ci.comment)):
+        if options[option] is not None:
+            with replacing(Path(options[option])) as unfinished:
+                unfinished.write_bytes(content(decided))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8", newline="\n", opener=opener) as file:
             file.write(ci.summary(decided))
@@ -139,23 +139,15 @@ def _has_scores(path: str) -> bool:
     return any("id" in row and any(name in row for name in names) for _, row in read_fields(path))
 
 
-def _write(path: str, content: bytes) -> None:
-    with replacing(Path(path)) as unfinished:
-        unfinished.write_bytes(content)
-
-
 def _print(decided: Gate) -> None:
-    click.echo(plain(decided.headline))
-    shown = decided.shown()
+    shown, lines = decided.shown(), [decided.headline]
     for case in shown[:SHOWN]:
         response = " ".join(case.response.split())
-        click.echo(plain(f"  row {case.id} {case.why}{response and ': '}{response}"))
-        for line in case.findings:
-            click.echo(plain(f"      {line}"))
+        lines.append(f"  row {case.id} {case.why}{response and ': '}{response}")
+        lines += [f"      {line}" for line in case.findings]
     if len(shown) > SHOWN:
-        click.echo(f"  and {len(shown) - SHOWN} more (--json or --junit lists all)")
-    for case in sorted(decided.of("known"), key=lambda case: case.score or 0.0)[:SHOWN]:
-        click.echo(plain(f"  row {case.id} {case.why}: it does not count"))
-    for note in decided.notes():
-        click.echo(plain(note))
-    click.echo("gate passed" if decided.passed else "gate failed")
+        lines.append(f"  and {len(shown) - SHOWN} more (--json or --junit lists all)")
+    lines += [f"  row {case.id} {case.why}: it does not count"
+              for case in decided.of("known")[:SHOWN]]
+    lines += [*decided.notes(), "gate passed" if decided.passed else "gate failed"]
+    click.echo(plain("\n".join(lines)))

@@ -11,8 +11,7 @@ from q2_metric.cli.options import SYSTEMS_OPTION, format_option
 @command("report")
 @click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=Read())
 @format_option("SCORES")
-@click.option("-o", "--out", metavar="PATH", default="report.html",
-              type=Written(guard=PAGE),
+@click.option("-o", "--out", metavar="PATH", default="report.html", type=Written(guard=PAGE),
               help="Path of the page, an HTML file.")
 @SYSTEMS_OPTION
 def report(scores: tuple[str, ...], form: str | None, out: str, systems_by: str | None) -> None:

@@ -27,8 +27,7 @@ def respond() -> None:
 @click.option("--logs", type=FILE, required=True, help="Dialogues in the format of DSTC9.")
 @click.option("--labels", type=FILE,
               help="Labels: which turns need knowledge, and the gold response to each.")
-@click.option("--model", default="facebook/bart-base", metavar="MODEL",
-              type=Read(),
+@click.option("--model", default="facebook/bart-base", metavar="MODEL", type=Read(),
               help="Hub name of the model, or a folder that q2 respond train wrote.")
 @click.option("--beam", type=click.IntRange(min=1), default=5,
               help="Number of beams in the beam search.")

@@ -12,31 +12,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from q2_metric._version import __version__
-from q2_metric.cli.commands import (
-    COULD_NOT,
-    PAGE,
-    ROWS_FAILED,
-    STOPPED,
-    TOO_LOW,
-    WRONG_USE,
-    OneLineError,
-    Read,
-    Written,
-    command,
-    on_terminal,
-    overwriting,
-    print_json,
-    warn,
-)
-from q2_metric.cli.options import (
-    CACHE_OPTIONS,
-    MODEL_OPTIONS,
-    SIGNATURE_OPTION,
-    cache_file,
-    format_option,
-    load_keywords,
-    metrics_option,
-)
+from q2_metric.cli import commands
+from q2_metric.cli import options as shared
+from q2_metric.cli.commands import PAGE, Read, Written, command, overwriting, print_json, warn
 from q2_metric.engine.connection import Cluster
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import beside, check_replaceable
@@ -93,7 +71,7 @@ GROUPS = {
 @command("score", groups=GROUPS,
          overwrites="Replace existing files, and restart an interrupted run from the beginning.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
-@format_option("FILE")
+@shared.format_option("FILE")
 @click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
 @click.option("--knowledge", "--context", "knowledge", metavar="COL",
               help="Column of the knowledge.  [default: by name]")
@@ -102,7 +80,7 @@ GROUPS = {
 @click.option("--id", metavar="COL", help="Column of the id.  [default: by name]")
 @click.option("--label", metavar="COL",
               help="Column of the human label, for the page.  [default: by name]")
-@metrics_option()
+@shared.metrics_option()
 @click.option("-o", "--out", metavar="PATH", type=Written(
                   lambda out: (beside(out), unfinished_path(out)), guard=_replaceable),
               help=f"Write the scores of each row: {', '.join(SUFFIXES)}.")
@@ -149,9 +127,9 @@ GROUPS = {
               help="ray: number of processes that score, each with its own models.")
 @click.option("--gpus-per-actor", type=click.FloatRange(min=0), default=0,
               help="ray: GPUs of each actor; 0.5 lets two actors share one.")
-@CACHE_OPTIONS
-@MODEL_OPTIONS
-@SIGNATURE_OPTION
+@shared.CACHE_OPTIONS
+@shared.MODEL_OPTIONS
+@shared.SIGNATURE_OPTION
 def score(**options: Any) -> None:
     """Score the rows of files.
 
@@ -204,16 +182,16 @@ def _end(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> None:
     for file in empty:
         warn(f"error: {file}: has no rows")
     if not rows:
-        sys.exit(WRONG_USE)
+        sys.exit(commands.WRONG_USE)
     if failed:
         warn(f"{failed} of {rows} rows could not be scored")
     below = list(_below(results, thresholds))
     for line in below:
         warn(line)
     if below:
-        sys.exit(TOO_LOW)
+        sys.exit(commands.TOO_LOW)
     if failed or empty:
-        sys.exit(ROWS_FAILED)
+        sys.exit(commands.ROWS_FAILED)
 
 
 def _costs(options: Mapping[str, Any]) -> list[Cost]:
@@ -226,16 +204,16 @@ def _costs(options: Mapping[str, Any]) -> list[Cost]:
     return [cost for name in names if (cost := endpoint(name).cost).requests or cost.claims]
 
 
-def _interrupted(error: BaseException, out: str | None) -> OneLineError | None:
+def _interrupted(error: BaseException, out: str | None) -> commands.OneLineError | None:
     """How to resume the run; ``None`` if nothing is kept, or if it would be interrupted again."""
-    words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
-        str(error) if isinstance(error, ModelError) else machine_fault(error), COULD_NOT)
+    words, code = ("stopped", commands.STOPPED) if isinstance(error, KeyboardInterrupt) else (
+        str(error) if isinstance(error, ModelError) else machine_fault(error), commands.COULD_NOT)
     if (words is None or isinstance(error, InputError) or out is None
             or not unfinished_path(out).exists()):
         return None
     same = f"the same command{' without --overwrite' if overwriting() else ''}"
-    return OneLineError(f"{words}; {out}.unfinished keeps what is finished: {same} resumes from "
-                        "there", code)
+    return commands.OneLineError(
+        f"{words}; {out}.unfinished keeps what is finished: {same} resumes from there", code)
 
 
 def _below(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> Iterator[str]:
@@ -290,12 +268,12 @@ def _job(options: Mapping[str, Any]) -> Job:
         columns=Columns(options["response"], knowledge, options["history"], options["id"],
                         options["label"], options["question"]),
         metrics=tuple(options["metrics"]),
-        keywords=load_keywords(options),
+        keywords=shared.load_keywords(options),
         calibrations=tuple(Calibration.load(path) for path in options["calibrations"]),
         evidence=options["evidence"]
         and (options["out"] is not None or options["report"] is not None),
         choice=None if pool is None else PoolChoice(pool, rankers or ("bundled",)),
-        cache=cache_file(options),
+        cache=shared.cache_file(options),
         **{name: options[name] for name in same},
     )
 
@@ -303,7 +281,7 @@ def _job(options: Mapping[str, Any]) -> Job:
 def _listener(job: Job, quiet: bool) -> Listener:
     if quiet:
         return Listener(warn)
-    if not on_terminal():
+    if not commands.on_terminal():
         return Listener(warn, note=warn)
     from q2_metric.cli.render import progress_bar
 

@@ -1,7 +1,6 @@
 """``q2 select`` ranks snippets of knowledge for dialogues, and evaluates and trains rankers."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from q2_metric.errors import InputError
 from q2_metric.files import check_place
 from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, upto
 from q2_metric.knowledge.pools import read_pool
-from q2_metric.knowledge.types import Dialogue, Ranked
+from q2_metric.knowledge.types import Dialogue
 
 
 @click.group("select", cls=Group)
@@ -58,8 +57,14 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
         for line in lines:
             click.echo(json.dumps(line, ensure_ascii=False))
     elif out is None:
+        from q2_metric.cli.render import print_table
+
         for name, ranking in ranked:
-            _print_ranking(ranking, name if len(lines) > 1 else "")
+            print_table(
+                ["snippet", "entity", "question", "answer", "score"],
+                [["/".join(filter(None, one.snippet.key)), one.snippet.entity_name or "",
+                  one.snippet.question, one.snippet.answer, f"{one.score:.3f}"]
+                 for one in ranking], title=name if len(lines) > 1 else "")
         click.echo(f"ranker: {ranker.name}")
 
 
@@ -76,17 +81,6 @@ def _dialogues(
         return [read_dialogue(file, turn)]
     spoken = Dialogue.of(*say)
     return [spoken if turn is None else upto(spoken, turn, "--say")]
-
-
-def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
-    from q2_metric.cli.render import print_table
-
-    rows = [
-        ["/".join(filter(None, ranked.snippet.key)), ranked.snippet.entity_name or "",
-         ranked.snippet.question, ranked.snippet.answer, f"{ranked.score:.3f}"]
-        for ranked in ranking
-    ]
-    print_table(["snippet", "entity", "question", "answer", "score"], rows, title=title)
 
 
 @select.command("evaluate")
@@ -115,22 +109,22 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 
     for path in outs:
         check_place(path, SUFFIXES)
-    if pool_file is None and logs is None and labels is None:
+    named = [path for path in (pool_file, logs, labels) if path is not None]
+    if not named:
         from q2_metric.data.download import folder
 
-        place = folder("dstc10")
-        pool_file, logs = place / "knowledge.json", place / "val_logs.json"
-        labels = place / "val_labels.json"
-    if pool_file is None or logs is None or labels is None:
+        named = [folder("dstc10") / f"{name}.json"
+                 for name in ("knowledge", "val_logs", "val_labels")]
+    if len(named) < 3:
         raise InputError("give --pool, --logs and --labels together, or none of them")
-    pool = read_pool(pool_file)
-    labelled = read_labelled(logs, labels, pool)
+    pool = read_pool(named[0])
+    labelled = read_labelled(named[1], named[2], pool)
     rankers = shared.load_rankers(options)
     asked = load_detector(detector, pool, device=options["device"],
                           batch_size=options["batch_size"]) if detector else None
-    figures = compare(rankers, pool, labelled, asked, date=facts()["date"],
-                      command=facts()["command"])
-    finish(figures, {"outs": outs, "note": note, "figures": None, "quiet": False})
+    about = {name: facts()[name] for name in ("date", "command")}
+    finish(compare(rankers, pool, labelled, asked, **about),
+           {"outs": outs, "note": note, "figures": None, "quiet": False})
 
 
 @select.command("train")
@@ -143,8 +137,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
               "wrong ones. ensemble: the paper's seven rankers, rss and six times choice.")
 @click.option("--second-base", metavar="MODEL", type=Read(), show_default="--base",
               help="With ensemble: the model of three of the six, RoBERTa in the paper.")
-@click.option("--domain/--no-domain", default=True,
-              help="Read the names of domains.")
+@click.option("--domain/--no-domain", default=True, help="Read the names of domains.")
 @click.option("--without-domain", "without_domains", multiple=True, metavar="NAME",
               help="Leave out the turns and snippets of this domain; may be repeated.")
 def train(base: str, second_base: str | None, folder: Path, kind: Any, **options: Any) -> None:

@@ -70,6 +70,10 @@ def summary(gate: Gate) -> str:
     return "\n".join(lines) + "\n"
 
 
+def comment(gate: Gate) -> bytes:
+    return (COMMENT + summary(gate)).encode()
+
+
 def _cell(text: str) -> str:
     """Escapes a text so that Markdown prints it unchanged in a cell of a table."""
     words = " ".join(text.split())

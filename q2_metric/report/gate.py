@@ -11,13 +11,7 @@ from q2_metric.report.compare import Matched, PairedDifference, SystemValues, di
 from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
-from q2_metric.scoring.verdict import (
-    VerdictCounts,
-    claim_words,
-    falls_short,
-    least_supported,
-    unsupported,
-)
+from q2_metric.scoring import verdict as verdicts
 
 Outcome = Literal[
     "passed", "failed", "known", "skipped", "error", "unscored", "changed", "missing"]
@@ -76,7 +70,7 @@ class Gate:
     allowed: Mapping[str, int | None]
     change: PairedDifference | None = None
     matched: int = 0
-    verdict: VerdictCounts = field(default_factory=VerdictCounts)
+    verdict: verdicts.VerdictCounts = field(default_factory=verdicts.VerdictCounts)
     remarks: tuple[str, ...] = ()
 
     def of(self, *outcomes: Outcome) -> list[Case]:
@@ -161,7 +155,7 @@ class Gate:
 
 def gate(
     scored: ScoreFiles, metric: str, threshold: float, baseline: ScoreFiles | None = None,
-    allowed: Mapping[str, int | None] | None = None,
+    allowed: Mapping[str, int | None] = {},
 ) -> Gate:
     """Decides which responses of a file fail: those with a score below ``threshold``.
 
@@ -187,12 +181,12 @@ def gate(
         if None in (*first.contexts, *second.contexts):
             remarks.append("some rows have no texts: whether they are the same rows as in the "
                            "baseline was not checked")
-    cases = _cases(rows, old, matched, metric, threshold, dict(allowed or {}))
-    verdict = VerdictCounts()
+    cases = _cases(rows, old, matched, metric, threshold, allowed)
+    verdict = verdicts.VerdictCounts()
     for row in rows:
         verdict.add(row)
-    return Gate(name, metric, threshold, tuple(cases), dict(allowed or {}), change,
-                len(matched.pairs), verdict, tuple(remarks))
+    return Gate(name, metric, threshold, tuple(cases), allowed, change, len(matched.pairs),
+                verdict, tuple(remarks))
 
 
 def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow], str]:
@@ -233,9 +227,11 @@ def _cases(
             why += f"; it is another row than in the baseline: other {' and '.join(parts)}"
             outcome = "changed" if outcome in ("passed", "known", "skipped") else outcome
         claims = row.get("claims") or ()
-        shown = unsupported(claims) or (least_supported(claims) if outcome == "failed" else [])
+        shown = verdicts.unsupported(claims)
+        if outcome == "failed" and not shown:
+            shown = verdicts.least_supported(claims)
         cases.append(Case(row["id"], row.get("response") or "", row.get(metric), before, outcome,
-                          why, tuple(map(claim_words, shown)), row.get("reason")))
+                          why, tuple(map(verdicts.claim_words, shown)), row.get("reason")))
     here = {there for there, _ in matched.pairs}
     cases += [Case(row["id"], row.get("response") or "", None, row.get(metric), "missing",
                    "is only in the baseline") for i, row in enumerate(old) if i not in here]
@@ -255,6 +251,6 @@ def _outcome(
             return "unscored", words
         return "skipped" if reason in REASONS and reason != "fault" else "error", words
     words = f"has {score:.3f}"
-    if not falls_short(row, metric, threshold):
+    if not verdicts.falls_short(row, metric, threshold):
         return "passed", words
     return ("known" if before is not None and before < threshold else "failed"), words

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -182,23 +182,18 @@ def _manifest(path: str) -> Manifest:
 def _value(value: object, field: Field, where: str) -> Any:
     """Checks the value of a field, and converts the text of a csv cell."""
     wanted, words = _KINDS[field.form]
-    wrong = InputError(f"{where}: the field {field.name!r} is not {words}")
     if value == "":
-        value = None
-    elif isinstance(value, str) and wanted is not str:
-        try:
+        return None
+    if isinstance(value, str) and wanted is not str:
+        with suppress(ValueError, RecursionError):  # it remains a text, which is wrong
             value = parse_json(value)
-        except (ValueError, RecursionError):
-            raise wrong from None
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+    if wanted is float and type(value) is int:
         value = float(value)
     if value is None:
         return None
     if type(value) is not wanted or (isinstance(value, float) and not math.isfinite(value)):
-        raise wrong
-    if isinstance(value, list):
-        return _items(value, field, where)
-    return value
+        raise InputError(f"{where}: the field {field.name!r} is not {words}")
+    return _items(value, field, where) if isinstance(value, list) else value
 
 
 def _items(values: list[object], field: Field, where: str) -> list[Any]:

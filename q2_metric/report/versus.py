@@ -14,16 +14,7 @@ from q2_metric.metrics.bootstrap import resampled
 from q2_metric.metrics.overlap import bleu_of, bleu_signature, bleu_statistics
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import mismatch, parse
-from q2_metric.report.compare import (
-    TRIALS,
-    PairedDifference,
-    SystemValues,
-    difference,
-    differences,
-    holm,
-    match,
-    paired,
-)
+from q2_metric.report import compare
 from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.text.given import is_blank
@@ -59,11 +50,11 @@ def versus(
     shared = _columns(files.runs, columns)
     signatures = {name: _signature(files.runs, name) for name in shared}
     read = list(zip(files.runs, files.rows, strict=True))
-    one, *more = [SystemValues.of(run.no_claim, rows, shared) for run, rows in read]
+    one, *more = [compare.SystemValues.of(run.no_claim, rows, shared) for run, rows in read]
     golds = [_golds(run, rows, reference) for run, rows in read]
     pairs = [_same_rows(first, one, run, system)
              for run, system in zip(others, more, strict=True)]
-    changes = [differences(one, system, matched, tests=True)
+    changes = [compare.differences(one, system, matched, tests=True)
                for system, matched in zip(more, pairs, strict=True)]
     scores = [{score.name: score for score in run.scores} for run in files.runs]
     means = [[_cell(own[name].value, own[name].interval) for name in shared] for own in scores]
@@ -94,7 +85,7 @@ def versus(
 
 def _tested(
     first: SystemRun, others: Sequence[SystemRun], titles: Sequence[str],
-    changes: Sequence[Sequence[PairedDifference]],
+    changes: Sequence[Sequence[compare.PairedDifference]],
 ) -> Table:
     """The table of the differences of each system from the first."""
     holm_words = f", adjusted for {len(others)} systems (Holm)" if len(others) > 1 else ""
@@ -108,8 +99,8 @@ def _tested(
               for name, all_ in zip(titles, zip(*changes, strict=True), strict=True)
               for run, change in zip(others, _adjusted(all_), strict=True)),
         f"Two-sided p-values{holm_words}: paired bootstrap with {N_BOOTSTRAP:,} resamples, paired "
-        f"approximate randomisation with {TRIALS:,} trials, both with seed {SEED}. The first is "
-        "sacrebleu's and too small: report the second.")
+        f"approximate randomisation with {compare.TRIALS:,} trials, both with seed {SEED}. The "
+        "first is sacrebleu's and too small: report the second.")
 
 
 class _Gold(NamedTuple):
@@ -167,7 +158,9 @@ def _mean(rows: Floats, measure: Callable[[Floats], Floats]) -> Cell:
     return around(float(measure(rows.sum(axis=0)[None])[0]), drawn)
 
 
-def _gold_differences(pairs: Sequence[tuple[_Gold | None, _Gold | None]]) -> list[PairedDifference]:
+def _gold_differences(
+    pairs: Sequence[tuple[_Gold | None, _Gold | None]]
+) -> list[compare.PairedDifference]:
     import numpy as np
 
     there = [(one, other) for one, other in pairs if one and other]
@@ -176,13 +169,13 @@ def _gold_differences(pairs: Sequence[tuple[_Gold | None, _Gold | None]]) -> lis
             raise InputError(f"the references of two systems differ: {one.references[0]!r} and "
                              f"{other.references[0]!r}")
     (f1, first), (other_f1, second) = (_statistics([pair[i] for pair in there]) for i in (0, 1))
-    bleu = difference("bleu", bleu_of(first), bleu_of(second))
+    bleu = compare.difference("bleu", bleu_of(first), bleu_of(second))
     if there:
         rows = np.hstack([first, second])
-        interval, *p_values = paired(rows, np.hstack([second, first]), _bleu_change)
+        interval, *p_values = compare.paired(rows, np.hstack([second, first]), _bleu_change)
         bleu = replace(bleu, value=float(_bleu_change(rows.sum(axis=0)[None])[0]),
                        interval=interval, p_bootstrap=p_values[0], p_randomised=p_values[1])
-    return [difference("f1", f1, other_f1, tests=True), bleu]
+    return [compare.difference("f1", f1, other_f1, tests=True), bleu]
 
 
 def _bleu_change(sums: Floats) -> Floats:
@@ -221,10 +214,10 @@ def _signature(runs: Sequence[SystemRun], column: str) -> str:
 
 
 def _same_rows(
-    first: SystemRun, one: SystemValues, second: SystemRun, other: SystemValues
+    first: SystemRun, one: compare.SystemValues, second: SystemRun, other: compare.SystemValues
 ) -> list[tuple[int, int]]:
     """The pairs of rows. InputError: a row has no partner, or a partner with other texts."""
-    matched = match(one, other)
+    matched = compare.match(one, other)
     if matched is None:
         raise InputError(f"{second.name}: no row matches a row of {first.name} by id or by "
                          "knowledge, question and history")
@@ -247,7 +240,7 @@ def _other_rows(name: str, ids: Sequence[str], where: str, how: str = "") -> Inp
                       "rows")
 
 
-def _adjusted(all_: Sequence[PairedDifference]) -> list[PairedDifference]:
-    adjusted = zip(all_, holm([one.p_bootstrap for one in all_]),
-                   holm([one.p_randomised for one in all_]), strict=True)
+def _adjusted(all_: Sequence[compare.PairedDifference]) -> list[compare.PairedDifference]:
+    adjusted = zip(all_, compare.holm([one.p_bootstrap for one in all_]),
+                   compare.holm([one.p_randomised for one in all_]), strict=True)
     return [replace(one, p_bootstrap=a, p_randomised=b) for one, a, b in adjusted]

@@ -9,15 +9,7 @@ from typing import Any
 from q2_metric.english.claims.checkable import NOT_CLAIMED
 from q2_metric.metrics.claims import FOREIGN
 from q2_metric.metrics.registry import columns
-from q2_metric.report.findings import (
-    State,
-    of_fallback,
-    of_question,
-    of_sentence,
-    shipped,
-    state_of,
-    whole,
-)
+from q2_metric.report import findings
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
 from q2_metric.text.alignment import STOP_WORDS, stem
@@ -56,13 +48,13 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
     ``measured`` names the kinds of evidence ("questions", "sentences") for which it was measured
     how often people agree: their ``state`` follows this, others the name of the finding's kind.
     """
-    questions = [{**question, **_mark(of_question(question), "questions" in measured)}
+    questions = [{**question, **_mark(findings.of_question(question), "questions" in measured)}
                  for question in row.get("questions") or ()]
     shown = {**row, "questions": questions}
     if row.get("claims"):
         shown["claims"] = [
             claim | {"form": claim.get("kind")}
-            | _mark(of_sentence(claim), "sentences" in measured)
+            | _mark(findings.of_sentence(claim), "sentences" in measured)
             | {"against": None if supported(claim)
                else _against(claim, questions, row.get("knowledge"))}
             for claim in row["claims"]
@@ -74,16 +66,17 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
             for part in row["parts"]
         ]
     if row.get("fallback"):
-        shown |= _mark(of_fallback(row), "questions" in measured) | {"whole": whole(row)}
+        shown |= {"whole": findings.whole(row),
+                  **_mark(findings.of_fallback(row), "questions" in measured)}
     if isinstance(row.get("response"), str) and "questions" in row and row.get("error") is None:
         shown["unasked"] = unasked(row["response"], questions)
     return {**shown, "plain": list(in_words(shown))}
 
 
 def _mark(kind: str, measured: bool) -> dict[str, str]:
-    state: State = state_of(kind)
+    state: findings.State = findings.state_of(kind)
     if measured:  # a kind without a measured share stays open
-        known = shipped().findings.get(kind)
+        known = findings.shipped().findings.get(kind)
         state = known.state if known else "open"
     return {"kind": kind, "state": state}
 

@@ -31,8 +31,7 @@ RESPONSE = "i think rome has 9 green hills ."
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("findings", "view"):
-        monkeypatch.setattr(f"q2_metric.report.{module}.shipped", lambda: TABLE)
+    monkeypatch.setattr(findings, "shipped", lambda: TABLE)
 
 
 def question(**fields: Any) -> dict[str, Any]:
