@@ -39,10 +39,9 @@ class Assignable:
         one = self.setting
         allowed = "|".join(one.choices) or {bool: "true|false", int: "N", float: "X"}.get(
             one.kind, "TEXT")
-        default = one.metadata.get("default", one.default)
-        own = _OWN.get(one.name)
-        shown = [] if default is None else [_text(default)]
-        shown += [] if own is None else [f"{preset().name}: {_text(own)}"]
+        defaults = {"": one.metadata.get("default", one.default),
+                    f"{preset().name}: ": _OWN.get(one.name)}
+        shown = [f"{of}{_text(own)}" for of, own in defaults.items() if own is not None]
         return f"{allowed}  [{'; '.join(shown)}]" if shown else allowed
 
     def value(self, text: str) -> Any:
@@ -67,20 +66,20 @@ _CONVERTED: Mapping[type, Callable[[str], Any]] = {
 
 
 def assignables() -> dict[str, Assignable]:
-    """All that can be set, by name. ``device`` and ``dtype`` are not among them, because they are
-    options of their own."""
+    """All that can be set, by name, except :data:`OPTIONS`."""
     found: dict[str, Assignable] = {}
     for entry in sorted(METRICS.values(), key=lambda entry: bool(entry.bases)):
-        for name in entry.models:
-            found.setdefault(name, Assignable(name, [])).titles.append(entry.title)
-        for one in entry.setting_fields():
-            kind = entry.settings_class()
-            found.setdefault(one.name, Assignable(one.name, [], one, kind)).titles.append(
-                entry.title)
-    for one in settings_of(RuntimeConfig):
-        if one.name not in ("device", "dtype"):
-            found[one.name] = Assignable(one.name, [], one, RuntimeConfig)
-    return found
+        own = [Assignable(name, []) for name in entry.models]
+        own += [Assignable(one.name, [], one, entry.settings_class())
+                for one in entry.setting_fields()]
+        for one in own:
+            found.setdefault(one.name, one).titles.append(entry.title)
+    return found | {setting.name: Assignable(setting.name, [], setting, RuntimeConfig)
+                    for setting in settings_of(RuntimeConfig) if setting.name not in OPTIONS}
+
+
+OPTIONS = ("device", "dtype")
+"""These are options of their own."""
 
 
 def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) -> None:
@@ -125,7 +124,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _no_such(name: str, known: Iterable[str]) -> str:
-    if name in ("device", "dtype"):
+    if name in OPTIONS:
         return f"{name} is an option of its own: --{name} VALUE"
     near = get_close_matches(name, known, n=1)
     return (f"there is no model or setting {name!r}; "
@@ -138,9 +137,9 @@ def completed(_ctx: click.Context, _option: click.Parameter, text: str) -> list[
     found = assignables()
     if not equals:
         return [f"{one}=" for one in found if one.startswith(name.replace("-", "_"))]
-    setting = found[name].setting if name in found else None
-    choices = ("true", "false") if setting and setting.kind is bool else (
-        setting.choices if setting else ())
+    if name not in found or (setting := found[name].setting) is None:
+        return []
+    choices = ("true", "false") if setting.kind is bool else setting.choices
     return [f"{name}={one}" for one in choices if f"{name}={one}".startswith(text)]
 
 

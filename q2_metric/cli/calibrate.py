@@ -26,11 +26,9 @@ from q2_metric.metrics.registry import DEFAULT
 @click.option("--history", metavar="COL", help='Column of the history; "" for none.')
 @click.option("--kind", type=click.Choice(["isotonic", "platt"]), default="isotonic",
               help="Method by which scores become probabilities.")
-@click.option(
-    "--precision", type=click.FloatRange(min=0, max=1, min_open=True),
-    help="Choose the threshold with the highest recall at this precision.  "
-    "[default: the threshold with the best balanced accuracy]",
-)
+@click.option("--precision", type=click.FloatRange(min=0, max=1, min_open=True),
+              help="Choose the threshold with the highest recall at this precision.  "
+              "[default: the threshold with the best balanced accuracy]")
 @click.option("--figures", metavar="DIR", type=experiments.FIGURES,
               help="Draw reliability curves in this folder, as PNG and SVG.")
 @click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
@@ -43,7 +41,7 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     (1 = consistent). "q2 score --calibration" applies the result.
     """
     from q2_metric.evaluation import calibrate as fitting
-    from q2_metric.evaluation.scores import ScoreColumns
+    from q2_metric.evaluation.scores import ScoreColumns, known
     from q2_metric.files import check_place
     from q2_metric.rows.columns import Columns
 
@@ -59,14 +57,9 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     rows = fitting.read_labelled(file, columns_read, options["form"])
     source = experiments.metric_source(metric[0], options, experiments.score_cache(options))
     columns = ScoreColumns([source], experiments.bar_of(options))
-    scored = columns.scores([row.example for row in rows])[metric[0]]
     # Responses without a score are left out. (Q² without its fallback has no score for some.)
-    known = [
-        (row.consistent, item.value)
-        for row, item in zip(rows, scored, strict=True)
-        if item is not None and item.value is not None
-    ]
-    truth, scores = [label for label, _ in known], [score for _, score in known]
+    found = known(columns.scores([row.example for row in rows])[metric[0]])
+    truth, scores = [rows[i].consistent for i in found], list(found.values())
     fitted = fitting.fit(
         truth, scores, name=name, metric=metric[0], signature=source.signature,
         kind=options["kind"], precision=precision)

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -72,12 +73,9 @@ def _processor() -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return platform.processor() or platform.machine()
-    fields = {}
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        fields[name.strip()] = value.strip()
+    fields = dict(re.findall(r"^(model name|flags)\s*: (.*)", text, re.MULTILINE))
     wide = [name for name in ("avx2", "avx512f") if name in fields.get("flags", "").split()]
-    return " ".join([platform.machine(), fields.get("model name", ""), *wide])
+    return " ".join([platform.machine(), fields.get("model name", "").strip(), *wide])
 
 
 def _folders() -> Lines:
@@ -151,9 +149,8 @@ def _trial() -> Lines:
     loaded = load_metrics(DEFAULT)
     contradicted = Example("it opened in 1901 .", "The tower in Paris opened in 1889.")
     [scores] = score_rows(loaded, [contradicted])
-    seconds = time.perf_counter() - started
     said = ", ".join(f"{name} {score.value:.3f}" for name, score in scores.items()
                      if score.value is not None)
-    yield "scores", f"{said} for a response with a wrong year, {seconds:.1f} s with loading"
-    for metric in loaded:
-        yield "", metric.signature
+    yield "scores", (f"{said} for a response with a wrong year, "
+                     f"{time.perf_counter() - started:.1f} s with loading")
+    yield from (("", metric.signature) for metric in loaded)

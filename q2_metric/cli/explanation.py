@@ -22,13 +22,13 @@ def print_explanation(row: OutputRow, signatures: Mapping[str, str], *, whole: b
     measured = shipped().covers(signatures.values())
     shown, screen = view(row, measured), console()
     head = bare_table(header=False)
-    for turn in shown["history"]:
-        head.add_row(Text("history", style="dim"), safe_text(turn))
+    told = [("history", safe_text(turn)) for turn in shown["history"]]
     if shown["question"]:
-        head.add_row(Text("question", style="dim"), safe_text(shown["question"]))
-    head.add_row(Text("knowledge", style="dim"), safe_text(shown["knowledge"]))
-    head.add_row(Text("response", style="dim"), _marked(shown))
-    head.add_row(Text("in words", style="dim"), safe_text("\n".join(shown["plain"])))
+        told.append(("question", safe_text(shown["question"])))
+    told += [("knowledge", safe_text(shown["knowledge"])), ("response", _marked(shown)),
+             ("in words", safe_text("\n".join(shown["plain"])))]
+    for title, text in told:
+        head.add_row(Text(title, style="dim"), text)
     screen.print(head)
     for name in signatures:
         screen.print()

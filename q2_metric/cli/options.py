@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from q2_metric import metrics
 from q2_metric.checks import settings_of
-from q2_metric.cli.assign import Assigned, assign, completed, read_preset
+from q2_metric.cli.assign import OPTIONS, Assigned, assign, completed, read_preset
 from q2_metric.cli.commands import Written
 from q2_metric.engine.cache import default_path
 from q2_metric.errors import InputError
@@ -40,7 +40,7 @@ def _check_given(
 _RUNTIME = [
     click.option(f"--{setting.name}", show_default=str(setting.default), callback=_check_given,
                  help=setting.sentence)
-    for setting in settings_of(RuntimeConfig) if setting.name in ("device", "dtype")]
+    for setting in settings_of(RuntimeConfig) if setting.name in OPTIONS]
 
 
 MODEL_OPTIONS = all_options(

@@ -59,11 +59,9 @@ def print_systems(results: Sequence[SystemRun], *, whole: bool) -> None:
         if how_fast and result.looked_up:
             how_fast += f" with {result.looked_up:,} scores from the cache"
         screen.print(f"{scored:,} of {result.rows:,} rows scored{how_fast}")
-        if result.no_knowledge:
-            words = "has no knowledge and does" if result.no_knowledge == 1 else (
-                "have no knowledge and do")
-            screen.print(f"{result.no_knowledge:,} of these rows {words} not count in the means",
-                         style="dim")
+        if n := result.no_knowledge:
+            words = "has no knowledge and does" if n == 1 else "have no knowledge and do"
+            screen.print(f"{n:,} of these rows {words} not count in the means", style="dim")
         for column, groups in result.groups.items():
             screen.print()
             print_whole(screen, groups_table(column, groups))
@@ -109,8 +107,7 @@ def systems_table(result: SystemRun) -> Table:
     shown = [heading for heading in _TITLES if heading in ("mean", "n")
              or any(row[heading] != NONE for row in rows)]
     for heading in shown:  # numbers are not broken
-        lines = [line for text in (heading, *(row[heading] for row in rows))
-                 for line in text.split("\n")]
+        lines = "\n".join([heading, *(row[heading] for row in rows)]).split("\n")
         table.add_column(heading, justify="right", no_wrap=True, vertical="top",
                          min_width=max(map(len, lines)))
     for system, row in zip(result.scores, rows, strict=True):
@@ -231,10 +228,10 @@ def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None
     finished."""
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
-    bar = Progress(
+    with Progress(
         SpinnerColumn(), *Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=Console(stderr=True), transient=True)
-    with bar:
+        console=Console(stderr=True), transient=True,
+    ) as bar:
         task = bar.add_task(escape(plain(title)), total=total)
         yield lambda rows: bar.advance(task, rows)
 
@@ -245,9 +242,8 @@ def console() -> Console:
 
 
 def bare_table(*columns: Column | str, header: bool = True) -> Table:
-    return Table(
-        *columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0),
-        show_header=header)
+    return Table(*columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0),
+                 show_header=header)
 
 
 def safe_text(text: str, style: str = "") -> Text:

@@ -95,9 +95,8 @@ def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def to_json(value: object) -> str:
     """Encodes a value as JSON that can stand in a script element of an HTML page."""
-    return json.dumps(
-        each_text(value, safe), ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    ).translate(_IN_SCRIPT)
+    return json.dumps(each_text(value, safe), ensure_ascii=False, allow_nan=False,
+                      separators=(",", ":")).translate(_IN_SCRIPT)
 
 
 def source_hash(text: str) -> str:

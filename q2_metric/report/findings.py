@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
@@ -24,10 +25,8 @@ State = Literal["supported", "differs", "open"]
 
 SIGNS: Mapping[State, str] = {"supported": "✓", "differs": "✗", "open": "?"}
 MEANINGS: Mapping[State, str] = {
-    "supported": "speaks for support",
-    "differs": "speaks against support",
-    "open": "says little either way",
-}
+    "supported": "speaks for support", "differs": "speaks against support",
+    "open": "says little either way"}
 FILE = "reliability.json"
 EDGES = (0.6, 0.8)
 """Bands of the NLI model's probability of its label."""
@@ -106,9 +105,7 @@ def of_question(question: Mapping[str, Any]) -> str:
         return str(question["how"]).replace("_", " ")
     if verdict is None:
         return _banded("word overlap", question["score"], SENTENCE_EDGES)
-    if verdict == "neutral":
-        return "neutral"
-    return _banded(verdict, question["verdict_p"], EDGES)
+    return _banded(verdict, None if verdict == "neutral" else question["verdict_p"], EDGES)
 
 
 def of_sentence(sentence: Mapping[str, Any]) -> str:
@@ -147,9 +144,6 @@ def state_of(kind: str) -> State:
 def _banded(name: str, value: float | None, edges: tuple[float, ...]) -> str:
     if value is None:
         return name
-    place = bisect_right(edges, value)
-    if place == 0:
-        return f"{name}, below {edges[0]:.2f}"
-    if place == len(edges):
-        return f"{name}, from {edges[-1]:.2f}"
-    return f"{name}, {edges[place - 1]:.2f} to {edges[place]:.2f}"
+    between = (f"{low:.2f} to {high:.2f}" for low, high in pairwise(edges))
+    bands = [f"below {edges[0]:.2f}", *between, f"from {edges[-1]:.2f}"]
+    return f"{name}, {bands[bisect_right(edges, value)]}"

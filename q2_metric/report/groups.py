@@ -59,7 +59,6 @@ def groupings(
     asked = asked_for(runs)
     by_column: dict[str, _Groups] = {}
     dropped: set[str] = set()
-    n = sum(run.rows for run in runs)
     for place, row in zip(places(runs), rows, strict=True):
         outcomes = of_row(row)
         for column in row.get(OTHER.name) or ():
@@ -79,11 +78,11 @@ def groupings(
                 group.aggregate.add(outcomes)
                 group.verdict.add(row)
     found = [_grouping(column, groups, names) for column, groups in by_column.items()
-             if not _names_systems(groups, runs)]
+             if not _names_systems(groups, runs)
+             and (column in asked or 1 < len(groups) < sum(run.rows for run in runs))]
     wanted = [*asked, *USUAL]
-    return sorted(
-        (one for one in found if one.column in asked or 1 < len(one.values) < n),
-        key=lambda one: wanted.index(one.column) if one.column in wanted else len(wanted))
+    return sorted(found, key=lambda one: wanted.index(one.column) if one.column in wanted
+                  else len(wanted))
 
 
 def _names_systems(groups: _Groups, runs: Sequence[SystemRun]) -> bool:
@@ -93,13 +92,11 @@ def _names_systems(groups: _Groups, runs: Sequence[SystemRun]) -> bool:
 
 def _grouping(column: str, groups: _Groups, names: Sequence[str]) -> Grouping:
     values = tuple(sorted(groups))
-    lines = []
-    for index, value in enumerate(values):
-        for place, group in groups[value].items():
-            means, verdict = group.aggregate.compute(), group.verdict
-            lines.append((place, index, group.rows, verdict.judged, verdict.unsupported,
-                          verdict.contradicted, [means.get(name) for name in names]))
-    return Grouping(column, values, tuple(lines))
+    lines = tuple(
+        (place, index, group.rows, group.verdict.judged, group.verdict.unsupported,
+         group.verdict.contradicted, list(map(group.aggregate.compute().get, names)))
+        for index, value in enumerate(values) for place, group in groups[value].items())
+    return Grouping(column, values, lines)
 
 
 def asked_for(runs: Sequence[SystemRun]) -> list[str]:

@@ -124,9 +124,8 @@ def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[st
     """Data for the page on the columns ``shown``. ``metrics`` has each metric's columns, main one
     first. ``measured`` has, for each system, the kinds of evidence that were measured with its
     models."""
-    known = columns()
-    names = [*(name for name in known if name in shown),
-             *(name for name in dict.fromkeys(shown) if name not in known)]
+    # Columns of the registry come first, in its order.
+    names = [name for name in dict.fromkeys([*columns(), *shown]) if name in shown]
     metrics: dict[str, dict[str, Any]] = {}
     for name in names:
         metric, _ = of_column(name)

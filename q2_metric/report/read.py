@@ -13,7 +13,7 @@ from typing import Any, get_args
 from q2_metric.engine.manifest import Manifest, beside, read_manifest, signs
 from q2_metric.engine.result import SystemRun, values_of
 from q2_metric.errors import InputError
-from q2_metric.files import STDIN, parse_json
+from q2_metric.files import parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.entry import RESERVED
 from q2_metric.report.spool import Spool
@@ -70,7 +70,7 @@ def read_scores(
         several = len(paths) > 1
         for where, row in _rows(path, None if tells(path) else form):
             scored = row.pop("file", None)
-            name = "standard input" if path == STDIN else path
+            name = shown(path)
             if scored is not None:
                 name = f"{name}: {scored}" if several else scored
             if systems_by is not None:
@@ -106,23 +106,22 @@ def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
     no_claim, group_by = settings.get("no_claim"), settings.get("group_by")
     # A manifest that someone has edited may have any values.
     aggregate = Aggregate(no_claim=no_claim if no_claim in get_args(NoClaim) else NO_CLAIM)
-    n = failed = without_texts = 0
+    run = SystemRun(
+        name, group_by=tuple(map(str, group_by)) if isinstance(group_by, list) else (),
+        date=day(path))
     for row in rows:
-        n += 1
+        run.rows += 1
         if row.get("error") is not None:
-            failed += 1
+            run.failed += 1
         elif (row.get("reason") not in ("empty", "no_knowledge")
               and None in (row.get("response"), row.get("knowledge"))):
-            without_texts += 1
+            run.without_texts += 1
         aggregate.add(of_row(row))
     recorded = manifest.get("signatures")
     if not isinstance(recorded, dict) or not all(map(signs, recorded, recorded.values())):
         recorded = {}
-    return SystemRun(
-        name, n, failed,
-        tuple(aggregate.systems(registry.signatures(recorded) | recorded).values()),
-        group_by=tuple(map(str, group_by)) if isinstance(group_by, list) else (),
-        without_texts=without_texts, date=day(path))
+    run.scores = tuple(aggregate.systems(registry.signatures(recorded) | recorded).values())
+    return run
 
 
 def _system_of(row: OutputRow, column: str, where: str) -> str:

@@ -43,7 +43,5 @@ def _errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise WriteError(
-            f"the folder for temporary files cannot be written: {error.strerror or error}; "
-            "set TMPDIR to a writable folder"
-        ) from error
+        raise WriteError("the folder for temporary files cannot be written: "
+                         f"{error.strerror or error}; set TMPDIR to a writable folder") from error

@@ -124,17 +124,14 @@ def curves(
 ) -> list[tuple[str, list[Point]]]:
     """Curves over the systems: (name of the score column, a point for each system). If responses
     have claims, the first curve, named "", is the share of them with an unsupported claim."""
-    found: list[tuple[str, list[Point]]] = []
-    if any(verdict.judged for verdict in verdicts):
-        found.append(("", [
-            [verdict.unsupported / verdict.judged if verdict.judged else None, None, None]
-            for verdict in verdicts]))
-    for name in dict.fromkeys(score.name for run in runs for score in run.scores):
-        by_run = [{score.name: score for score in run.scores}.get(name) for run in runs]
-        found.append((name, [
-            [score.value, *(score.interval or (None, None))] if score else [None, None, None]
-            for score in by_run]))
-    return found
+    scores = [{score.name: [score.value, *(score.interval or (None, None))]
+               for score in run.scores} for run in runs]
+    for verdict, by_name in zip(verdicts, scores, strict=True):
+        if verdict.judged:
+            by_name[""] = [verdict.unsupported / verdict.judged, None, None]
+    names = dict.fromkeys(name for by_name in scores for name in by_name)
+    return [(name, [by_name.get(name, [None, None, None]) for by_name in scores])
+            for name in sorted(names, key=bool)]  # "" comes first
 
 
 def places(runs: Sequence[SystemRun]) -> Iterator[int]:

@@ -53,18 +53,15 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
     shown = {**row, "questions": questions}
     if row.get("claims"):
         shown["claims"] = [
-            claim | {"form": claim.get("kind")}
-            | _mark(findings.of_sentence(claim), "sentences" in measured)
-            | {"against": None if supported(claim)
-               else _against(claim, questions, row.get("knowledge"))}
-            for claim in row["claims"]
-        ]
+            {**claim, "form": claim.get("kind"),
+             **_mark(findings.of_sentence(claim), "sentences" in measured),
+             "against": None if supported(claim)
+             else _against(claim, questions, row.get("knowledge"))}
+            for claim in row["claims"]]
     if row.get("parts"):
         shown["parts"] = [
-            part | {"title": PARTS.get(part["name"], part["name"]),
-                    "plain": contribution_words(part["contribution"])}
-            for part in row["parts"]
-        ]
+            {**part, "title": PARTS.get(part["name"], part["name"]),
+             "plain": contribution_words(part["contribution"])} for part in row["parts"]]
     if row.get("fallback"):
         shown |= {"whole": findings.whole(row),
                   **_mark(findings.of_fallback(row), "questions" in measured)}
@@ -74,11 +71,10 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
 
 
 def _mark(kind: str, measured: bool) -> dict[str, str]:
-    state: findings.State = findings.state_of(kind)
-    if measured:  # a kind without a measured share stays open
-        known = findings.shipped().findings.get(kind)
-        state = known.state if known else "open"
-    return {"kind": kind, "state": state}
+    if not measured:
+        return {"kind": kind, "state": findings.state_of(kind)}
+    known = findings.shipped().findings.get(kind)
+    return {"kind": kind, "state": known.state if known else "open"}
 
 
 def in_words(row: Mapping[str, Any]) -> Iterator[str]:
