@@ -74,11 +74,10 @@ def check(options: Mapping[str, Any], name: str) -> None:
     if options["figures"] and not overwriting():
         for figure in figures_of(name, options["figures"]):
             check_free(figure)
-    needed = {"scipy": "scipy", "sklearn": "scikit-learn"}
-    if options["figures"]:
-        needed["matplotlib"] = "matplotlib"
+    needed = {"scipy": "scipy", "sklearn": "scikit-learn", "matplotlib": "matplotlib"}
     for module, package in needed.items():
-        optional(module, "agreement with people", package, "meta")
+        if module != "matplotlib" or options["figures"]:
+            optional(module, "agreement with people", package, "meta")
     if options.get("score_columns") and not options["scores_file"]:
         raise InputError("--column names a column of --scores FILE; name the file too")
     if options.get("scores_file") and not options["score_columns"]:
@@ -143,9 +142,9 @@ def _write(report: Report, options: Mapping[str, Any]) -> None:
     note = read_text(options["note"]) if options.get("note") else ""
     for path in options["outs"]:
         write(report, path, note=note)
-    for path in draw(report, options["figures"]) if options["figures"] else ():
-        if not options["quiet"]:
-            click.echo(f"q2: {path}", err=True)
+    drawn = draw(report, options["figures"]) if options["figures"] else ()
+    for path in () if options["quiet"] else drawn:
+        warn(str(path))
 
 
 def print_as(report: Report, form: str) -> None:

@@ -40,8 +40,7 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
     signatures = {metric.name: metric.signature for metric in loaded}
     row = output_row(0, example, scores, Layout(metrics, texts=not as_json))
     if as_json:
-        row |= {"plain": view(row)["plain"], "signatures": signatures}
-        print_json(row)
+        print_json({**row, "plain": view(row)["plain"], "signatures": signatures})
     else:
         from q2_metric.cli.explanation import print_explanation
 

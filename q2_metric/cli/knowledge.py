@@ -117,11 +117,9 @@ def finished(progress: Progress, folder: Path) -> None:
 
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
     """The rankers of ``--ranker``, of an ensemble all. A repeated name is loaded once."""
-    return [
-        load_ranker(name, narrow=options["narrow"], device=options["device"],
-                    batch_size=options["batch_size"])
-        for given in dict.fromkeys(options["rankers"]) for name in members(given)
-    ]
+    how = {name: options[name] for name in ("narrow", "device", "batch_size")}
+    return [load_ranker(name, **how)
+            for given in dict.fromkeys(options["rankers"]) for name in members(given)]
 
 
 def combined_ranker(options: dict[str, Any]) -> Ranker:

@@ -104,8 +104,7 @@ CACHE_OPTIONS = all_options(
         help="File that keeps scores for later runs.  [default: in the user's cache folder]"),
     click.option(
         "--no-cache", is_flag=True, envvar="Q2_NO_CACHE",
-        help="Use no cache, even if Q2_CACHE names a file. A file that --cache names is used."),
-)
+        help="Use no cache, even if Q2_CACHE names a file. A file that --cache names is used."))
 
 
 def cache_file(options: Mapping[str, Any]) -> Path | None:

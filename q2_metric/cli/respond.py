@@ -54,8 +54,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, model: str, beam: in
     kept = [(i, reply) for i, reply in enumerate(answers) if reply is not None]
     if not kept:
         raise InputError(f"{logs}: {detector} finds no turn that needs knowledge")
-    lines = [_line(dialogues[i], reply, gold[i].response if gold is not None else "")
-             for i, reply in kept]
+    lines = [_line(dialogues[i], reply, gold[i].response if gold else "") for i, reply in kept]
     figures: dict[str, Any] = {
         "responses": len(lines), "empty": sum(is_blank(line["response"]) for line in lines)}
     if gold is not None:

@@ -45,14 +45,13 @@ def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -
             from q2_metric.serve.api import Api
 
             app = Api(explainer.metrics, server, key).app()
-            words = f"the API is at {server.url}v1/score, its description at " \
-                f"{server.url}openapi.json (Ctrl-C stops the server)"
+            words = (f"the API is at {server.url}v1/score, its description at "
+                     f"{server.url}openapi.json")
         else:
             from q2_metric.serve.page import page
 
-            app = page(explainer, server)
-            words = f"open {server.url} in a browser (Ctrl-C stops the server)"
+            app, words = page(explainer, server), f"open {server.url} in a browser"
         try:
-            server.run(app, lambda: click.echo(f"q2: {words}", err=True))
+            server.run(app, lambda: warn(f"{words} (Ctrl-C stops the server)"))
         except KeyboardInterrupt:
             click.echo(err=True)

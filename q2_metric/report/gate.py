@@ -26,11 +26,8 @@ Outcome = Literal[
 """
 
 FAILING: Mapping[str, tuple[Outcome, ...]] = {
-    "allow": ("failed", "error"),
-    "allow_missing": ("missing",),
-    "allow_unscored": ("unscored",),
-    "allow_changed": ("changed",),
-}
+    "allow": ("failed", "error"), "allow_missing": ("missing",), "allow_unscored": ("unscored",),
+    "allow_changed": ("changed",)}
 
 _WORDS: Mapping[Outcome, str] = {
     "missing": "only in the baseline",
@@ -80,12 +77,10 @@ class Gate:
 
     def refused(self) -> list[Case]:
         """The cases because of which the gate fails, lowest score first within each kind."""
-        refused = []
-        for option, outcomes in FAILING.items():
-            cases, most = self.of(*outcomes), self.allowed.get(option, 0)
-            if most is not None and len(cases) > most:
-                refused += cases
-        return refused
+        kinds = [(self.of(*outcomes), self.allowed.get(option, 0))
+                 for option, outcomes in FAILING.items()]
+        return [case for cases, most in kinds if most is not None and len(cases) > most
+                for case in cases]
 
     @property
     def worse(self) -> bool:

@@ -99,25 +99,14 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
                  for run in runs],
     }
     return _page(
-        facts,
-        alone=False,
-        runs=runs,
-        verdicts=verdicts,
-        gated=GATED,
-        # The newest of dated runs or checkpoints comes first.
+        facts, alone=False, runs=runs, verdicts=verdicts, gated=GATED, series=steps,
+        # The newest of dated runs or checkpoints comes first, and is compared.
         order=list(range(len(runs)))[::-1 if steps else 1],
-        most=_MOST_VERDICTS,
-        several=len(runs) > 1,
-        matched_by=MATCHED_BY,
-        comparisons=with_first,
-        # Of dated runs or checkpoints, the newest is compared.
         versus=[c for c in (with_first[-1:] if steps else with_first) if c.deciding],
-        reach=_reach(with_first),
+        most=_MOST_VERDICTS, several=len(runs) > 1, matched_by=MATCHED_BY, comparisons=with_first,
+        reach=_reach(with_first), mixed=_mixed(runs),
         signed=any(score.signature for run in runs for score in run.scores),
-        mixed=_mixed(runs),
-        series=steps,
-        rows=json_rows(rows, places(runs), titles, measured, groups),
-    )
+        rows=json_rows(rows, places(runs), titles, measured, groups))
 
 
 def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
@@ -152,12 +141,11 @@ def _page(facts: Mapping[str, Any], *, alone: bool, **values: Any) -> Iterator[s
     """Fills in the template with ``values``; the scripts of the page read ``facts``."""
     from markupsafe import Markup
 
+    names = ["report.css", "marks.js", "explain.js"]
+    if not alone:
+        names += ["runs.js", "agree.js", "groups.js", "label.js", "browse.js"]
     style, *scripts = (
-        files(__package__).joinpath(name).read_text(encoding="utf-8")
-        for name in ("report.css", "marks.js", "explain.js",
-                     *(() if alone else
-                       ("runs.js", "agree.js", "groups.js", "label.js", "browse.js")))
-    )
+        files(__package__).joinpath(name).read_text(encoding="utf-8") for name in names)
     return map(safe, _environment().get_template("page.html.j2").generate(
         **values, alone=alone, scripts=[Markup(script) for script in scripts], style=Markup(style),
         script_hashes=[source_hash(script) for script in scripts], style_hash=source_hash(style),
@@ -195,7 +183,5 @@ def _reach(comparisons: Sequence[SideBySide]) -> float:
 
 def _signed(value: float | None) -> str:
     """With a true minus sign."""
-    if value is None:
-        return NONE
-    text = f"{value:+.3f}".replace("-", "−")
+    text = NONE if value is None else f"{value:+.3f}".replace("-", "−")
     return "±0.000" if text[1:] == "0.000" else text

@@ -26,14 +26,9 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.text.given import kind
 
 _KINDS: Mapping[Form, tuple[type, str]] = {
-    "text": (str, "text"),
-    "number": (float, "a number"),
-    "whole": (int, "a whole number"),
-    "yes-no": (bool, "true or false"),
-    "texts": (list, "a list"),
-    "objects": (list, "a list"),
-    "json": (dict, "an object"),
-}
+    "text": (str, "text"), "number": (float, "a number"), "whole": (int, "a whole number"),
+    "yes-no": (bool, "true or false"), "texts": (list, "a list"), "objects": (list, "a list"),
+    "json": (dict, "an object")}
 """The Python class of a field's values, and its name in messages."""
 
 
