@@ -5,9 +5,8 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from q2_metric.data.set_rows import SetRow, read_rows
 from q2_metric.types import Example
@@ -21,8 +20,7 @@ REFERENCE = "Original Ground Truth"
 """The ``model`` of the reference response, which is not a model's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
+class Rated(NamedTuple):
     """``rating`` is the mean of people's ratings."""
 
     example: Example
