@@ -5,7 +5,7 @@ Models and settings are chosen on the development sets, which contain outputs of
 human labels. They are never used for training.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from q2_metric.data.catalogue import CATALOGUE
@@ -30,7 +30,7 @@ COUNTS = ("knowledge_f1", "word_share")
 Sets = Mapping[str, Sequence[Labelled]]
 Truths = Mapping[str, Sequence[bool]]
 """The human labels of each data set."""
-Lines = list[tuple[Cell, ...]]
+Rows = list[tuple[str, dict[Column, Cell]]]
 
 
 def sets_here() -> list[str]:
@@ -58,13 +58,18 @@ def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
 
 
 def on_true(columns: ScoreColumns, sets: Sets, *, against: str | None = None) -> Report:
-    """Measures ROC-AUC and calibration on each data set, and compares with ``against``."""
+    """Measures ROC-AUC and calibration on each data set, and compares with the metric ``against``,
+    by default token F1, otherwise the first. InputError: there is no metric ``against``."""
     names, truths = columns.names, _truths(sets)
-    against = _compared_with(names, against)
+    if against is not None and against not in names:
+        raise InputError(f"there is no metric {against!r} to compare with; the metrics are "
+                         f"{', '.join(names)}")
+    against = against or ("knowledge_f1" if "knowledge_f1" in names else names[0])
     scores = _scores(columns, sets)
     parts = "".join(f" {key} is a part of {SAME_SET[key]}." for key in sets if key in SAME_SET)
-    tables = [_auc(truths, _auc_lines(truths, scores), "average", "Consistent",
-                   columns.readings(sets) + parts)]
+    rows: Rows = [(title(metric), _over(found, "average", "hundred"))
+                  for metric, found in _aucs(truths, scores).items()]
+    tables = [_auc(truths, rows, "Consistent", columns.readings(sets) + parts)]
     if len(names) > 1:
         tables.append(_comparison(truths, scores, against))
     tables.append(_calibration(truths, scores))
@@ -79,16 +84,17 @@ def on_dev(columns: ScoreColumns, sets: Sets) -> Report:
     """Measures each metric's ROC-AUC and calibration, and where word overlap agrees better."""
     truths = _truths(sets)
     scores = _scores(columns, sets)
-    probabilities = _probabilities(truths, scores)
-    lines = _auc_lines(truths, scores)
-    counts = {title(name): line for name, line in zip(columns.names, lines, strict=True)
-              if name in COUNTS}
-    aucs = _auc(
-        truths, [(*line, *(_below(line, other, list(sets)) for other in counts.values()))
-                 for line in lines],
-        "mean", "Supported", f"{columns.readings(sets)} A response without a score counts as "
-        f"{st.THRESHOLD:g}.", [Column(f"below {name} on", "text") for name in counts])
-    return _report("dev", "the development sets", [aucs, *probabilities], columns, truths, scores)
+    found = _aucs(truths, scores)
+    below = {name: Column(f"below {title(name)} on", "text") for name in found if name in COUNTS}
+    rows: Rows = [
+        (title(metric), {**_over(own, "mean", "hundred"), **{
+            column: ", ".join(key for key in own if own[key].value < found[name][key].value)
+            for name, column in below.items()}})
+        for metric, own in found.items()]
+    note = (f"{columns.readings(sets)} A response without a score counts as "
+            f"{st.THRESHOLD:g}.")
+    tables = [_auc(truths, rows, "Supported", note), *_probabilities(truths, scores)]
+    return _report("dev", "the development sets", tables, columns, truths, scores)
 
 
 def _truths(sets: Sets) -> dict[str, list[bool]]:
@@ -100,66 +106,45 @@ def _truths(sets: Sets) -> dict[str, list[bool]]:
     return truths
 
 
-def _compared_with(names: Sequence[str], asked: str | None) -> str:
-    """The metric with which others are compared, by default token F1, otherwise the first.
-    InputError: ``asked`` is not among ``names``."""
-    if asked is not None and asked not in names:
-        raise InputError(f"there is no metric {asked!r} to compare with; the metrics are "
-                         f"{', '.join(names)}")
-    return asked or ("knowledge_f1" if "knowledge_f1" in names else names[0])
-
-
 def _scores(columns: ScoreColumns, sets: Sets) -> dict[str, Scores]:
     return {name: columns.scores([row.example for row in rows], name)
             for name, rows in sets.items()}
 
 
 def _report(
-    name: str, data: str, tables: Iterable[Table], columns: ScoreColumns, truths: Truths,
+    name: str, data: str, tables: Sequence[Table], columns: ScoreColumns, truths: Truths,
     scores: Mapping[str, Scores],
 ) -> Report:
     return Report(name, f"Agreement with people on {data}", tuple(tables), columns.signatures,
                   detection_curves({key: (truths[key], scores[key]) for key in scores}))
 
 
-def _auc_lines(truths: Truths, scores: Mapping[str, Scores]) -> Lines:
-    """A row for each metric: title, ROC-AUC with interval on each data set, and their mean."""
-    found = {metric: [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
-             for metric in next(iter(scores.values()))}
-    return [(title(metric), *intervals, average([one.value for one in intervals]))
-            for metric, intervals in found.items()]
+def _aucs(truths: Truths, scores: Mapping[str, Scores]) -> dict[str, dict[str, st.Interval]]:
+    """The ROC-AUC by metric and data set."""
+    return {metric: {key: st.auc_interval(truths[key], values(columns[metric]))
+                     for key, columns in scores.items()}
+            for metric in next(iter(scores.values()))}
 
 
-def _auc(
-    truths: Truths, lines: Lines, mean: str, good: str, note: str, more: Sequence[Column] = ()
-) -> Table:
-    """``mean`` is the title of the column after the data sets, ``good`` what the label 1 means."""
+def _over(cells: Mapping[str, Cell], mean: str, kind: Kind = "number") -> dict[Column, Cell]:
+    """A column for each data set, and one with the title ``mean`` for the mean over them."""
+    return {**{Column(name, kind): cell for name, cell in cells.items()},
+            Column(mean, kind): average([*cells.values()])}
+
+
+def _auc(truths: Truths, rows: Rows, good: str, note: str) -> Table:
+    """``good`` is what the label 1 means."""
     sizes = ", ".join(f"{key} {sum(truth):,} of {len(truth):,}" for key, truth in truths.items())
-    return Table(
-        "auc", "ROC-AUC × 100",
-        (*_columns(["metric"], truths, mean, "hundred"), *more), tuple(lines),
+    return Table.of(
+        "auc", "ROC-AUC × 100", "metric", rows,
         f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed "
         f"{st.SEED}). {good} responses: {sizes}.{note}",
     )
 
 
-def _columns(
-    texts: Sequence[str], sets: Iterable[str], mean: str, kind: Kind = "number"
-) -> tuple[Column, ...]:
-    return (*(Column(name, "text") for name in texts), *(Column(name, kind) for name in sets),
-            Column(mean, kind))
-
-
-def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) -> str:
-    """The data sets on which a metric has a lower AUC than word overlap, as "set1, set2"."""
-    aucs = [
-        [cell.value for cell in cells if isinstance(cell, st.Interval)] for cells in (line, count)]
-    return ", ".join(name for name, own, other in zip(names, *aucs, strict=True) if own < other)
-
-
 def _comparison(truths: Truths, scores: Mapping[str, Scores], against: str) -> Table:
     """A table of the differences in ROC-AUC from ``against``, with interval and p-value."""
-    lines: Lines = [
+    lines = [
         (key, title(metric),
          *st.auc_difference(truths[key], values(column), values(columns[against])))
         for key, columns in scores.items()
@@ -177,16 +162,16 @@ def _comparison(truths: Truths, scores: Mapping[str, Scores], against: str) -> T
 
 def _calibration(truths: Truths, scores: Mapping[str, Scores]) -> Table:
     """A table of calibration errors, of the scores as they are and mapped linearly to [0, 1]."""
-    lines: Lines = []
+    rows: Rows = []
     for metric in next(iter(scores.values())):
         numbers = {key: values(columns[metric]) for key, columns in scores.items()}
-        raw = [st.ece(truths[key], own) if probable(own) else None for key, own in numbers.items()]
-        stretched = [st.ece(truths[key], st.min_max(own)) for key, own in numbers.items()]
-        lines.append((title(metric), "as they are", *raw, average(raw)))
-        lines.append((title(metric), "stretched to [0, 1]", *stretched, average(stretched)))
-    return Table(
-        "calibration", "Calibration", _columns(["metric", "scores"], scores, "average"),
-        tuple(lines),
+        raw = {key: st.ece(truths[key], own) if probable(own) else None
+               for key, own in numbers.items()}
+        stretched = {key: st.ece(truths[key], st.min_max(own)) for key, own in numbers.items()}
+        rows += [(title(metric), {Column("scores", "text"): how, **_over(errors, "average")})
+                 for how, errors in (("as they are", raw), ("stretched to [0, 1]", stretched))]
+    return Table.of(
+        "calibration", "Calibration", "metric", rows,
         f"Expected calibration error with {st.N_BINS} bins of equal width. \"Stretched\": the "
         "scores of each set are first mapped to [0, 1], as the authors of SCALE do.",
     )
@@ -194,12 +179,12 @@ def _calibration(truths: Truths, scores: Mapping[str, Scores]) -> Table:
 
 def _probabilities(truths: Truths, scores: Mapping[str, Scores]) -> list[Table]:
     """The calibration of metrics whose scores are probabilities; no table without such metrics."""
-    found = {metric: [st.ece(truths[key], values(scores[key][metric])) for key in scores]
-             for metric in next(iter(scores.values())) if entry(metric).probability}
-    table = Table(
-        "calibration", "Calibration of probabilities", _columns(["metric"], scores, "mean"),
-        tuple((title(metric), *errors, average(errors)) for metric, errors in found.items()),
+    rows: Rows = [
+        (title(metric), _over({key: st.ece(truths[key], values(columns[metric]))
+                               for key, columns in scores.items()}, "mean"))
+        for metric in next(iter(scores.values())) if entry(metric).probability]
+    return [Table.of(
+        "calibration", "Calibration of probabilities", "metric", rows,
         f"Expected calibration error with {st.N_BINS} bins of equal width, without stretching the "
         "scores.",
-    )
-    return [table] if found else []
+    )] if rows else []

@@ -1,7 +1,7 @@
 """Fits calibrations and their thresholds to responses with human labels."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -114,7 +114,7 @@ def experiment(
         f"{100 * st.roc_auc(labels, values):.1f}. Parts drawn with seed {st.SEED}.",
     )
     shown = {"score": st.min_max(values), "calibrated, held out": held_out}
-    panels = {panel: {fitted.metric: [asdict(bin_) for bin_ in st.reliability(labels, numbers)]}
+    panels = {panel: {fitted.metric: [bin_._asdict() for bin_ in st.reliability(labels, numbers)]}
               for panel, numbers in shown.items()}
     return Report(
         f"calibration_{fitted.name}", f"Calibration of {title(fitted.metric)}", (table,),

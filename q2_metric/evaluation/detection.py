@@ -1,14 +1,13 @@
 """Tables and curves that show how well scores separate consistent and inconsistent responses."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.scores import Scores, ScoreSummary, known, values
-from q2_metric.evaluation.tables import Cell, Column, Table
+from q2_metric.evaluation.tables import Cell, Column, Table, number
 from q2_metric.metrics.registry import title
 
 HISTOGRAM_BINS = 20
@@ -52,9 +51,9 @@ def probable(numbers: Sequence[float]) -> bool:
     return bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1
 
 
-def average(cells: Sequence[float | None]) -> float | None:
+def average(cells: Sequence[Cell]) -> float | None:
     """The mean, or ``None`` if a cell is ``None``: a mean over fewer sets could not be compared."""
-    found = [cell for cell in cells if cell is not None]
+    found = [one for one in map(number, cells) if one is not None]
     return sum(found) / len(found) if found and len(found) == len(cells) else None
 
 
@@ -80,7 +79,7 @@ def _series(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, Any]:
         "histogram": _histogram(truth, numbers),
     }
     if probable(numbers):
-        series["reliability"] = [asdict(bin_) for bin_ in st.reliability(truth, numbers)]
+        series["reliability"] = [bin_._asdict() for bin_ in st.reliability(truth, numbers)]
     return series
 
 

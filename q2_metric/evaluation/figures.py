@@ -139,8 +139,7 @@ def _histogram(panels: Panels, styles: Styles) -> Any:
     figure, axes = _figure(len(panels), len(metrics), 0.62 * PANEL)
     for axes_of_set, (panel, series) in zip(axes, panels.items(), strict=True):
         for axis, metric in zip(axes_of_set, metrics, strict=True):
-            curve = series.get(metric)
-            if curve is None:
+            if (curve := series.get(metric)) is None:
                 axis.set_visible(False)
                 continue
             # Shares of each class, so that classes of different size can be compared.
@@ -174,16 +173,17 @@ DRAWINGS: Mapping[str, Callable[[Panels, Styles], Any]] = {
 }
 
 
+_ENDINGS = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
+
+
 def figures_in(folder: str | Path) -> list[Path]:
     """The files with names that :func:`draw` may replace; none if the folder does not exist."""
-    endings = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
-    return [path for path in Path(folder).glob("*") if path.name.endswith(endings)]
+    return [path for path in Path(folder).glob("*") if path.name.endswith(_ENDINGS)]
 
 
 def figures_of(name: str, folder: str | Path) -> list[Path]:
     """All files that :func:`draw` could write for a report with this name."""
-    return [Path(folder) / f"{_stem(name)}_{kind}.{suffix}"
-            for kind in DRAWINGS for suffix in SUFFIXES]
+    return [Path(folder) / f"{_stem(name)}{ending}" for ending in _ENDINGS]
 
 
 def _stem(name: str) -> str:
@@ -202,22 +202,18 @@ def draw(report: Report, folder: str | Path) -> list[Path]:
     matplotlib = optional("matplotlib", "--figures", "matplotlib", "meta")
     with matplotlib.rc_context(dict(_STYLE)):
         for kind, drawing in DRAWINGS.items():
-            panels = report.curves.get(kind)
-            if panels:
+            if panels := report.curves.get(kind):
                 figure = drawing(panels, _styles(panels))
-                paths += _save(figure, folder / f"{_stem(report.name)}_{kind}")
+                for suffix in SUFFIXES:
+                    paths.append(folder / f"{_stem(report.name)}_{kind}.{suffix}")
+                    _save(figure, paths[-1], suffix)
     return paths
 
 
-def _save(figure: Any, stem: Path) -> list[Path]:
-    paths = []
-    for suffix in SUFFIXES:
-        path = stem.with_name(f"{stem.name}.{suffix}")
-        dated: dict[str, Any] = {"metadata": {"Date": None}} if suffix == "svg" else {}
-        with replacing(path, public=True) as unfinished:
-            figure.savefig(unfinished, format=suffix, dpi=DPI, bbox_inches="tight", **dated)
-        paths.append(path)
-    return paths
+def _save(figure: Any, path: Path, suffix: str) -> None:
+    undated: dict[str, Any] = {"metadata": {"Date": None}} if suffix == "svg" else {}
+    with replacing(path, public=True) as unfinished:
+        figure.savefig(unfinished, format=suffix, dpi=DPI, bbox_inches="tight", **undated)
 
 
 def _styles(panels: Panels) -> Styles:

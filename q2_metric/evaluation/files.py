@@ -27,8 +27,6 @@ _SPECIAL = str.maketrans({
     "τ": r"$\tau$",
 })
 
-_minus = re.compile(r"-(?=\d)")
-
 
 def write(report: Report, path: str | Path, *, note: str = "") -> None:
     """Writes a report in the format of the path's suffix (:func:`to_text`). InputError: the suffix
@@ -104,10 +102,10 @@ def _cell(value: Any) -> Cell:
 
 def to_markdown(report: Report, *, note: str = "") -> str:
     """The report as a markdown page; ``note`` (markdown) stands above the tables."""
-    lines = [f"# {report.title}", ""]
     facts = dict(report.facts)
     command = facts.pop("command", "")
-    lines += [", ".join(f"{name}: {value}" for name, value in facts.items()) + ".", ""]
+    about = ", ".join(f"{name}: {value}" for name, value in facts.items())
+    lines = [f"# {report.title}", "", f"{about}.", ""]
     if command:
         lines += ["```console", f"$ {command}", "```", ""]
     if note:
@@ -145,8 +143,7 @@ def escape(text: str) -> str:
     >>> print(escape("run_2 & 50%"))
     run\\_2 \\& 50\\%
     """
-    words = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
-    return words.translate(_SPECIAL)
+    return re.sub(r"[\x00-\x1f\x7f]+", " ", text).translate(_SPECIAL)
 
 
 def to_latex(report: Report) -> str:
@@ -162,7 +159,7 @@ def to_latex(report: Report) -> str:
 def latex_table(table: Table) -> list[str]:
     sides = "".join("l" if column.kind == "text" else "r" for column in table.columns)
     rows = [[column.title for column in table.columns],
-            *([_minus.sub("−", cell) if column.kind != "text" else cell
+            *([re.sub(r"-(?=\d)", "−", cell) if column.kind != "text" else cell
                for cell, column in zip(row, table.columns, strict=True)] for row in table.shown())]
     # A row that starts with a bracket would be read as the argument of the \\ before it.
     lines = [" & ".join(re.sub(r"^\[", "{[}", escape(cell)) for cell in row) + r" \\"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.errors import InputError
@@ -30,8 +30,7 @@ NEUTRAL = 0.5
 """Replaces a missing score in statistics. Tables say how many scores are missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreSummary:
+class ScoreSummary(NamedTuple):
     """What the experiments need of a :class:`~q2_metric.types.Score`.
 
     ``questions`` and ``unanswered``, a part of them, are ``None`` if the metric asks no questions.
@@ -43,8 +42,7 @@ class ScoreSummary:
     unanswered: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ByGuideline:
+class ByGuideline(NamedTuple):
     """A metric with one version for each reading (definition of "supported")."""
 
     name: str
@@ -188,7 +186,8 @@ class FileSource:
         if responses and knowledge:
             given = zip(responses, knowledge, strict=True)
             wanted = [(example.response, example.knowledge) for example in rows]
-        elif ids and _named(rows) <= {*ids}:
+        elif ids and len(names := {example.id for example in rows}) == len(rows) and (
+                names <= {*ids}):
             given, wanted = ids, [example.id for example in rows]
         elif len(numbers) != len(rows):
             raise InputError(
@@ -207,12 +206,6 @@ class FileSource:
         """One score for each example, in order; ``None`` for an example that is not in the file."""
         progress(len(examples))
         return [self._summaries.get((one.response, one.knowledge)) for one in examples]
-
-
-def _named(rows: Sequence[Example]) -> set[str | None]:
-    """The ids of the rows; ``{None}``, which matches nothing, if an id occurs twice."""
-    names = {row.id for row in rows}
-    return names if len(names) == len(rows) else {None}
 
 
 def number_of(value: object, column: str, where: str) -> float | None:

@@ -7,7 +7,7 @@ statistic is not defined for the data, such as the AUC if all labels are equal.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -242,8 +242,7 @@ def best_threshold(
     return float(order[place] - 1e-6 * max(1.0, abs(order[place])))
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(NamedTuple):
     """``n`` scores in [low, high): their mean, and the share of consistent responses."""
 
     low: float

@@ -78,6 +78,12 @@ class Report:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
+def number(cell: Cell) -> float | None:
+    """The number in a cell, without its interval; ``None`` for a text."""
+    value = cell.value if isinstance(cell, Interval) else cell
+    return None if isinstance(value, str) else value
+
+
 def show(cell: Cell, kind: Kind) -> str:
     """The content of a cell as a string.
 

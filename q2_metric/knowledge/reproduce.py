@@ -93,27 +93,21 @@ def _selection(run: Run, table: int) -> Figures:
     def guided(rankings: Rankings, margin: float | None = None) -> Rankings:
         return [rerank(*one, margin) for one in zip(rankings, mentioned, strict=True)]
 
-    figures: Figures = {}
     own, given = _rankers(run)
     found: dict[str, list[Rankings]] = {NO_EGR: [], "": []}
     for model, variant, ranker in [*own, *given]:
         rankings = ranker.rank(seeking.dialogues, pool)
         moved = guided(rankings, margin_of(ranker))
         for egr, one in {"": moved, NO_EGR: rankings}.items() if table == 3 else [("", rankings)]:
-            figures |= _figures(table, model, _joined(egr, variant), data,
+            yield from _figures(table, model, _joined(egr, variant), data,
                                 evaluate(one, gold)[OVERALL])
         found[NO_EGR].append(rankings)
         found[""].append(moved)
     for name, vote in (("", hard_vote), ("soft vote", soft_vote)) if table == 3 else ():
-        after = guided(_voted(vote, found[NO_EGR][-len(given):]))
-        for variant, one in ((name, _voted(vote, found[""][-len(given):])),
-                             (_joined(name, "EGR after the vote"), after)):
-            figures |= _figures(3, "ensemble", variant, data, evaluate(one, gold)[OVERALL])
-    return figures
-
-
-def _voted(vote: Callable[[Rankings], list[Ranked]], each: Sequence[Rankings]) -> Rankings:
-    return [vote(rankings) for rankings in zip(*each, strict=True)]
+        before, after = (list(map(vote, zip(*found[egr][-len(given):], strict=True)))
+                         for egr in ("", NO_EGR))
+        for variant, one in ((name, before), (_joined(name, "EGR after the vote"), guided(after))):
+            yield from _figures(3, "ensemble", variant, data, evaluate(one, gold)[OVERALL])
 
 
 def _figures(table: int, model: str, variant: str, data: str, found: Selection) -> Figures:
@@ -130,14 +124,12 @@ def _unseen(run: Run) -> Figures:
     name = "restaurants not in training" if data != DSTC10 else data
     seeking = turns.seeking()
     gold = [label.knowledge for label in seeking.labels]
-    figures: Figures = {}
     for model, variant, ranker in itertools.chain(*_rankers(run)):
         found = evaluate(ranker.rank(seeking.dialogues, pool), gold)
         key = Key(5, model, "", variant, name)
-        figures[key._replace(measure="R@1")] = found[OVERALL].r1
+        yield key._replace(measure="R@1"), found[OVERALL].r1
         if RESTAURANT in found:
-            figures[key._replace(measure="error in restaurant")] = 1 - found[RESTAURANT].r1
-    return figures
+            yield key._replace(measure="error in restaurant"), 1 - found[RESTAURANT].r1
 
 
 def _pipeline(run: Run) -> Figures:
@@ -151,15 +143,14 @@ def _pipeline(run: Run) -> Figures:
         turns.dialogues, pool)
     scores, no_meteor = official_scores(answers, turns.labels)
     run.left_out += filter(None, [no_meteor])
-    return {Key(2, "submission", data=f"{data}, subtask {task}", measure=measure): value
-            for (task, measure), value in scores.items()}
+    for (task, measure), value in scores.items():
+        yield Key(2, "submission", data=f"{data}, subtask {task}", measure=measure), value
 
 
 def _generation(run: Run) -> Figures:
     """Table 4: responses to the snippets that the labels name."""
     data, pool, turns = _data(run, "validation")
     seeking = turns.seeking()
-    figures: Figures = {}
     snippets = [pool.find(label.knowledge[0]) for label in seeking.labels]
     given = [(kind.model, path, variant) for path, kind in _trained(run, "responder")
              for variant in (BEAM_SEARCH, NUCLEUS)]
@@ -168,9 +159,8 @@ def _generation(run: Run) -> Figures:
                        snippets)
         found, no_meteor = response_scores(said, [label.response for label in seeking.labels])
         run.left_out += filter(None, [no_meteor])
-        figures |= {Key(4, model, "", variant, data, name): found[name]
-                    for name in ("METEOR", "ROUGE-L") if name in found}
-    return figures
+        yield from measured(Key(4, model, "", variant, data), {
+            name: found[name] for name in ("METEOR", "ROUGE-L") if name in found})
 
 
 def _responder(run: Run, model: str = "", *, sample: bool = False) -> Responder | None:

@@ -24,7 +24,7 @@ from q2_metric.evaluation import published
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce import ratings, scale, wow
 from q2_metric.evaluation.reproduce.scale import search, utterances
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, reproduce
+from q2_metric.evaluation.reproduce.table import PaperTable, Run, reproduce
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Table
@@ -60,7 +60,9 @@ def run_with(
     return Run(preset(name), columns, source)
 
 
-def value(figures: Figures, model: str, data: str, measure: str, variant: str = "") -> Any:
+def value(
+    figures: Mapping[Key, Any], model: str, data: str, measure: str, variant: str = ""
+) -> Any:
     (found,) = (cell for key, cell in figures.items()
                 if (key.model, key.data, key.measure, key.variant) == (
                     model, data, measure, variant))

@@ -1,5 +1,6 @@
 """The tables of the Q² paper on Topical-Chat (USR) and on Dialogue NLI, of both its versions."""
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -11,8 +12,7 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
 from q2_metric.evaluation.reproduce.wow import V1, V1_NOTE, asked
-from q2_metric.evaluation.scores import known
-from q2_metric.evaluation.tables import Cell
+from q2_metric.evaluation.scores import ScoreSummary, known
 
 NO_QUESTION = "0 without a question"
 THRESHOLD = 0.1
@@ -26,7 +26,6 @@ def _usr(run: Run, table: int, first: bool) -> Figures:
                               leave_out=() if first else (REFERENCE,)))
     settings = V1 if first else {}
     scores = run.scores([one.example for one in rated], ["q2"], **settings)
-    figures: Figures = {}
     variants = ("", NO_QUESTION) if first else ("",)
     for (metric, column), variant in product(scores.items(), variants):
         kept = known(column)
@@ -36,13 +35,14 @@ def _usr(run: Run, table: int, first: bool) -> Figures:
         if len(set(ratings)) < 2 or len(set(numbers)) < 2 or len(kept) < 3:
             run.notes.append(f"{metric}: all scores or all ratings are equal.")
             continue
-        found: dict[str, Cell] = {
+        yield from measured(Key(table, metric, "", variant, "Topical-Chat"), {
             "Spearman": st.correlation("spearmanr", ratings, numbers),
             "Pearson": st.correlation("pearsonr", ratings, numbers),
-            **{name: share for name, share in asked(column).items()
-               if name == "coverage" and not variant}}
-        figures |= measured(Key(table, metric, "", variant, "Topical-Chat"), found)
-    return figures
+            **({} if variant else _coverage(column))})
+
+
+def _coverage(column: Sequence[ScoreSummary | None]) -> dict[str, float]:
+    return {name: share for name, share in asked(column).items() if name == "coverage"}
 
 
 def _dnli(run: Run, table: int, first: bool) -> Figures:
@@ -55,19 +55,14 @@ def _dnli(run: Run, table: int, first: bool) -> Figures:
     variants = {"": settings}
     if first:
         variants["answerable questions only"] = {**settings, "drop_unanswerable": True}
-    figures: Figures = {}
     for variant, given in variants.items():
         scores = run.scores([pair.example for pair in read],
                             ["q2"] if variant else ["q2", "nli"], **given)
         for metric, column in scores.items():
             limit = st.THRESHOLD if metric == "nli" else THRESHOLD
             right = [(value > limit) == read[i].consistent for i, value in known(column).items()]
-            key = Key(table, metric, variant=variant, data=data)
-            if right:
-                figures[key._replace(measure="accuracy")] = st.share_interval(right)
-            if (share := asked(column).get("coverage")) is not None:
-                figures[key._replace(measure="coverage")] = share
-    return figures
+            yield from measured(Key(table, metric, variant=variant, data=data), {
+                **({"accuracy": st.share_interval(right)} if right else {}), **_coverage(column)})
 
 
 TABLES = (

@@ -1,7 +1,7 @@
 """What a table of a paper is, what it is measured with, and how it is shown beside the paper's."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,14 +11,13 @@ from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.evaluation import published
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns, Scores
-from q2_metric.evaluation.statistics import Interval
-from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table
+from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table, number
 from q2_metric.metrics.registry import title
 from q2_metric.models.presets import Preset, preset
 from q2_metric.types import Example
 
-Figures = dict[Key, Cell]
-"""What was measured, by the keys of the published figures."""
+Figures = Iterator[tuple[Key, Cell]]
+"""What was measured, with the keys of the published figures."""
 Item = TypeVar("Item")
 
 KINDS: Mapping[str, Kind] = {
@@ -31,7 +30,7 @@ KINDS: Mapping[str, Kind] = {
 
 def measured(key: Key, cells: Mapping[str, Cell]) -> Figures:
     """The figures of one model and data set, by measure."""
-    return {key._replace(measure=name): cell for name, cell in cells.items()}
+    return ((key._replace(measure=name), cell) for name, cell in cells.items())
 
 
 @dataclass
@@ -108,6 +107,7 @@ class PaperTable:
         data: the data sets it needs, of which all must be here, or, with ``any_data``, one.
         how: what is measured, with which settings.
         size: what is scored.
+        figures: measures them.
     """
 
     paper: str
@@ -116,12 +116,15 @@ class PaperTable:
     data: tuple[str, ...]
     how: str
     size: str
-    measure: Callable[[Run], Figures]
+    figures: Callable[[Run], Figures]
     any_data: bool = False
 
     @property
     def name(self) -> str:
         return f"{self.paper}-{self.table or 'figures'}"
+
+    def measure(self, run: Run) -> dict[Key, Cell]:
+        return dict(self.figures(run))
 
     def missing(self) -> list[str]:
         """The data sets that it needs and that are not here."""
@@ -176,10 +179,11 @@ def _published(one: PaperTable, key: Key) -> Key | None:
     return key if key in known else (same[0] if same else None)
 
 
-def _table(one: PaperTable, run: Run, figures: Figures) -> Table:
+def _table(one: PaperTable, run: Run, figures: Mapping[Key, Cell]) -> Table:
     known = published.listed(one.paper, one.table)
-    used = {_published(one, key) for key in figures}
-    every = [*figures, *(key for key in known if key not in used)]
+    beside = {key: other for key in figures if (other := _published(one, key))}
+    beside |= {key: key for key in known if key not in beside.values()}
+    every = list({**figures, **beside})
     measures = list(dict.fromkeys(key.measure for key in [*known, *every]))
     data = list(dict.fromkeys(key.data for key in [*known, *every]))
     wide = len(measures) == 1 and len(data) > 2
@@ -190,11 +194,11 @@ def _table(one: PaperTable, run: Run, figures: Figures) -> Table:
         rows.setdefault(row, []).append(key)
     lines: list[tuple[Cell, ...]] = []
     for row, keys in rows.items():
-        beside = {key: other for key in keys if (other := _published(one, key))}
+        sizes = {beside[key].size for key in keys if key in beside}
         ours = _models(row[0], row[1], run) if any(key in figures for key in keys) else ""
-        theirs = ", ".join({other.size for other in beside.values()} - {""}) or "the paper's models"
+        theirs = ", ".join(sizes - {""}) or ("the paper's models" if sizes else "")
         name = title(row[0]) if row[0] else ""
-        lines += _lines([name, row[2], *row[3:]], (ours, theirs if beside else ""), {
+        lines += _lines([name, *row[2:]], (ours, theirs), {
             key.data if wide else key.measure: (figures.get(key), known.get(beside.get(key, key)))
             for key in keys}, columns)
     return Table(
@@ -223,10 +227,8 @@ def _lines(
 
 
 def _difference(ours: Cell, theirs: float | None) -> float | None:
-    value = ours.value if isinstance(ours, Interval) else ours
-    if theirs is None or not isinstance(value, (int, float)):
-        return None
-    return round(value - theirs, 9) + 0.0
+    value = number(ours)
+    return None if value is None or theirs is None else round(value - theirs, 9) + 0.0
 
 
 def _models(metric: str, size: str, run: Run) -> str:

@@ -71,10 +71,8 @@ def human_groups(run: Run) -> Groups:
     groups: Groups = {
         f"human, where dodeca is {kind}": run.some(
             [row.example for row in gold if row.consistent == (kind == "consistent")])
-        for kind in ("inconsistent", "consistent")
-    }
-    groups["human random"] = run.some(sample(read_gold()))
-    return groups
+        for kind in ("inconsistent", "consistent")}
+    return {**groups, "human random": run.some(sample(read_gold()))}
 
 
 def absolute(
@@ -83,13 +81,12 @@ def absolute(
 ) -> Figures:
     """Mean scores by group. A response without a score is left out, as v1 does; coverage is the
     share of responses with a valid question."""
-    figures: Figures = {}
     for group, examples in groups.items():
         for metric, column in run.scores(examples, metrics, **settings).items():
             found = {"mean": average([*known(column).values()]), **asked(column)}
-            figures |= {Key(table, metric, size, variant, group, name): found[name]
-                        for name in measures if found.get(name) is not None}
-    return figures
+            yield from measured(
+                Key(table, metric, size, variant, group),
+                {name: found[name] for name in measures if found.get(name) is not None})
 
 
 def asked(column: Sequence[ScoreSummary | None]) -> dict[str, float]:
@@ -103,13 +100,7 @@ def asked(column: Sequence[ScoreSummary | None]) -> dict[str, float]:
             **({"unanswerable": unanswered / total} if total else {})}
 
 
-def _v1_scores(run: Run) -> Figures:
-    groups = {**system_groups(run), **human_groups(run)}
-    return absolute(run, 2, groups, ["q2"], ("questions", "mean", "unanswerable", "coverage"), **V1)
-
-
 def _ladder(run: Run) -> Figures:
-    figures: Figures = {}
     groups = {name: group for name, group in system_groups(run).items() if "random" not in name}
     for variant, settings in LADDER.items():
         if settings.get("coreference"):
@@ -118,24 +109,21 @@ def _ladder(run: Run) -> Figures:
             else:
                 run.notes.append("Coreference: the history is the message before the response, "
                                  f"because the whole dialogues are not here ({where(['wow'])}).")
-        found = absolute(run, 7, groups, ["q2"], ("coverage", "mean"), variant=variant, **settings)
-        figures |= _by_token_f1(found)
-    return figures
+        yield from _by_token_f1(absolute(
+            run, 7, groups, ["q2"], ("coverage", "mean"), variant=variant, **settings))
 
 
 def _by_token_f1(figures: Figures) -> Figures:
     """v1's tables 7 and 8 say "Q²", which compares answers by token F1 there. What is measured of
     its questions is the same for both ways to compare answers."""
-    return {key._replace(model="q2_no_nli"): cell for key, cell in figures.items()
-            if key.measure != "mean" or key.model == "q2_no_nli"}
+    return ((key._replace(model="q2_no_nli"), cell) for key, cell in figures
+            if key.measure != "mean" or key.model == "q2_no_nli")
 
 
 def _smaller_scores(run: Run) -> Figures:
     groups = system_groups(run)
-    figures: Figures = {}
     for size, model in _sizes(run).items():
-        figures |= absolute(run, 8, groups, ["q2"], ("mean", "coverage"), size=size, **model)
-    return figures
+        yield from absolute(run, 8, groups, ["q2"], ("mean", "coverage"), size=size, **model)
 
 
 def _sizes(run: Run) -> dict[str, dict[str, str]]:
@@ -152,17 +140,15 @@ def _responses(run: Run) -> Figures:
     truth = [row.consistent for row in selected]
     scores = run.scores([row.example for row in selected], ["q2", *BASELINES])
     run.draw(detection_curves({f"{len(selected)} selected responses": (truth, scores)}))
-    figures: Figures = {}
     for metric, column in scores.items():
         numbers = values(column)
-        figures |= measured(Key(3, metric, data="WoW"), {
+        yield from measured(Key(3, metric, data="WoW"), {
             **decided(truth, numbers), "ROC-AUC": st.auc_interval(truth, numbers)})
-    return figures
 
 
 def _systems(run: Run) -> Figures:
     annotated = _contexts(run)
-    return _correlations(4, annotated, run.scores(
+    return _correlations(4, pairs(annotated), run.scores(
         [row.example for row in annotated], ["q2", *BASELINES]))
 
 
@@ -174,19 +160,16 @@ def _contexts(run: Run) -> list[Labelled]:
 
 
 def _correlations(
-    table: int, annotated: Sequence[Labelled], scores: Scores, size: str = "",
-    places: Sequence[tuple[int, int]] = (),
+    table: int, places: Sequence[tuple[int, int]], scores: Scores, size: str = ""
 ) -> Figures:
-    """Spearman's correlation with the simulated systems' quality; the bounds are percentiles."""
-    places = places or pairs(annotated)
-    figures: Figures = {}
+    """Spearman's correlation with the simulated systems' quality; the bounds are percentiles.
+    ``places`` are those of :func:`pairs`."""
     for metric, column in scores.items():
         numbers = values(column)
         found = system_correlation([numbers[good] for good, _ in places],
                                    [numbers[bad] for _, bad in places])
-        figures |= measured(Key(table, metric, size, data="WoW"), {
+        yield from measured(Key(table, metric, size, data="WoW"), {
             "Spearman": found.value, "lower bound": found.low, "upper bound": found.high})
-    return figures
 
 
 def _v1_systems(run: Run) -> Figures:
@@ -196,23 +179,22 @@ def _v1_systems(run: Run) -> Figures:
     q2 = run.scores(examples, ["q2"], **V1)
     kept = [item is not None and bool(item.questions) for item in q2.get("q2", [])]
     if not kept:
-        return {}
+        return
     places = pairs(annotated)
     both = [(good, bad) for good, bad in places if kept[good] and kept[bad]]
     run.notes.append(f"{len(both)} of {len(places)} contexts have two responses with a question.")
-    if not both:
-        return {}
-    scores = {**q2, **run.scores(examples, ["overlap", "knowledge_bleu"])}
-    return _correlations(4, annotated, scores, places=both)
+    if both:
+        scores = {**q2, **run.scores(examples, ["overlap", "knowledge_bleu"])}
+        yield from _correlations(4, both, scores)
 
 
 def _smaller_systems(run: Run) -> Figures:
     annotated = _contexts(run)
     examples = [row.example for row in annotated]
-    figures: Figures = {}
     for size, model in _sizes(run).items():
-        figures |= _correlations(7, annotated, run.scores(examples, ["q2"], **model), size)
-    return {key: cell for key, cell in figures.items() if key.model == "q2"}
+        scores = run.scores(examples, ["q2"], **model)
+        q2 = {name: column for name, column in scores.items() if name == "q2"}
+        yield from _correlations(7, pairs(annotated), q2, size)
 
 
 def _other_knowledge(run: Run) -> Figures:
@@ -255,14 +237,11 @@ def _length(run: Run) -> Figures:
     from q2_metric.english.parse.parser import load
 
     tokenizer = load().tokenizer
-    figures: Figures = {}
     for group, examples in system_groups(run).items():
-        texts = [example.response for example in examples]
-        if texts:
-            figures |= measured(Key(9, "", data=group), {
+        if texts := [example.response for example in examples]:
+            yield from measured(Key(9, "", data=group), {
                 "characters": fmean(map(len, texts)),
                 "tokens": fmean(len(tokenizer(text)) for text in texts)})
-    return figures
 
 
 def _robustness(run: Run) -> Figures:
@@ -274,7 +253,6 @@ def _robustness(run: Run) -> Figures:
     scores = run.scores([row.example for row in selected], metrics, **V1)
     panel = f"{len(selected)} selected responses (v1)"
     curves = detection_curves({panel: (truth, scores)})
-    figures: Figures = {}
     lines: dict[str, Any] = {}
     for metric, column in scores.items():
         found = known(column)
@@ -283,11 +261,10 @@ def _robustness(run: Run) -> Figures:
         lines[metric] = {"x": list(ROBUSTNESS), "y": [point.value for point in points],
                          "low": [point.low for point in points],
                          "high": [point.high for point in points]}
-        figures |= {Key(0, metric, data=f"{share:g} inconsistent", measure="mean"): point
-                    for share, point in zip(ROBUSTNESS, points, strict=True)}
+        for share, point in zip(ROBUSTNESS, points, strict=True):
+            yield Key(0, metric, data=f"{share:g} inconsistent", measure="mean"), point
     run.draw({**{kind: curves[kind] for kind in ("histogram", "precision_recall")},
               "robustness": {panel: lines}})
-    return figures
 
 
 _RANDOM = (f"Random: {RANDOM_SAMPLE} annotated responses of each system (seed {st.SEED}), because "
@@ -311,7 +288,9 @@ TABLES = (
     PaperTable("q2-emnlp", 8, "scores by system, smaller models", _WOW,
                f"Mean scores and coverage. {_RANDOM}", "3 x 900 responses", _smaller_scores),
     PaperTable("q2-v1", 2, "scores by system and of people", _WOW, f"{V1_NOTE} {_RANDOM}",
-               "9 x 150 responses", _v1_scores),
+               "9 x 150 responses", lambda run: absolute(
+                   run, 2, {**system_groups(run), **human_groups(run)}, ["q2"],
+                   ("questions", "mean", "unanswerable", "coverage"), **V1)),
     PaperTable("q2-v1", 3, "word overlap by system", _WOW, _RANDOM,
                "6 x 150 responses", lambda run: absolute(
                    run, 3, system_groups(run), ["overlap", "knowledge_bleu"], ("mean",))),
