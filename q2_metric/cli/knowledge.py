@@ -95,8 +95,8 @@ def training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, Labell
     if not (held := options.get("without_domains")):
         return pool, *parts
     turns, dev = (
-        part.at(i for i, label in enumerate(part.labels)
-                if not label.target or label.knowledge[0][0] not in held) for part in parts)
+        part.at([i for i, label in enumerate(part.labels)
+                 if not label.target or label.knowledge[0][0] not in held]) for part in parts)
     return Pool([one for one in pool if one.domain not in held], pool.source), turns, dev
 
 

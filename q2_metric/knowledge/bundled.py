@@ -112,8 +112,7 @@ def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]
     place = max(i for i, turn in enumerate(dialogue.turns) if turn is dialogue.last)
     inside = {i for m in mentions if m.turn == place for i in range(m.start, m.end)}
     texts = []
-    for reading in dialogue.last.readings[:READINGS]:
-        words = spoken_words(reading)
+    for words in map(spoken_words, dialogue.last.readings[:READINGS]):
         kept = [word for i, word in enumerate(words) if i not in inside]
         texts.append(" ".join(kept or words))
     return texts
@@ -133,24 +132,13 @@ def mention_features(
     by_entity: dict[int, list[Floats]] = {}
     for m in mentions:
         rank = spots.index((m.turn, m.start, m.end))
+        before = [word for word in words[m.turn][: m.start][-2:] if word not in ("the", "a", "an")]
         features = (
-            1.0,
-            10 * (m.closeness - 1),
-            m.share - 1,
-            np.log1p(last - m.turn),
-            float(rank == 0),
-            float(rank == 1),
-            float(m.turn == last),
-            float(dialogue.turns[m.turn].speaker == SYSTEM),
-            float(_follows(words[m.turn][: m.start], PLACING)),
-        )
+            1.0, 10 * (m.closeness - 1), m.share - 1, np.log1p(last - m.turn), rank == 0, rank == 1,
+            m.turn == last, dialogue.turns[m.turn].speaker == SYSTEM,
+            bool(before) and before[-1] in PLACING)
         by_entity.setdefault(index.entities[m.entity], []).append(np.array(features, np.float32))
     return by_entity
-
-
-def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
-    said = [word for word in before[-2:] if word not in ("the", "a", "an")]
-    return bool(said) and said[-1] in words
 
 
 def domain_features(

@@ -5,9 +5,8 @@ Raises InputError for an unknown name, MissingExtra or ModelError if something c
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from q2_metric.errors import InputError
 from q2_metric.files import read_json
@@ -78,8 +77,7 @@ def _check_folder(name: str, what: str, known: str) -> None:
         raise InputError(f"there is no {what} {name!r}: give {known}")
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
+class Trained(NamedTuple):
     """``model`` is named as in the paper's tables. ``domain``: a ranker reads domain names."""
 
     task: TaskName

@@ -2,9 +2,8 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from q2_metric.knowledge.bundled import without
 from q2_metric.knowledge.dstc import LabelledTurns
 from q2_metric.knowledge.encoder import HeadedEncoder
 from q2_metric.knowledge.mentions import spoken_words
-from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
+from q2_metric.knowledge.training import Progress, Report, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Pool
 
 THRESHOLD = 0.5
@@ -31,9 +30,9 @@ REQUESTS = (
     "book it for two people", "make a reservation for friday", "for three nights",
     "what is the reference number", "yes please", "no thanks that's all", "thank you goodbye",
     "that sounds good", "the first one", "let's go with that one", "hello",
-    "what time does it leave",
-    "do they have any in another area", "is there one that is moderately priced",
-    "what is the name of it", "how about something else", "i need to leave after five",
+    "what time does it leave", "do they have any in another area",
+    "is there one that is moderately priced", "what is the name of it",
+    "how about something else", "i need to leave after five",
 )
 """User requests that a dialogue system answers from its database, so that they need no snippet."""
 
@@ -78,26 +77,21 @@ class BundledDetector:
 
 
 class EncoderDetector:
-    """Reads the dialogue with a model that :func:`train_detector` wrote."""
+    """Reads the dialogue with a model that :func:`train_detector` wrote, or, with
+    ``trained=False``, with one that it trains."""
 
-    def __init__(self, model: str, *, device: str = "auto", batch_size: int = 32) -> None:
-        self._encoder = HeadedEncoder(model, HEADS, device=device)
+    def __init__(self, model: str, *, device: str = "auto", batch_size: int = 32,
+                 trained: bool = True) -> None:
+        self.encoder = HeadedEncoder(model, HEADS, device=device, trained=trained)
         self._batch_size = batch_size
-        self.name = f"detector:{self._encoder.name}"
+        self.name = f"detector:{self.encoder.name}"
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
-        return _detected(self._encoder, dialogues, self._batch_size)
+        found = self.encoder.probabilities([(one, "") for one in dialogues], self._batch_size)
+        return [probability for (probability,) in found]
 
 
-def _detected(
-    encoder: HeadedEncoder, dialogues: Sequence[Dialogue], batch_size: int
-) -> list[float]:
-    pairs = [(dialogue, "") for dialogue in dialogues]
-    return [probability for (probability,) in encoder.probabilities(pairs, batch_size)]
-
-
-@dataclass(frozen=True, slots=True)
-class Detection:
+class Detection(NamedTuple):
     """Precision, recall and F1 of "needs knowledge", in [0, 1]; an undefined value is 0."""
 
     precision: float
@@ -129,18 +123,19 @@ def train_detector(
 
     if not turns.dialogues or not dev.dialogues:
         raise InputError("the detector needs labelled turns for training and for development")
-    encoder = HeadedEncoder(base, HEADS, device=device, trained=False)
+    detector = EncoderDetector(base, device=device, batch_size=2 * settings.batch_size,
+                               trained=False)
 
     def loss_of(places: Sequence[int], rng: random.Random) -> torch.Tensor:
-        logits = encoder.logits([(turns.dialogues[i], "") for i in places])[:, 0]
-        targets = [float(turns.labels[i].target) for i in places]
-        wanted = torch.tensor(targets, device=logits.device)
+        logits = detector.encoder.logits([(turns.dialogues[i], "") for i in places])[:, 0]
+        wanted = torch.tensor(
+            [float(turns.labels[i].target) for i in places], device=logits.device)
         loss: torch.Tensor = F.binary_cross_entropy_with_logits(logits, wanted)
         return loss
 
     def judge() -> float:
-        probabilities = _detected(encoder, dev.dialogues, 2 * settings.batch_size)
-        return evaluate_detection(probabilities, [label.target for label in dev.labels]).f1
+        found = detector.detect(dev.dialogues)
+        return evaluate_detection(found, [label.target for label in dev.labels]).f1
 
-    task = Task(encoder.loaded, len(turns.dialogues), loss_of, judge)
-    return train(task, folder, settings, report=report)
+    return train(detector.encoder.loaded, len(turns.dialogues), loss_of, judge, folder, settings,
+                 report)

@@ -9,18 +9,16 @@ Raises InputError if a file is malformed; the message names dialogue and turn, o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from q2_metric.errors import InputError
 from q2_metric.files import read_json
-from q2_metric.knowledge.types import Dialogue, Key, Pool, Turn
+from q2_metric.knowledge.types import SYSTEM, USER, Dialogue, Key, Pool, Turn
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLabel:
+class TurnLabel(NamedTuple):
     """If ``target`` is false, the last turn needs no knowledge, and the other fields are empty."""
 
     target: bool
@@ -67,14 +65,12 @@ def _read_list(path: str | Path, what: str) -> list[Any]:
     return items
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledTurns:
+class LabelledTurns(NamedTuple):
     dialogues: list[Dialogue]
     labels: list[TurnLabel]
 
-    def at(self, places: Iterable[int]) -> LabelledTurns:
-        kept = list(places)
-        return LabelledTurns([self.dialogues[i] for i in kept], [self.labels[i] for i in kept])
+    def at(self, places: Sequence[int]) -> LabelledTurns:
+        return LabelledTurns([self.dialogues[i] for i in places], [self.labels[i] for i in places])
 
     def seeking(self) -> LabelledTurns:
         """The dialogues whose last turn needs knowledge; InputError if none does."""
@@ -111,23 +107,21 @@ def _dialogue(value: Any, where: str, id_: str | None) -> Dialogue:
 
 def _turn(value: Any, where: str, from_end: int) -> Turn:
     if isinstance(value, str):
-        return Turn(value, "U" if from_end % 2 else "S")
+        return Turn(value, USER if from_end % 2 else SYSTEM)
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         raise InputError(f"{where} has no text")
     speaker = value.get("speaker", "")
-    if speaker not in ("U", "S", ""):
+    if speaker not in (USER, SYSTEM, ""):
         raise InputError(f"{where} has the speaker {speaker!r}; it must be 'U' or 'S'")
     nbest = value.get("nbest") or []
     if not isinstance(nbest, list):
         raise InputError(f"{where} has an 'nbest' that is not a list")
-    hypotheses: list[str] = []
-    for i, item in enumerate(nbest):
-        hypothesis = item.get("hyp") if isinstance(item, dict) else item
+    hypotheses: list[Any] = [item.get("hyp") if isinstance(item, dict) else item for item in nbest]
+    for i, hypothesis in enumerate(hypotheses):
         if not isinstance(hypothesis, str):
             raise InputError(f"{where}, hypothesis {i} has no 'hyp'")
-        if hypothesis != value["text"] and hypothesis not in hypotheses:
-            hypotheses.append(hypothesis)
-    return Turn(value["text"], speaker, tuple(hypotheses))
+    others = dict.fromkeys(text for text in hypotheses if text != value["text"])
+    return Turn(value["text"], speaker, tuple(others))
 
 
 def _label(value: Any, where: str) -> TurnLabel:
@@ -140,11 +134,12 @@ def _label(value: Any, where: str) -> TurnLabel:
         raise InputError(f"{where} needs knowledge but names no snippet")
     keys: list[Key] = []
     for item in knowledge:
-        parts = [item.get(n) if isinstance(item, dict) else None
-                 for n in ("domain", "entity_id", "doc_id")]
-        if any(not isinstance(part, (str, int)) for part in parts):
-            raise InputError(f"{where} names a snippet without domain, entity_id or doc_id")
-        keys.append((str(parts[0]), str(parts[1]), str(parts[2])))
+        match item:
+            case {"domain": str() | int() as domain, "entity_id": str() | int() as entity,
+                  "doc_id": str() | int() as doc}:
+                keys.append((str(domain), str(entity), str(doc)))
+            case _:
+                raise InputError(f"{where} names a snippet without domain, entity_id or doc_id")
     response = value.get("response", "")
     if not isinstance(response, str):
         raise InputError(f"{where} has a response that is not a text")

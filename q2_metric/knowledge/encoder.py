@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 from q2_metric.errors import ModelError
 from q2_metric.knowledge.types import SYSTEM, Dialogue
+from q2_metric.models.hub.batches import Batches, pad
+from q2_metric.models.hub.loading import load_pretrained
+from q2_metric.models.hub.tokens import cut, window_size
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,9 +50,6 @@ class HeadedEncoder:
         self, model: str, *known: tuple[str, ...], device: str = "auto", trained: bool = True,
         domain: bool = True, seed: int = 0,
     ) -> None:
-        from q2_metric.models.hub.loading import load_pretrained
-        from q2_metric.models.hub.tokens import window_size
-
         self.loaded = load_pretrained(
             "AutoModelForSequenceClassification", model, device,
             new_head=None if trained else (known[0], seed))
@@ -70,20 +70,15 @@ class HeadedEncoder:
         """The logits of one batch: (pairs, heads), with gradients if torch computes them."""
         import torch
 
-        from q2_metric.models.hub.batches import pad
-
         rows = [self._row(dialogue, text) for dialogue, text in pairs]
         batch = pad(self.loaded.tokenizer, rows)
         tensors = {k: torch.tensor(v, device=self.loaded.device) for k, v in batch.items()}
-        logits: Tensor = self.loaded.model(**tensors).logits
-        return logits
+        return self.loaded.model(**tensors).logits  # type: ignore[no-any-return]
 
     def probabilities(
         self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int, *, raw: bool = False
     ) -> list[list[float]]:
         """The probabilities in [0, 1], or with ``raw`` the logits: (pairs, heads)."""
-        from q2_metric.models.hub.batches import Batches
-
         self.loaded.model.eval()
 
         def read(batch: dict[str, Tensor]) -> list[list[float]]:
@@ -95,8 +90,6 @@ class HeadedEncoder:
         return Batches(self.loaded, batch_size).run(rows, read)
 
     def _row(self, dialogue: Dialogue, text: str) -> dict[str, list[int]]:
-        from q2_metric.models.hub.tokens import cut
-
         tokenizer = self.loaded.tokenizer
         # At least half of the input is the dialogue, so that a long answer cannot push it out.
         room = self.length - tokenizer.num_special_tokens_to_add(pair=bool(text))

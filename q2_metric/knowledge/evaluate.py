@@ -5,8 +5,7 @@ R@k is success at k, as in DSTC9's evaluation: a right snippet is among the firs
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from q2_metric.errors import InputError, optional
 from q2_metric.knowledge.types import TOP, Key, Ranked
@@ -15,8 +14,7 @@ ErrorKind = Literal["domain", "entity", "document"]
 OVERALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The results of a ranker on ``n`` dialogue turns. All other values are in [0, 1].
 
     The errors are shares of turns whose first snippet has the wrong domain, the right domain but
@@ -45,13 +43,13 @@ def evaluate(
     for i, keys in enumerate(gold):
         if not keys:
             raise InputError(f"labelled turn {i} names no snippet")
-    wrong = [error_kind(ranking, keys) for ranking, keys in zip(rankings, gold, strict=True)]
+    wrong = map(error_kind, rankings, gold)
     rows = [[*measured, *(error == kind for kind in get_args(ErrorKind))]
             for measured, error in zip(_measure(rankings, gold), wrong, strict=True)]
-    domains = dict.fromkeys(keys[0][0] for keys in gold)
+    domains = [keys[0][0] for keys in gold]
     groups = {OVERALL: rows}
-    for domain in domains if any(domains) else ():
-        groups[domain] = [row for row, keys in zip(rows, gold, strict=True) if keys[0][0] == domain]
+    for domain in dict.fromkeys(domains) if any(domains) else ():
+        groups[domain] = [row for row, own in zip(rows, domains, strict=True) if own == domain]
     return {name: Selection(len(group), *(sum(column) / len(group) for column in
                                           zip(*group, strict=True)))
             for name, group in groups.items()}
@@ -75,15 +73,12 @@ def _measure(
     """For each turn: success at 1, success at 5, and the reciprocal rank."""
     ir = optional("ir_measures", "evaluating selections", "ir_measures", "knowledge")
     measures = (ir.Success @ 1, ir.Success @ TOP, ir.RR @ TOP)
-    qrels = [
-        ir.Qrel(str(i), "/".join(key), 1) for i, keys in enumerate(gold) for key in set(keys)
-    ]
+    qrels = [ir.Qrel(str(i), "/".join(key), 1) for i, keys in enumerate(gold) for key in set(keys)]
     # The order decides, not the score, because EGR moves a snippet and keeps its score.
     run = [
         ir.ScoredDoc(str(i), "/".join(ranked.snippet.key), float(-place))
         for i, ranking in enumerate(rankings)
-        for place, ranked in enumerate(ranking[:TOP])
-    ]
+        for place, ranked in enumerate(ranking[:TOP])]
     measured = [[0.0, 0.0, 0.0] for _ in gold]
     for metric in ir.iter_calc(measures, qrels, run):
         measured[int(metric.query_id)][measures.index(metric.measure)] = float(metric.value)
@@ -96,6 +91,5 @@ def first_stage_recall(
     """For each k in ``sizes``, the share of turns with a right snippet among the first k."""
     places = [
         next((p for p, ranked in enumerate(ranking) if ranked.snippet.key in keys), math.inf)
-        for ranking, keys in zip(rankings, gold, strict=True)
-    ]
+        for ranking, keys in zip(rankings, gold, strict=True)]
     return {size: sum(place < size for place in places) / len(places) for size in sizes}

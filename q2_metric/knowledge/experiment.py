@@ -86,7 +86,7 @@ def _ranked(
     if len(rankers) > 1:
         for matching, each in guided.items():
             for name, vote in (("hard", hard_vote), ("soft", soft_vote)):
-                voted = [vote(rankings)[:TOP] for rankings in zip(*each, strict=True)]
+                voted = [*map(vote, zip(*each, strict=True))]
                 title = f"{name} vote of the rankers, each with EGR ({matching})"
                 rows.append((title, evaluate(voted, gold), None))
     return rows, recall

@@ -4,8 +4,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from q2_metric.errors import optional
 from q2_metric.knowledge.types import Dialogue, Pool, Turn
@@ -32,8 +31,7 @@ _TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
 _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
 
 
-@dataclass(frozen=True, slots=True)
-class NameMention:
+class NameMention(NamedTuple):
     """The words [start, end) of a turn (of :func:`spoken_words`) mention an entity's name.
 
     ``closeness`` is their similarity, ``share`` the part of the name that was said: in (0, 1].
@@ -45,6 +43,10 @@ class NameMention:
     end: int
     closeness: float
     share: float
+
+    @property
+    def strength(self) -> float:
+        return self.closeness * self.share
 
 
 def plain_words(text: str) -> list[str]:
@@ -108,11 +110,10 @@ class MentionFinder:
                          "knowledge") for module in ("process", "fuzz"))
             self._common = _common_words(pool)
             self._variants, self._rare = _variants(named, self._common)
-            self._names = list(self._variants)
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:
         """The mentioned entities, each once; the entity mentioned last comes first."""
-        order = sorted(self.mentions(dialogue), key=lambda m: (-m.turn, -m.end, -_strength(m)))
+        order = sorted(self.mentions(dialogue), key=lambda m: (-m.turn, -m.end, -m.strength))
         return list(dict.fromkeys(mention.entity for mention in order))
 
     def mentions(self, dialogue: Dialogue) -> list[NameMention]:
@@ -126,11 +127,9 @@ class MentionFinder:
         return mentions
 
     def _exact_mentions(self, i: int, turn: Turn) -> list[NameMention]:
-        return [
-            NameMention(entity, i, start, start + len(part), 1.0, 1.0)
-            for start, part in _parts(spoken_words(turn.text), self._longest)
-            for entity in self._exact.get(tuple(part), ())
-        ]
+        return [NameMention(entity, i, start, start + len(part), 1.0, 1.0)
+                for start, part in _parts(spoken_words(turn.text), self._longest)
+                for entity in self._exact.get(tuple(part), ())]
 
     def _fuzzy_mentions(self, i: int, turn: Turn) -> list[NameMention]:
         places: dict[str, tuple[int, int, str]] = {}
@@ -140,7 +139,7 @@ class MentionFinder:
                 if len(joined) > 2:
                     rare = "".join(word for word in part if word not in self._common)
                     places[joined] = (start, start + len(part), rare)
-        if not places or not self._names:
+        if not places or not self._variants:
             return []
         best: dict[tuple[Entity, int, int], NameMention] = {}
         for said, name, close in self._near(list(places)):
@@ -156,18 +155,19 @@ class MentionFinder:
             for entity, share in self._variants[name]:
                 mention = NameMention(entity, i, start, end, close, share)
                 key = (entity, start, end)
-                if key not in best or _strength(best[key]) < _strength(mention):
+                if key not in best or best[key].strength < mention.strength:
                     best[key] = mention
         return list(best.values())
 
     def _near(self, heard: Sequence[str]) -> Iterator[tuple[str, str, float]]:
         """Yields (words, name, similarity) for words, without blanks, that resemble a name."""
+        names = list(self._variants)
         for first in range(0, len(heard), SLAB):
             part = heard[first : first + SLAB]
             closeness = self._process.cdist(
-                part, self._names, scorer=self._fuzz.ratio, score_cutoff=100 * CLOSE)
+                part, names, scorer=self._fuzz.ratio, score_cutoff=100 * CLOSE)
             for row, column in zip(*closeness.nonzero(), strict=True):
-                yield part[row], self._names[column], float(closeness[row, column]) / 100
+                yield part[row], names[column], float(closeness[row, column]) / 100
 
 
 def _parts(words: Sequence[str], longest: int) -> Iterator[tuple[int, Sequence[str]]]:
@@ -177,21 +177,16 @@ def _parts(words: Sequence[str], longest: int) -> Iterator[tuple[int, Sequence[s
             yield start, words[start : start + size]
 
 
-def _strength(mention: NameMention) -> float:
-    return mention.closeness * mention.share
-
-
 def _outermost(mentions: Sequence[NameMention]) -> list[NameMention]:
     """Leaves out mentions that overlap a longer or closer one of another name."""
-    order = sorted(
-        mentions, key=lambda m: (-(m.end - m.start) * _strength(m) ** 8, m.start, m.end))
+    order = sorted(mentions, key=lambda m: (-(m.end - m.start) * m.strength**8, m.start, m.end))
     kept: list[NameMention] = []
     for mention in order:
         same = [k for k in kept if k.start < mention.end and mention.start < k.end]
         # Entities with one name are mentioned at one place. So are entities with equally close
         # names.
         tied = all((k.start, k.end) == (mention.start, mention.end)
-                   and _strength(k) == _strength(mention) for k in same)
+                   and k.strength == mention.strength for k in same)
         if tied and mention.entity not in {k.entity for k in same}:
             kept.append(mention)
     return sorted(kept, key=lambda m: (m.start, m.end))

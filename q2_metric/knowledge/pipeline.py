@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from q2_metric.knowledge.detection import THRESHOLD, evaluate_detection
 from q2_metric.knowledge.dstc import TurnLabel
@@ -19,8 +18,7 @@ Scores = dict[tuple[int, str], float]
 """The score of each subtask (1 to 3) and measure."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnReply:
+class TurnReply(NamedTuple):
     """The best snippets for a turn, and the response from the first."""
 
     ranking: tuple[Ranked, ...]

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from q2_metric.errors import InputError
 from q2_metric.knowledge.encoder import written
-from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
+from q2_metric.knowledge.training import Progress, Report, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Snippet
+from q2_metric.models.hub.batches import Batches
+from q2_metric.models.hub.loading import load_config, load_pretrained
+from q2_metric.models.hub.tokens import cut, raw_offsets, token_ids, window_size
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,8 +33,7 @@ IGNORED = -100
 """The label of a token that is not learned."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroundedTurn:
+class GroundedTurn(NamedTuple):
     """``response`` is the reference response, "" if unknown."""
 
     dialogue: Dialogue
@@ -58,9 +59,6 @@ class Responder:
         self, model: str = MODEL, *, device: str = "auto", batch_size: int = 8, beam: int = BEAM,
         sample: bool = False,
     ) -> None:
-        from q2_metric.models.hub.loading import load_config, load_pretrained
-        from q2_metric.models.hub.tokens import window_size
-
         self.continues = not load_config(model).is_encoder_decoder
         self.loaded = load_pretrained(
             "AutoModelForCausalLM" if self.continues else "AutoModelForSeq2SeqLM", model, device)
@@ -75,8 +73,6 @@ class Responder:
 
     def respond(self, items: Sequence[GroundedTurn]) -> list[str]:
         import torch
-
-        from q2_metric.models.hub.batches import Batches
 
         self.loaded.model.eval()
         tokenizer = self.loaded.tokenizer
@@ -101,8 +97,6 @@ class Responder:
 
         A snippet of more than three quarters of the input is cut.
         """
-        from q2_metric.models.hub.tokens import cut, raw_offsets
-
         tokenizer = self.loaded.tokenizer
         knowledge = f"knowledge: {item.snippet.text} dialogue:"
         ask = f" {RESPONSE}" if self.continues else ""
@@ -138,8 +132,6 @@ class Responder:
         return loss
 
     def _gold(self, response: str) -> list[int]:
-        from q2_metric.models.hub.tokens import token_ids
-
         tokenizer = self.loaded.tokenizer
         if self.continues:
             found = token_ids(tokenizer, f" {response.strip()}")[: self.longest - 1]
@@ -173,5 +165,4 @@ def train_responder(
         parts = [dev[at : at + size] for at in range(0, len(dev), size)]
         return -sum(float(responder.loss(part)) * len(part) for part in parts) / len(dev)
 
-    task = Task(responder.loaded, len(items), loss_of, judge)
-    return train(task, folder, settings, report=report)
+    return train(responder.loaded, len(items), loss_of, judge, folder, settings, report)

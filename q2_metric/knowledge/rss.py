@@ -59,14 +59,13 @@ def score(
 ) -> list[list[Ranked]]:
     """The ``k`` best of the snippets ``kept`` for each dialogue, by the sum of RSS's probabilities
     or by the logit of multiple choice, whose probability would be close to 1 for several."""
-    heads = range(len(encoder.heads))
     pairs = [(dialogue, text) for dialogue, snippets in zip(dialogues, kept, strict=True)
              for snippet in snippets
              for text in texts(snippet, encoder.heads, domain=encoder.domain)]
     scores = iter(encoder.probabilities(pairs, batch_size, raw=encoder.heads == CHOICE))
     rankings = []
     for snippets in kept:
-        ranked = [Ranked(snippet, sum(next(scores)[head] for head in heads))
+        ranked = [Ranked(snippet, sum(next(scores)[head] for head in range(len(encoder.heads))))
                   for snippet in snippets]
         rankings.append(sorted(ranked, key=lambda item: -item.score)[:k])
     return rankings

@@ -16,7 +16,7 @@ from q2_metric.errors import InputError
 from q2_metric.knowledge.dstc import LabelledTurns
 from q2_metric.knowledge.encoder import HeadedEncoder
 from q2_metric.knowledge.rss import CHOICE, HEADS, score, texts
-from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
+from q2_metric.knowledge.training import Progress, Report, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Pool, Snippet
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ def train_rss(
         hits = [r[0].snippet.key == g.key for r, g in zip(ranked, held, strict=True)]
         return sum(hits) / len(hits)
 
-    task = Task(encoder.loaded, len(golds), loss_of, judge)
-    return train(task, folder, settings, report=report)
+    return train(encoder.loaded, len(golds), loss_of, judge, folder, settings, report)
 
 
 def train_ensemble(

@@ -60,48 +60,46 @@ class Progress:
 Report = Callable[[Progress, float], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A model to train.
+def train(
+    loaded: LoadedModel, count: int, loss_of: Callable[[Sequence[int], random.Random], Tensor],
+    judge: Callable[[], float], folder: str | Path, settings: TrainSettings,
+    report: Report | None = None,
+) -> Progress:
+    """Trains with Adam until the evaluation no longer improves, and saves the best model.
+
+    An interrupted run resumes from a subfolder. InputError: the saved state belongs to other
+    settings, or cannot be read.
 
     Args:
         count: number of training examples.
         loss_of: computes the loss of the examples with the given indices. It draws its random
             numbers from the given generator.
-        judge: evaluates the current model; higher is better.
+        judge: evaluates the current model; higher is better. ``report`` gets what it returned.
     """
-
-    loaded: LoadedModel
-    count: int
-    loss_of: Callable[[Sequence[int], random.Random], Tensor]
-    judge: Callable[[], float]
-
-
-def train(
-    task: Task, folder: str | Path, settings: TrainSettings, *, report: Report | None = None
-) -> Progress:
-    """Trains with Adam until the evaluation no longer improves, and saves the best model.
-
-    An interrupted run resumes from a subfolder. ``report`` gets what ``task.judge`` returned.
-    InputError: the saved state belongs to other settings, or cannot be read."""
     import torch
 
-    folder = Path(folder)
-    state = folder / STATE
-    model = task.loaded.model
+    state, model = Path(folder) / STATE, loaded.model
     # The number of epochs, for example, may change before a run resumes.
-    same = {"count": task.count, "rate": settings.rate, "batch_size": settings.batch_size,
+    same = {"count": count, "rate": settings.rate, "batch_size": settings.batch_size,
             "seed": settings.seed}
     optimizer = torch.optim.AdamW(model.parameters(), settings.rate, weight_decay=0.0)
     progress = _resumed(state, model, optimizer, same)
-    steps = _steps(settings, task.count)
-    every = settings.evaluate_every or -(-task.count // settings.batch_size)
+    steps = _steps(settings, count)
+    every = settings.evaluate_every or -(-count // settings.batch_size)
     while not progress.done and progress.step < len(steps):
-        _step(task, optimizer, steps[progress.step], settings.seed, progress.step)
+        model.train()
+        torch.manual_seed(settings.seed * 1_000_003 + progress.step)  # seeds dropout
+        optimizer.zero_grad()
+        rng = random.Random(f"{settings.seed}-{progress.step}")
+        loss_of(steps[progress.step], rng).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
         progress.step += 1
         last = progress.step == len(steps)
         if last or progress.step % every == 0:
-            value = _judge(task, folder, progress)
+            model.eval()
+            with torch.inference_mode():
+                value = judge()
+            _keep_best(loaded, folder, progress, value)
             waited = settings.patience is not None and progress.worse >= settings.patience
             progress.done = last or waited
             _save(state, model, optimizer, {"progress": asdict(progress), "settings": same})
@@ -123,30 +121,15 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
     return batches
 
 
-def _step(task: Task, optimizer: Optimizer, places: Sequence[int], seed: int, step: int) -> None:
-    import torch
-
-    task.loaded.model.train()
-    torch.manual_seed(seed * 1_000_003 + step)  # seeds dropout
-    optimizer.zero_grad()
-    task.loss_of(places, random.Random(f"{seed}-{step}")).backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-
-
-def _judge(task: Task, folder: Path, progress: Progress) -> float:
-    """Evaluates the model, and saves it if it is the best so far."""
-    import torch
-
-    task.loaded.model.eval()
-    with torch.inference_mode():
-        value = task.judge()
+def _keep_best(
+    loaded: LoadedModel, folder: str | Path, progress: Progress, value: float
+) -> None:
     if progress.best is None or value > progress.best:
         progress.best, progress.best_step, progress.worse = value, progress.step, 0
-        task.loaded.model.save_pretrained(folder)
-        task.loaded.tokenizer.save_pretrained(folder)
+        loaded.model.save_pretrained(folder)
+        loaded.tokenizer.save_pretrained(folder)
     else:
         progress.worse += 1
-    return value
 
 
 def _save(state: Path, model: nn.Module, optimizer: Optimizer, about: dict[str, Any]) -> None:

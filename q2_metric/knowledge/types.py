@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from q2_metric.errors import InputError
 
@@ -134,8 +134,7 @@ def _named(snippet: Snippet) -> str:
     return f"snippet {'/'.join(filter(None, snippet.key))}"
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """Higher scores are better. Only scores in the same ranking can be compared."""
 
     snippet: Snippet
