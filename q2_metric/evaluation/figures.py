@@ -164,13 +164,8 @@ def _sweep(panels: Panels, styles: Styles) -> Any:
 
 
 DRAWINGS: Mapping[str, Callable[[Panels, Styles], Any]] = {
-    "precision_recall": _precision_recall,
-    "roc": _roc,
-    "reliability": _reliability,
-    "robustness": _robustness,
-    "histogram": _histogram,
-    "sweep": _sweep,
-}
+    "precision_recall": _precision_recall, "roc": _roc, "reliability": _reliability,
+    "robustness": _robustness, "histogram": _histogram, "sweep": _sweep}
 
 
 _ENDINGS = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)

@@ -18,7 +18,6 @@ from q2_metric.evaluation.detection import average, detection_curves
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
 from q2_metric.evaluation.scores import MetricSource, Scores, values
-from q2_metric.evaluation.tables import Cell
 from q2_metric.metrics.scale import Known, Scale, Search
 from q2_metric.models.endpoints import Endpoint
 from q2_metric.types import Claim, Example, Judgement
@@ -61,8 +60,8 @@ def _true(run: Run) -> Figures:
     for name, (truth, scores) in true_scores(
             run, ["q2", "scale", "knowledge_f1", "bertscore"]).items():
         for metric, column in scores.items():
-            yield (Key(3, metric, run.size(metric), data=name, measure="ROC-AUC"),
-                   st.auc_interval(truth, values(column)))
+            key = Key(3, metric, run.size(metric), data=name, measure="ROC-AUC")
+            yield key, st.auc_interval(truth, values(column))
 
 
 def _averaged(figures: Figures, sets: Sequence[str]) -> Figures:
@@ -82,10 +81,8 @@ def _calibration(run: Run) -> Figures:
     for name, (truth, scores) in found.items():
         for metric, column in scores.items():
             numbers = values(column)
-            key = Key(4, metric, run.size(metric), data=name, measure="ECE")
-            yield key, st.ece(truth, numbers)
-            yield (key._replace(variant="stretched to [0, 1]"),
-                   st.ece(truth, st.min_max(numbers)))
+            for variant, own in (("", numbers), ("stretched to [0, 1]", st.min_max(numbers))):
+                yield Key(4, metric, run.size(metric), variant, name, "ECE"), st.ece(truth, own)
     run.draw({"reliability": detection_curves(found)["reliability"]})
 
 
@@ -108,17 +105,15 @@ def _screeneval(run: Run) -> Figures:
     truth, examples = [row.consistent for row in rows], [row.example for row in rows]
     words = _rouge(examples)  # first, because its package may be missing
     scale, seconds = _timed(run, examples)
-    numbers = {"scale": scale, "Rouge-1": words}
     others = run.scores(examples, ["bertscore"])
-    numbers |= {metric: values(column) for metric, column in others.items()}
+    numbers = {"scale": scale, "Rouge-1": words,
+               **{metric: values(column) for metric, column in others.items()}}
     for metric, column in numbers.items():
-        found: dict[str, Cell] = {
+        yield from measured(Key(5, metric, run.size(metric), data="ScreenEval"), {
             "Pearson": st.correlation("pearsonr", truth, column),
             "Kendall": st.correlation("kendalltau", truth, column),
-            "ROC-AUC": st.auc_interval(truth, column)}
-        if metric == "scale":
-            found["seconds"] = seconds
-        yield from measured(Key(5, metric, run.size(metric), data="ScreenEval"), found)
+            "ROC-AUC": st.auc_interval(truth, column),
+            **({"seconds": seconds} if metric == "scale" else {})})
 
 
 def _rouge(examples: Sequence[Example]) -> list[float]:

@@ -147,16 +147,16 @@ def _responses(run: Run) -> Figures:
 
 
 def _systems(run: Run) -> Figures:
-    annotated = _contexts(run)
-    return _correlations(4, pairs(annotated), run.scores(
-        [row.example for row in annotated], ["q2", *BASELINES]))
+    places, examples = _contexts(run)
+    return _correlations(4, places, run.scores(examples, ["q2", *BASELINES]))
 
 
-def _contexts(run: Run) -> list[Labelled]:
-    """The annotated responses, two for each context, of at most ``limit`` contexts."""
+def _contexts(run: Run) -> tuple[list[tuple[int, int]], list[Example]]:
+    """The annotated responses of at most ``limit`` contexts, and their :func:`pairs`."""
     rows = read_annotated()
-    kept = run.some(range(0, len(rows), len(SYSTEMS)))
-    return [row for first in kept for row in rows[first : first + len(SYSTEMS)]]
+    kept = [row for first in run.some(range(0, len(rows), len(SYSTEMS)))
+            for row in rows[first : first + len(SYSTEMS)]]
+    return pairs(kept), [row.example for row in kept]
 
 
 def _correlations(
@@ -174,13 +174,11 @@ def _correlations(
 
 def _v1_systems(run: Run) -> Figures:
     """Only contexts in which both responses have a valid question (186 in the paper)."""
-    annotated = _contexts(run)
-    examples = [row.example for row in annotated]
+    places, examples = _contexts(run)
     q2 = run.scores(examples, ["q2"], **V1)
     kept = [item is not None and bool(item.questions) for item in q2.get("q2", [])]
     if not kept:
         return
-    places = pairs(annotated)
     both = [(good, bad) for good, bad in places if kept[good] and kept[bad]]
     run.notes.append(f"{len(both)} of {len(places)} contexts have two responses with a question.")
     if both:
@@ -189,12 +187,11 @@ def _v1_systems(run: Run) -> Figures:
 
 
 def _smaller_systems(run: Run) -> Figures:
-    annotated = _contexts(run)
-    examples = [row.example for row in annotated]
+    places, examples = _contexts(run)
     for size, model in _sizes(run).items():
         scores = run.scores(examples, ["q2"], **model)
         q2 = {name: column for name, column in scores.items() if name == "q2"}
-        yield from _correlations(7, pairs(annotated), q2, size)
+        yield from _correlations(7, places, q2, size)
 
 
 def _other_knowledge(run: Run) -> Figures:
