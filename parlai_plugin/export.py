@@ -32,8 +32,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
     def setup_args(cls) -> Any:
         """A parser with ParlAI's options and those of this script."""
         parser = ParlaiParser(
-            True, True, "Write a model's responses with their knowledge, for `q2 score`"
-        )
+            True, True, "Write a model's responses with their knowledge, for `q2 score`")
         parser.add_argument("--out", type=str, default="", help="File to write, .jsonl")
         parser.add_argument(
             "--overwrite", type="bool", default=False, help="Replace an existing file")
@@ -72,9 +71,9 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
 
 def _answer(opt: Any, agent: Any, task: str) -> None:
     """Lets the agent answer the examples of a task, in the same order as ``eval_model``."""
-    task_opt = opt.copy()
-    task_opt["task"] = task
-    world = create_task(task_opt, agent)
+    own = opt.copy()
+    own["task"] = task
+    world = create_task(own, agent)
     most = opt["num_examples"] if opt["num_examples"] > 0 else math.inf
     done = 0
     while not world.epoch_done() and done < most:
@@ -119,14 +118,10 @@ class _Writer:
 
     def close(self, out: str) -> dict[str, int]:
         written = self._counts["written"]
-        left_out = [
-            f"{self._counts[reason]} examples {why} and were left out"
-            for reason, why in (
-                (NO_KNOWLEDGE, "had no knowledge"),
-                (NO_RESPONSE, "had an empty response"),
-            )
-            if self._counts[reason]
-        ]
+        left_out = [f"{self._counts[reason]} examples {why} and were left out"
+                    for reason, why in ((NO_KNOWLEDGE, "had no knowledge"),
+                                        (NO_RESPONSE, "had an empty response"))
+                    if self._counts[reason]]
         if not written:
             said = "; ".join(left_out) or "the model gave no text (try --skip-generation false)"
             raise InputError(f"nothing to write to {out}: {said}")

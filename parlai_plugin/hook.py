@@ -25,9 +25,10 @@ import inspect
 import math
 import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any, NamedTuple
 
 import parlai.core.params
 import parlai.nn.lr_scheduler
@@ -43,38 +44,20 @@ from parlai.utils import logging
 from parlai.utils.distributed import is_primary_worker
 from parlai.utils.world_logging import WorldLogger
 
-from parlai_plugin import shadowed
+from parlai_plugin import notices, shadowed
 from parlai_plugin.knowledge import History, knowledge_of, usable
-from parlai_plugin.notices import (
-    NO_KNOWLEDGE,
-    NO_RESPONSE,
-    closing_lines,
-    fields_without,
-    has_value,
-    mistyped,
-    no_such_field,
-    requested,
-    unfit,
-    wanted,
-    without_value,
-)
 from parlai_plugin.options import add_options, load_init, load_opts
-from parlai_plugin.scores import Explanation, LazyMean, ScoringOptions, broken, names, scorer
+from parlai_plugin.scores import LazyMean, Response, ScoringOptions, broken, names, scorer
 from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
 
 EXPLANATION = "q2_explanation"
 """The field of the messages in a world log that contains the scores and their evidence."""
 
-_installed = False
 
-
+@functools.cache
 def install() -> None:
     """Wraps the functions that the table in this module lists. Further calls have no effect."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
     _wrap(FixedDialogTeacher, "observe", _observe)
     _wrap(WorldLogger, "write", _write_log)
     # If a user's program starts ParlAI, the plug-in is imported while add_extra_args runs. Then
@@ -93,8 +76,7 @@ def install() -> None:
     for module in _copies(parlai.scripts.train_model):
         _wrap(module.TrainLoop, "_run_eval", _run_eval)
     _mend_plateau_scheduler()
-    problem = shadowed.problem()
-    if problem:
+    if problem := shadowed.problem():
         logging.warning(problem)
 
 
@@ -115,25 +97,17 @@ def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
 def _copies(module: types.ModuleType) -> list[types.ModuleType]:
     """The module of a ParlAI script. If ``python -m`` runs the script, Python loads the module a
     second time as ``__main__``; then the list contains both."""
-    main = sys.modules.get("__main__")
+    main = sys.modules["__main__"]
     spec = getattr(main, "__spec__", None)
-    if main is not None and spec is not None and spec.name == module.__name__:
-        return [module, main]
-    return [module]
+    return [module, main] if spec is not None and spec.name == module.__name__ else [module]
 
 
 # --- scoring -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class AnsweredExample:
-    """An example of a ParlAI task that the model has answered.
-
-    - ``task``: name of the task.
-    - ``example``: response, knowledge and history; ``None`` if there is no knowledge.
-    - ``without``: what is missing, :data:`NO_KNOWLEDGE` or :data:`NO_RESPONSE`, or ``None``.
-    - ``labels``: the replies of the human.
-    """
+class AnsweredExample(NamedTuple):
+    """An example of a ParlAI task that the model has answered. ``example`` is ``None`` if there is
+    no knowledge. ``without`` names what is missing, if anything. ``labels`` are the human's."""
 
     task: str
     example: Example | None
@@ -151,7 +125,7 @@ def _observe(original: Callable[..., Any], self: Any, observation: Any) -> Any:
     result = original(self, observation)
     if act is None or labels is None or observation is None:
         return result
-    metrics = wanted(requested(self.opt))
+    metrics = notices.wanted(notices.requested(self.opt))
     if (metrics or listeners) and observation.get("text") is not None:
         labels = (labels,) if isinstance(labels, str) else tuple(labels)
         answered = _answered(self, act, labels, observation["text"])
@@ -170,12 +144,12 @@ def _answered(teacher: Any, act: Any, labels: tuple[str, ...], response: object)
     turns = history.before(teacher, act, knowledge)
     history.after(act, labels)
     if not knowledge:
-        if task not in fields_without:
-            fields_without[task] = sorted(str(key) for key in act)
+        if task not in notices.fields_without:
+            notices.fields_without[task] = sorted(str(key) for key in act)
             if field and field not in act:
-                logging.warning(f"q2-metric: {task}: {no_such_field(field, list(act))}")
-        return AnsweredExample(task, None, NO_KNOWLEDGE, labels)
-    without = None if usable(response) else NO_RESPONSE
+                logging.warning(f"q2-metric: {task}: {notices.no_such_field(field, list(act))}")
+        return AnsweredExample(task, None, notices.NO_KNOWLEDGE, labels)
+    without = None if usable(response) else notices.NO_RESPONSE
     text = str(response) if without is None else ""
     return AnsweredExample(task, Example(text, knowledge, turns), without, labels)
 
@@ -190,10 +164,9 @@ def _add_scores(
     if answered.without is not None:
         teacher.metrics.add(answered.without, SumMetric(1))
     if answered.example is not None:
-        response = scores.add(answered.example)
+        explanation = response = scores.add(answered.example)
         for name in names(metrics):
             teacher.metrics.add(name, LazyMean(name, [response]))
-        explanation = Explanation(response)
     # As in the original method, the response message contains its metrics, which are displayed.
     added = {"metrics": teacher.metrics.report_recent()}
     if settings.explain:
@@ -204,12 +177,9 @@ def _add_scores(
 
 
 def _write_log(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
-    for episode in self.get_logs():
-        for parley in episode:
-            for message in parley:
-                explanation = message.get(EXPLANATION)
-                if isinstance(explanation, Explanation):
-                    dict.__setitem__(message, EXPLANATION, explanation.row())
+    for message in chain.from_iterable(chain.from_iterable(self.get_logs())):
+        if isinstance(response := message.get(EXPLANATION), Response):
+            dict.__setitem__(message, EXPLANATION, response.explanation())
     return original(self, *args, **kwargs)
 
 
@@ -233,34 +203,33 @@ def _at_command_line(parser: Any) -> bool:
     return script or isinstance(parser, parlai.core.script._SupercommandParser)
 
 
-def _parse_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+@contextmanager
+def _in_one_line(parser: Any, code: int) -> Iterator[None]:
+    """At the command line, our errors are printed as one line, and the command ends with a code."""
     try:
-        return original(self, *args, **kwargs)
+        yield
     except Q2Error as error:
-        if not _at_command_line(self):
+        if not _at_command_line(parser):
             raise
-        sys.exit(_complain(error, 2))
+        print(f"q2-metric: {error}", file=sys.stderr)
+        sys.exit(code)
+
+
+def _parse_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    with _in_one_line(self, 2):
+        return original(self, *args, **kwargs)
 
 
 def _run(original: Callable[..., Any], cls: Any, opt: Any, parser: Any) -> Any:
     _silent.clear()
-    try:
-        for warning in mistyped(opt):
+    with _in_one_line(parser, 1):
+        for warning in notices.mistyped(opt):
             logging.warning(warning)
         result = original(cls, opt, parser)
-    except Q2Error as error:
-        if not _at_command_line(parser):
-            raise
-        sys.exit(_complain(error, 1))
-    if _silent and _at_command_line(parser):
-        words = f"{' and '.join(sorted(_silent))} scored nothing (see the warnings above)"
-        sys.exit(_complain(InputError(words), 1))
-    return result
-
-
-def _complain(error: Q2Error, code: int) -> int:
-    print(f"q2-metric: {error}", file=sys.stderr)
-    return code
+        if _silent and _at_command_line(parser):
+            raise InputError(
+                f"{' and '.join(sorted(_silent))} scored nothing (see the warnings above)")
+        return result
 
 
 def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> Any:
@@ -272,8 +241,7 @@ def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> An
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(
             f"{path} is not under {datapath}/models and could not be downloaded ({reason}); "
-            "check the name and the network, or name the files of a copy with -mf"
-        ) from error
+            "check the name and the network, or name the files of a copy with -mf") from error
 
 
 # --- after a run -------------------------------------------------------------------------
@@ -290,23 +258,23 @@ def _eval_single_world(
     original: Callable[..., Any], opt: Any, agent: Any, task: str, *rest: Any
 ) -> Any:
     report = original(opt, agent, task, *rest)
-    _pending_lines.extend(closing_lines({**opt, "task": task}, report))
+    _pending_lines.extend(notices.closing_lines({**opt, "task": task}, report))
     return report
 
 
 def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     _pending_lines.clear()
-    fields_without.clear()
+    notices.fields_without.clear()
     broken.clear()
     report = original(*args, **kwargs)
     _print_lines(_pending_lines)
-    _silent.update(without_value(args[0] if args else kwargs["opt"], report))
+    _silent.update(notices.without_value(args[0] if args else kwargs["opt"], report))
     return report
 
 
 def _save_eval_stats(original: Callable[..., Any], opt: Any, report: Any) -> None:
-    metrics = wanted(requested(opt))
-    there = [name for name in metrics if has_value(report, name)]
+    metrics = notices.wanted(notices.requested(opt))
+    there = [name for name in metrics if notices.has_value(report, name)]
     signed = scorer(metrics, ScoringOptions.of(opt)).signatures(there) if there else {}
     # The report is copied, because the original function converts the metrics in it to numbers.
     saved = {**report, "q2_signatures": signed} if signed else report
@@ -319,14 +287,14 @@ def _run_eval(
     **kwargs: Any,
 ) -> Any:
     report = original(self, worlds, opt, datatype, *args, **kwargs)
-    lines = closing_lines(opt, report)
-    _silent.update(without_value(opt, report))
+    lines = notices.closing_lines(opt, report)
+    _silent.update(notices.without_value(opt, report))
     needed = opt.get("validation_metric")
     if datatype == "valid" and needed in names():
         if needed not in report:
             # ParlAI would stop with KeyError: 'q2'.
             raise InputError(f"--validation-metric: {lines[-1] if lines else needed}")
-        if why := unfit(report, needed):
+        if why := notices.unfit(report, needed):
             lines.append(f"this validation cannot choose the best model: {why}")
             report[needed] = math.nan  # a NaN is never better than another value
             if self.best_valid is None:  # ParlAI would take the first value even if it is NaN
@@ -345,10 +313,8 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 
 def _mend_plateau_scheduler() -> None:
-    """Makes ParlAI's default learning-rate scheduler work with torch 2.7 and later.
-
-    ParlAI passes the argument ``verbose``, which torch 2.7 removed.
-    """
+    """Makes ParlAI's default learning-rate scheduler work with torch 2.7 and later, which lacks the
+    argument ``verbose`` that ParlAI passes."""
     schedulers = torch.optim.lr_scheduler
     if "verbose" in inspect.signature(schedulers.ReduceLROnPlateau.__init__).parameters:
         return

@@ -6,8 +6,8 @@ tasks, the user names the field of the messages with ``--q2-knowledge-field``.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from q2_metric.errors import InputError
 from q2_metric.text.given import encodable, is_blank
@@ -20,23 +20,16 @@ Extract = Callable[[Any, Act], Sequence[str]]
 """A function ``extract(teacher, message)`` that returns the knowledge of the message as a list of
 texts. The list may be empty."""
 
-NOTHING = frozenset(
-    {
-        "no_passages_used",
-        "no_passages_used no_passages_used",
-        "__no_passages_used__",
-        "__noretrieved-docs__",
-        "__noselected-docs__",
-    }
-)
+NOTHING = frozenset([
+    "no_passages_used", "no_passages_used no_passages_used", "__no_passages_used__",
+    "__noretrieved-docs__", "__noselected-docs__"])
 """Texts that tasks write in place of knowledge if the human used none."""
 
 GUESSED = ("checked_sentence", "knowledge")
 """Fields in which knowledge is looked for if the task is not in :data:`SOURCES`."""
 
 
-@dataclass(frozen=True)
-class KnowledgeFields:
+class KnowledgeFields(NamedTuple):
     """Two functions of a task's message: ``gold`` returns the knowledge that the human chose for
     the reply, and ``all`` returns all knowledge that the human was shown."""
 
@@ -57,11 +50,7 @@ def pieces(value: object) -> list[str]:
 
 def _field(*names: str) -> Extract:
     """A function that returns the texts of the first of these fields that the message contains."""
-
-    def extract(teacher: Any, act: Act) -> Sequence[str]:
-        return next((pieces(act[name]) for name in names if name in act), [])
-
-    return extract
+    return lambda teacher, act: next((pieces(act[name]) for name in names if name in act), [])
 
 
 def _wow_candidates(teacher: Any, act: Act) -> Sequence[str]:
@@ -129,13 +118,9 @@ def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | No
 def usable(text: object) -> bool:
     """Whether a value is a text that can be scored: a string of valid Unicode with a visible
     character."""
-    if not isinstance(text, str) or is_blank(text):
-        return False
-    try:
-        encodable(text, "it")
-    except InputError:
-        return False
-    return True
+    with suppress(InputError):
+        return isinstance(text, str) and not is_blank(encodable(text, "it"))
+    return False
 
 
 _PREPENDED = re.compile(r"__knowledge__.*?(?:__endknowledge__\s*|(\Z))", re.DOTALL)
@@ -157,8 +142,8 @@ class History:
         text = _PREPENDED.sub(lambda match: "" if match[1] is None else match[0],
                               str(act.get("text", "")))
         shown = set(knowledge.split("\n"))
-        turns = [line.strip() for line in text.split("\n") if line not in shown]
-        self._turns += [line for line in turns if usable(line)]
+        self._turns += [line.strip() for line in text.split("\n")
+                        if line not in shown and usable(line)]
         return tuple(self._turns)
 
     def after(self, act: Act, labels: Sequence[str]) -> None:

@@ -43,25 +43,24 @@ def no_such_field(field: str, fields: Sequence[str]) -> str:
     ``--q2-knowledge-field``."""
     close = difflib.get_close_matches(field, fields, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    return (
-        f"--q2-knowledge-field: an example has no field {field!r}{hint} "
-        f"(its fields: {', '.join(sorted(fields))})"
-    )
+    return (f"--q2-knowledge-field: an example has no field {field!r}{hint} "
+            f"(its fields: {', '.join(sorted(fields))})")
 
 
-def _close(name: str) -> str | None:
-    close = difflib.get_close_matches(name.lower().replace("²", "2"), names(), n=1, cutoff=0.75)
-    return close[0] if close else None
+def _close(name: str) -> list[str]:
+    """The most similar of our names, if one is similar enough."""
+    return difflib.get_close_matches(name.lower().replace("²", "2"), names(), n=1, cutoff=0.75)
+
+
+def _unknown(asked: Iterable[str]) -> list[str]:
+    return [name for name in asked if name not in names() and name not in _PARLAI_NAMES]
 
 
 def mistyped(opt: Mapping[str, Any]) -> list[str]:
     """A warning for each name that the user gave and that is similar to a metric, but no metric."""
     asked = dict.fromkeys([*requested(opt), str(opt.get("validation_metric") or "")])
-    return [
-        f"q2-metric: there is no metric {name!r}; did you mean {_close(name)!r}?"
-        for name in asked
-        if name not in names() and name not in _PARLAI_NAMES and _close(name)
-    ]
+    return [f"q2-metric: there is no metric {name!r}; did you mean {meant!r}?"
+            for name in _unknown(asked) for meant in _close(name)]
 
 
 def has_value(report: Mapping[str, Any], name: str) -> bool:
@@ -95,25 +94,15 @@ def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str
     lines = []
     if any(has_value(report, name) for name in asked):
         if without:
-            lines.append(
-                f"{without} of {n} examples of {task} had no knowledge and were left out of "
-                f"{' and '.join(asked)}"
-            )
+            lines.append(f"{without} of {n} examples of {task} had no knowledge and were left out "
+                         f"of {' and '.join(asked)}")
         if empty:
             how = "were left out" if opt.get("q2_no_claim") == "exclude" else "count as 0"
             lines.append(f"{empty} of {n} responses to {task} were empty and {how}")
-    lines += [
-        _scored_nothing(name, opt, without, empty) for name in without_value(opt, report)
-    ]
-    lines += [
+    lines += [_scored_nothing(name, opt, without, empty) for name in without_value(opt, report)]
+    return lines + [
         f"--metrics asks for {name!r}, but no metric of this name was reported"
-        for name in requested(opt)
-        if name not in names()
-        and name not in _PARLAI_NAMES
-        and name not in report
-        and not _close(name)
-    ]
-    return lines
+        for name in _unknown(requested(opt)) if name not in report and not _close(name)]
 
 
 def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int) -> str:
@@ -121,22 +110,17 @@ def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int)
     if name in broken:
         return line + "it failed (see the error above)"
     if without:
-        fields = next((fields_without[t] for t in _tasks(opt) if t in fields_without), [])
+        tasks = str(opt.get("evaltask") or opt.get("task") or "").split(",")
+        fields = next((fields_without[task] for task in tasks if task in fields_without), [])
         if set(fields) <= _EVERY_TASKS_FIELDS:
             return line + (
                 "its examples have no field besides text and labels, so there is no knowledge; "
-                "--q2-knowledge-field text uses the text itself as knowledge"
-            )
+                "--q2-knowledge-field text uses the text itself as knowledge")
         return line + (
             f"none of {without} examples had knowledge; name the field that contains it with "
-            f"--q2-knowledge-field (the fields are {', '.join(fields)})"
-        )
+            f"--q2-knowledge-field (the fields are {', '.join(fields)})")
     if empty:
         return line + "every response was empty"
     if opt.get("skip_generation"):
         return line + "the model did not generate; use --skip-generation false"
     return line + "no response with a text was seen"
-
-
-def _tasks(opt: Mapping[str, Any]) -> list[str]:
-    return str(opt.get("evaltask") or opt.get("task") or "").split(",")

@@ -1,6 +1,7 @@
 """Adds the options ``--q2-…`` and the presets ``-o q2/…`` to ParlAI."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
@@ -30,9 +31,8 @@ def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
         return original(cls, optfile)
     except (TypeError, NotImplementedError, FileNotFoundError) as error:
         if optfile.startswith("q2/"):
-            raise InputError(
-                f"-o: there is no preset {optfile}; the presets are {' and '.join(presets())}"
-            ) from None
+            raise InputError(f"-o: there is no preset {optfile}; the presets are "
+                             f"{' and '.join(presets())}") from None
         if isinstance(error, FileNotFoundError):
             raise
         # ParlAI looks for the preset in parlai_internal by pkg_resources, which fails in a
@@ -54,8 +54,7 @@ def load_opts(original: Callable[..., Any], parser: Any, opt: Mapping[str, Any])
         option = str(error).rpartition(" ")[2]
         raise InputError(
             f"-mf: the model {model} has no option {option!r}, which -o {preset} sets; leave out "
-            "-o, or name a model that writes text"
-        ) from None
+            "-o, or name a model that writes text") from None
 
 
 def add_options(parser: Any, *, scoring: bool = True) -> None:
@@ -65,54 +64,37 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
         return
     group = parser.add_argument_group(f"q2-metric (--metrics {','.join(PAPERS)})")
     group.add_argument(
-        "--q2-knowledge",
-        choices=["gold", "all"],
-        default="gold",
+        "--q2-knowledge", choices=["gold", "all"], default="gold",
         help="Knowledge with which responses are compared: what the human chose, or all that the "
-        "human was shown.",
-    )
+        "human was shown.")
     group.add_argument(
-        "--q2-knowledge-field",
-        type=str,
-        default=None,
+        "--q2-knowledge-field", type=str, default=None,
         help="Field of the task's messages that contains the knowledge. Needed if the task is not "
-        "a known one.",
-    )
+        "a known one.")
     if not scoring:
         return
     group.add_argument(
         "--q2-preset", type=str, default="bundled",
         help=f"Preset of the models and settings: {', '.join(PRESETS)}.")
     group.add_argument(
-        "--q2-no-claim",
-        choices=get_args(NoClaim),
-        default=NO_CLAIM,
+        "--q2-no-claim", choices=get_args(NoClaim), default=NO_CLAIM,
         help="How responses that claim nothing (\"lol\") or are empty count in means: as 0 (zero), "
-        "or not at all (exclude).",
-    )
+        "or not at all (exclude).")
     group.add_argument(
         "--q2-strict", type="bool", default=False,
         help="Stop if a metric fails. By default, the run continues without the metric's numbers.")
     for name in models():
         group.add_argument(f"--q2-{name.replace('_', '-')}", type=str, default=None,
                            help="Hub name or folder of a model that replaces the preset's.")
-    for setting in _settings():
+    by_name: dict[str, Setting] = {}
+    for setting in chain(settings_of(RuntimeConfig),
+                         *(metric.setting_fields() for metric in METRICS.values())):
+        by_name.setdefault(setting.name, setting)
+    for setting in by_name.values():
         kind: Any = "bool" if setting.kind is bool else setting.kind
         group.add_argument(
             f"--q2-{setting.name.replace('_', '-')}", type=kind, choices=setting.choices or None,
             default=None, help=setting.sentence.replace("%", "%%"))
-
-
-def _settings() -> Iterable[Setting]:
-    """The settings for which options are made: those of all metrics, and the fields of
-    :class:`~q2_metric.runtime_config.RuntimeConfig` (device, batch size, …). Each name occurs once.
-    """
-    by_name: dict[str, Setting] = {}
-    for some in (settings_of(RuntimeConfig),
-                 *(metric.setting_fields() for metric in METRICS.values())):
-        for setting in some:
-            by_name.setdefault(setting.name, setting)
-    return by_name.values()
 
 
 def keywords_of(opt: Mapping[str, Any]) -> dict[str, Any]:

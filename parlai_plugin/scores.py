@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from parlai.core.metrics import ALL_METRICS, Metric
 from parlai.utils import logging
@@ -49,16 +48,11 @@ def names(metrics: Collection[str] | None = None) -> dict[str, str]:
     return by_name
 
 
-@dataclass(frozen=True)
-class ScoringOptions:
-    """The options ``--q2-…`` that control scoring.
-
-    - ``preset``, ``keywords``: models and settings, the arguments of ``load_metrics``.
-    - ``no_claim``: how responses without a claim are averaged: as 0 ("zero"), or not at all
-      ("exclude").
-    - ``explain``: whether to keep the evidence of scores, for world logs.
-    - ``strict``: whether the run stops if a metric fails.
-    """
+class ScoringOptions(NamedTuple):
+    """The options ``--q2-…`` that control scoring. ``preset`` and ``keywords`` are arguments of
+    ``load_metrics``. ``no_claim`` says how responses without a claim are averaged: as 0 ("zero"),
+    or not at all ("exclude"). ``explain`` keeps the evidence of scores, for world logs. With
+    ``strict``, the run stops if a metric fails."""
 
     preset: str = "bundled"
     keywords: tuple[tuple[str, Any], ...] = ()
@@ -79,8 +73,7 @@ class ScoringOptions:
 
 
 class Response:
-    """A response that is scored later. ``values`` holds its numbers by name; ``None`` until then.
-    """
+    """A response that is scored later. ``values`` are its numbers by name; ``None`` until then."""
 
     __slots__ = ("__weakref__", "_scorer", "example", "scores", "values")
 
@@ -90,10 +83,6 @@ class Response:
         self.scores: Mapping[str, Score] = {}
         self._scorer = scorer
 
-    def value(self, name: str) -> float | None:
-        """The number of this response that is reported as ``name``; ``None`` if it has none."""
-        return self.scored()[name]
-
     def scored(self) -> Mapping[str, float | None]:
         """The numbers of this response, by name. If it is not scored yet, all responses that wait
         for their scores are scored now."""
@@ -101,6 +90,14 @@ class Response:
             self._scorer.score_waiting()
         assert self.values is not None
         return self.values
+
+    def explanation(self) -> OutputRow:
+        """The scores, questions and claims for a world log, with the field names that ``q2 score``
+        uses. They are computed when the log is written."""
+        self.scored()
+        example = next((score.example for score in self.scores.values()), Example("", ""))
+        row = output_row(0, example, self.scores, list(self.scores))
+        return {key: value for key, value in row.items() if key not in ("id", "error")}
 
 
 class Scorer:
@@ -114,14 +111,12 @@ class Scorer:
         self._waiting: list[weakref.ref[Response]] = []
 
     def add(self, example: Example) -> Response:
-        """Adds an example whose response is scored later. Returns the response."""
         response = Response(example, self)
         self._waiting.append(weakref.ref(response))
         return response
 
     def signatures(self, names: Collection[str]) -> dict[str, str]:
-        """For each metric in ``names``, the line that records models, settings, and how the mean is
-        computed."""
+        """Of the metrics in ``names``."""
         return scoring.signatures(
             [metric for metric in self.metrics if metric.name in names], self.settings.no_claim)
 
@@ -217,7 +212,7 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
     def mean(self) -> Mean:
         """The mean over all responses. Responses that are not scored yet are scored first."""
         return self._settled + Mean.of(
-            response.value(self._name) for response in self._responses[: self._length])
+            response.scored()[self._name] for response in self._responses[: self._length])
 
     def value(self) -> float:
         """The mean, in [0, 1]. NaN if no response has this number."""
@@ -231,20 +226,3 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
 
     def __deepcopy__(self, memo: object) -> LazyMean:
         return self
-
-
-class Explanation:
-    """The scores and the evidence of a response for a world log. They are computed when the log is
-    written."""
-
-    def __init__(self, response: Response) -> None:
-        self._response = response
-
-    def row(self) -> OutputRow:
-        """The scores, questions and claims of the response, with the field names that ``q2 score``
-        uses."""
-        self._response.scored()
-        scores = self._response.scores
-        example = next((score.example for score in scores.values()), Example("", ""))
-        row = output_row(0, example, scores, list(scores))
-        return {key: value for key, value in row.items() if key not in ("id", "error")}

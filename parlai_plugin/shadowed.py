@@ -7,6 +7,7 @@ the regular package, and ParlAI does not find the plug-in.
 """
 
 import importlib
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,24 +31,14 @@ def problem() -> str | None:
         return "q2-metric: parlai_internal lacks the plug-in's modules; install q2-metric again"
     folder = Path(own).parent
     files = [folder / "__init__.py", *(folder / part / "__init__.py" for part in _PARTS)]
-    to_change = [str(file) for file in files if file.is_file() and LINE not in _text(file)]
-    if not to_change:
-        return (
-            f"q2-metric: the package {folder} hides the plug-in from ParlAI; add a file "
-            "mutators/q2.py with the line: import parlai_plugin; parlai_plugin.install()"
-        )
-    return (
-        f"q2-metric: the package {folder} hides the plug-in from ParlAI; add this line to "
-        f"{' and '.join(to_change)}: {LINE}"
-    )
+    to_change = [str(file) for file in files if file.is_file()
+                 and LINE not in file.read_text(encoding="utf-8", errors="replace")]
+    add = (f"this line to {' and '.join(to_change)}: {LINE}" if to_change else "a file "
+           "mutators/q2.py with the line: import parlai_plugin; parlai_plugin.install()")
+    return f"q2-metric: the package {folder} hides the plug-in from ParlAI; add {add}"
 
 
 def _is_found(module: str) -> bool:
-    try:
+    with suppress(ImportError):
         return find_spec(module) is not None
-    except ImportError:
-        return False
-
-
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="replace")
+    return False
