@@ -95,11 +95,10 @@ def in_batches(
         # This is outside the handler, because the handler's traceback would keep the batch in
         # memory.
         free_gpu_memory()
-        width = max(lengths[place] for place in part)
-        if len(part) == 1:
+        width, half = max(lengths[place] for place in part), len(part) // 2
+        if not half:
             raise ModelError(too_large(width)) from MemoryError()
         budget.halve(len(part), width)
-        half = len(part) // 2
         return results(part[:half]) + results(part[half:])
 
     order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=longest_first)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from q2_metric.errors import InputError, MachineFault, ModelError
@@ -45,8 +45,7 @@ _HINTS = {**dict.fromkeys((401, 403), f"; set {KEY} to the server's key"),
           404: "; check the name of the model, and if the URL ends in /v1"}
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """The text of a reply, and the probabilities of its possible first tokens."""
 
     text: str
@@ -95,8 +94,8 @@ class Endpoint:
 
     def texts(self, prompts: Sequence[str], most_tokens: int) -> list[str]:
         """The replies to prompts, with the errors of :meth:`chances`."""
-        replies = self._ask([{"max_tokens": most_tokens, **_said(prompt)} for prompt in prompts])
-        return [reply.text.rpartition("</think>")[2].strip() for reply in replies]
+        return [reply.text.rpartition("</think>")[2].strip()
+                for reply in self._ask(prompts, {"max_tokens": most_tokens})]
 
     def chances(self, prompts: Sequence[str], answers: Sequence[str]) -> list[list[float]]:
         """For each prompt, the probability of each of the answers as its first token, in a softmax
@@ -105,11 +104,10 @@ class Endpoint:
         gives no probabilities; or it failed :data:`TRIES` times. ModelError: the server refuses a
         prompt, or the model replies with none of the answers."""
         if not self.votes:
-            replies = self._ask([{"max_tokens": 1, "logprobs": True, "top_logprobs": TOP,
-                                  **_said(prompt)} for prompt in prompts])
+            replies = self._ask(prompts, {"max_tokens": 1, "logprobs": True, "top_logprobs": TOP})
             return [self._shares(answers, [reply.chances]) for reply in replies]
-        replies = self._ask([{"max_tokens": 5, "temperature": 1, "seed": seed, **_said(prompt)}
-                             for prompt in prompts for seed in range(self.votes)])
+        replies = self._ask(prompts, *({"max_tokens": 5, "temperature": 1, "seed": seed}
+                                       for seed in range(self.votes)))
         said = [{reply.text: 1.0} for reply in replies]
         return [self._shares(answers, said[first:first + self.votes])
                 for first in range(0, len(said), self.votes)]
@@ -130,9 +128,11 @@ class Endpoint:
                              f"{', '.join(answers)}; if the model thinks first, turn this off")
         return [chance / whole for chance in totals.values()]
 
-    def _ask(self, requests: Sequence[Mapping[str, Any]]) -> list[Reply]:
-        bodies = [json.dumps({"model": self.model, "temperature": 0, **request})
-                  for request in requests]
+    def _ask(self, prompts: Sequence[str], *ways: Mapping[str, Any]) -> list[Reply]:
+        """A reply to each prompt in each of the ways."""
+        bodies = [json.dumps({"model": self.model, "temperature": 0, **way,
+                              "messages": [{"role": "user", "content": prompt}]})
+                  for prompt in prompts for way in ways]
         found = {body: reply for body in bodies if (reply := self._known.get(body))}
         new = [body for body in dict.fromkeys(bodies) if body not in found]
         with ThreadPoolExecutor(TOGETHER) as pool:
@@ -229,10 +229,6 @@ def _check(model: str, url: str, votes: str) -> None:
                          f"user, password or query (a key is the environment variable {KEY})")
     if votes and not (votes.isascii() and votes.isdigit() and 1 <= int(votes) <= 100):
         raise InputError(f"votes={votes}: the number of sampled replies must be 1 to 100")
-
-
-def _said(prompt: str) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": prompt}]}
 
 
 endpoint = functools.cache(Endpoint)

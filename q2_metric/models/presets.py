@@ -108,7 +108,7 @@ SMALL = Stage("bundled", networks=("entailment",))
 _SCALE = {"recipe": "bundled", "chunk_size": 200, "support": "consistent", "top_chunks": 3}
 """For the package's models, which read a chunk of 200 tokens and a sentence in one window."""
 _BUNDLED = Preset(
-    name="bundled", description="the package's own models: offline, no torch",
+    "bundled", "the package's own models: offline, no torch",
     questions=Stage("syntactic"), reader=_READER, nli=_BOTH, scale=_BOTH, scale_settings=_SCALE,
     q2_settings={"recipe": "bundled"}, head=_WEIGHTS / "groundedness.json", needs_network=False,
     extra="")
@@ -116,22 +116,19 @@ _ENC = ("entailment", "neutral", "contradiction")
 _ECN = ("entailment", "contradiction", "neutral")
 LABELS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("boychaboy/SNLI_roberta-base", "boychaboy/SNLI_roberta-large"), _ENC),
-    **dict.fromkeys((f"tals/albert-{size}-vitaminc{kind}"
-                     for size in ("base", "xlarge") for kind in ("", "-mnli")), _ECN),
+    **{f"tals/albert-{size}-vitaminc{kind}": _ECN
+       for size in ("base", "xlarge") for kind in ("", "-mnli")},
 }
 """Classes of published NLI models whose configs do not name them (from SummaC's table,
 summac/model_summac.py)."""
 _SNLI = Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
               labels=LABELS["boychaboy/SNLI_roberta-large"])
 _PAPER = Preset(
-    name="paper", description="the models of the Q² and SCALE papers",
+    "paper", "the models of the Q² and SCALE papers", nli=_SNLI, scores_all=True,
     reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2", millions=59, pickled=True),
-    nli=_SNLI,
     questions=Stage("seq2seq", "mrm8488/t5-base-finetuned-question-generation-ap",
                     "answer-context", millions=223, pickled=True),
-    scale=Stage("yes-no", "google/flan-t5-xl", "scale", millions=2850),
-    scores_all=True,
-)
+    scale=Stage("yes-no", "google/flan-t5-xl", "scale", millions=2850))
 PRESETS: dict[str, Preset] = {
     item.name: item
     for item in (
@@ -147,28 +144,23 @@ PRESETS: dict[str, Preset] = {
             scale=replace(_PAPER.scale, template="scale-score"), recipe=True,
             q2_settings={"recipe": "authors"},
             scale_settings={"recipe": "authors", "prompt": "scale-score", "chunking": "prompt",
-                            "chunk_size": 1000},
-        ),
-        Preset(
-            name="paper-small",
+                            "chunk_size": 1000}),
+        replace(
+            _PAPER, name="paper-small",
             description="smaller models of the same kinds, for smaller machines",
             reader=Stage("reader", "twmkn9/albert-base-v2-squad2", millions=12, pickled=True),
             questions=Stage("seq2seq", "valhalla/t5-small-qa-qg-hl", "highlight-spaced",
                             millions=61, pickled=True),
-            nli=_SNLI,
-            scale=Stage("yes-no", "google/flan-t5-base", "scale", millions=248),
-            scores_all=True,
-        ),
+            scale=Stage("yes-no", "google/flan-t5-base", "scale", millions=248)),
         Preset(
-            name="modern", description="stronger models than the papers had",
+            "modern", "stronger models than the papers had",
             reader=Stage("reader", "deepset/deberta-v3-large-squad2", millions=434),
             nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
                       millions=435),
             questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight", millions=783,
                             pickled=True),
             scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck", millions=783),
-            scale_settings={"chunking": "sentences", "chunk_size": 500, "overlap": 0.0},
-        ),
+            scale_settings={"chunking": "sentences", "chunk_size": 500, "overlap": 0.0}),
     )
 }
 DEFAULT = "bundled"

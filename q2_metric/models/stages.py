@@ -15,16 +15,8 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.models.presets import (
-    DEFAULT,
-    LABELS,
-    Kind,
-    Preset,
-    Stage,
-    is_endpoint,
-    preset,
-    published,
-)
+from q2_metric.models import presets
+from q2_metric.models.presets import DEFAULT, Kind, Preset, Stage, is_endpoint, preset
 from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text import given
 
@@ -174,9 +166,8 @@ def _entailment(
 ) -> types.Backbone:
     stage = _replaced(stage, model)
     if prompt is not None and stage.kind != "yes-no":
-        raise InputError(
-            f"{stage.model or 'the bundled model'} is an NLI classifier and takes no prompt; "
-            "prompts are for encoder-decoder models")
+        raise InputError(f"{stage.model or 'the bundled model'} is an NLI classifier and takes no "
+                         "prompt; prompts are for encoder-decoder models")
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledCascade, BundledEntailment
 
@@ -188,7 +179,7 @@ def _entailment(
         from q2_metric.models.hub.nli import TorchNli
 
         weights = _weights("AutoModelForSequenceClassification", stage.model, config)
-        known = stage.labels or LABELS.get(parted(stage.model)[0], ())
+        known = stage.labels or presets.LABELS.get(parted(stage.model)[0], ())
         return TorchNli(weights, labels=labels, known=known, batch_size=config.batch_size)
     from q2_metric.models.hub.yes_no import MAX_INPUT, YesNoEntailment
 
@@ -223,15 +214,13 @@ def _known(model: str, kind: Kind) -> Stage | None:
     from q2_metric.models.hub.names import is_folder, parted
 
     folder = Path(model).expanduser().name if is_folder(model) else ""
-    return next((one for name, one in published().items() if one.kind == kind
+    return next((one for name, one in presets.published().items() if one.kind == kind
                  and (name.rpartition("/")[2] == folder or name == parted(model)[0])), None)
 
 
 def _name(model: object) -> str | None:
-    if model is None or isinstance(model, str):
-        return model
-    if isinstance(model, Path):
-        return str(model)
+    if model is None or isinstance(model, (str, Path)):
+        return None if model is None else str(model)
     raise InputError(f"a model is a Hub name or a local folder, not {given.kind(model)}")
 
 
@@ -251,7 +240,7 @@ LARGE = 8.0
 def _cached_weights(auto_class: AutoClass, model: str, device: str, dtype: str) -> LoadedModel:
     from q2_metric.models.hub.loading import load_pretrained
 
-    stage = published().get(model)
+    stage = presets.published().get(model)
     if stage and dtype == "float32" and stage.gigabytes() >= LARGE:
         _LOG.warning("%s in float32 needs %.0f GB of memory, and for a GPU as much host memory "
                      "first; --dtype bfloat16 needs %.0f GB",

@@ -99,13 +99,8 @@ class Tokenizer:
 def pair(query: Tokens, text: Tokens) -> QueryWindow:
     """The row for a query and a text that fit into one window together."""
     query_words, text_words = align(query.words, text.words)
-    types = (
-        [TEXT]
-        + [query_words[word] for word in query.word_of]
-        + [TEXT]
-        + [text_words[word] for word in text.word_of]
-        + [TEXT]
-    )
+    types = [TEXT, *(query_words[word] for word in query.word_of), TEXT,
+             *(text_words[word] for word in text.word_of), TEXT]
     ids = [CLS, *query.ids, SEP, *text.ids, SEP]
     return QueryWindow(ids, types, len(query.ids), len(query.ids) + 2, text.offsets)
 
@@ -139,9 +134,9 @@ def collate(rows: Sequence[QueryWindow]) -> Batch:
     """Pads rows to the length of the longest row, rounded up to a multiple of :data:`MULTIPLE`."""
     longest = max(len(row.ids) for row in rows)
     length = -(-longest // MULTIPLE) * MULTIPLE
-    ids = np.full((len(rows), length), PAD, dtype=np.int64)
-    types = np.zeros((len(rows), length), dtype=np.int64)
-    query = np.zeros((len(rows), length), dtype=np.float32)
+    shape = len(rows), length
+    ids, types = np.full(shape, PAD, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    query = np.zeros(shape, dtype=np.float32)
     for i, row in enumerate(rows):
         ids[i, : len(row.ids)] = row.ids
         types[i, : len(row.types)] = row.types

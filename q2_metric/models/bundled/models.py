@@ -11,14 +11,8 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import ModelError
 from q2_metric.models.batching import Budget, device_tokens, in_batches
-from q2_metric.models.bundled.encoding import (
-    MULTIPLE,
-    Forward,
-    QueryWindow,
-    Tokenizer,
-    collate,
-    windows,
-)
+from q2_metric.models.bundled import encoding
+from q2_metric.models.bundled.encoding import Forward, QueryWindow, Tokenizer
 from q2_metric.models.bundled.runtimes import forward_of
 from q2_metric.models.bundled.stored import VERSIONS, intact
 from q2_metric.models.spans import Best, Window, best_span, decide
@@ -81,7 +75,7 @@ class _Bundled:
         if dtype == "int8":
             # Rounding to 8 bits amplifies a change in a value's last bit, and padding changes the
             # last bit.
-            self.budget.step = MULTIPLE
+            self.budget.step = encoding.MULTIPLE
         self.dtype = dtype
         self.name = _name(dtype, self.network)
 
@@ -92,8 +86,7 @@ class _Bundled:
     def _read_rows(
         self, pairs: Sequence[tuple[str, str]], forward: Forward
     ) -> Iterator[tuple[int, QueryWindow, NDArray[np.float32]]]:
-        """The rows of (query, text) pairs, each after the index of its pair and before its
-        logits."""
+        """(index of its pair, row, logits) for each row of (query, text) pairs."""
         for at in range(0, len(pairs), SLAB):
             owned = self._rows(pairs[at : at + SLAB])
             logits = self._run([row for _, row in owned], forward)
@@ -102,23 +95,19 @@ class _Bundled:
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, QueryWindow]]:
         return [(i, row) for i, (query, text) in enumerate(pairs)
-                for row in windows(tokenizer()(query), tokenizer()(text), WINDOW, STRIDE)]
+                for row in encoding.windows(
+                    tokenizer()(query), tokenizer()(text), WINDOW, STRIDE)]
 
     def _run(self, rows: Sequence[QueryWindow], forward: Forward) -> list[NDArray[np.float32]]:
         return in_batches(
             [len(row.ids) for row in rows],
-            lambda places: self._logits([rows[i] for i in places], forward),
-            self.budget,
-            longest_first=False,
-            too_large=lambda width: (
+            lambda places: self._logits([rows[i] for i in places], forward), self.budget,
+            longest_first=False, at_once=self._at_once, too_large=lambda width: (
                 f"{self.name}: a single row of {width} tokens does not fit into memory; free some, "
-                "or use a machine with more"
-            ),
-            at_once=self._at_once,
-        )
+                "or use a machine with more"))
 
     def _logits(self, rows: Sequence[QueryWindow], forward: Forward) -> list[NDArray[np.float32]]:
-        logits = forward(collate(rows))
+        logits = forward(encoding.collate(rows))
         if not np.isfinite(logits).all():
             raise ModelError(
                 f"{self.name}: its outputs are not finite numbers; use bfloat16 or float32")

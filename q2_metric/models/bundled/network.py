@@ -63,10 +63,8 @@ class Layer(nn.Module):
         ``bias`` is added to the attention's logits. It masks the padding.
         """
         batch, length, hidden = x.shape
-        q, k, v = (
-            part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
-            for part in self.qkv(x).split(hidden, dim=-1)
-        )
+        q, k, v = (part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
+                   for part in self.qkv(x).split(hidden, dim=-1))
         q, x = q[:, :, :wanted], x[:, :wanted]
         bias = bias[:, :, :wanted]
         # The attention is written out, because the backward pass of the fused kernel is several

@@ -77,14 +77,10 @@ def open_network(prefix: str, threads: int, dtype: str) -> Forward:
     inputs = {node.name for node in session.get_inputs()}
 
     def forward(batch: Batch) -> NDArray[np.float32]:
-        feed: dict[str, NDArray[Any]] = {
-            "ids": batch.ids,
-            "types": batch.types,
-            "mask": (np.arange(batch.ids.shape[1]) < batch.lengths[:, None]).astype(np.int32),
-            "query": batch.query,
-        }
-        fed = {name: value for name, value in feed.items() if name in inputs}
-        logits: NDArray[np.float32] = session.run(["logits"], fed)[0]
+        mask = (np.arange(batch.ids.shape[1]) < batch.lengths[:, None]).astype(np.int32)
+        feed = {"ids": batch.ids, "types": batch.types, "mask": mask, "query": batch.query}
+        logits: NDArray[np.float32] = session.run(
+            ["logits"], {name: feed[name] for name in inputs})[0]
         return logits
 
     return forward
@@ -95,11 +91,9 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
-    names, values = [], []
-    for name, value in stored.tensors(prefix):
-        if dtype == "int8" or not name.endswith(".zero"):
-            names.append(name)
-            values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
+    weights = {name: onnxruntime.OrtValue.ortvalue_from_numpy(value)
+               for name, value in stored.tensors(prefix)
+               if dtype == "int8" or not name.endswith(".zero")}
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # errors are raised, and need not be printed too
     options.intra_op_num_threads = threads
@@ -107,7 +101,7 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
     options.enable_cpu_mem_arena = False
     # Weights are converted from 8 bits once, when the graph is read, and not in every forward pass.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
-    options.add_external_initializers(names, values)
+    options.add_external_initializers(list(weights), list(weights.values()))
     graph = stored.intact(_graph(prefix, dtype)).read_bytes()
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 

@@ -45,14 +45,11 @@ class Batches:
         memory."""
         return in_batches(
             [len(row["input_ids"]) for row in rows],
-            lambda places: self._batch([rows[i] for i in places], call),
-            self.budget,
-            longest_first=True,
-            too_large=lambda width: (
+            lambda places: self._batch([rows[i] for i in places], call), self.budget,
+            longest_first=True, too_large=lambda width: (
                 f"{self._loaded.name}: a single input of {width} tokens does not fit into the "
                 f"memory of {self._loaded.device}; use dtype='bfloat16', another device, or "
-                "(SCALE) a smaller chunk_size"),
-        )
+                "(SCALE) a smaller chunk_size"))
 
     def _batch(
         self, rows: Sequence[Row], call: Callable[[dict[str, Any]], Sequence[Any]]
@@ -60,10 +57,8 @@ class Batches:
         import torch
 
         limit_threads()
-        tensors = {
-            name: torch.from_numpy(ids).to(self._loaded.device)
-            for name, ids in pad(self._loaded.tokenizer, rows).items()
-        }
+        tensors = {name: torch.from_numpy(ids).to(self._loaded.device)
+                   for name, ids in pad(self._loaded.tokenizer, rows).items()}
         with torch.inference_mode():
             return list(call(tensors))
 

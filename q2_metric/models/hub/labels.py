@@ -6,15 +6,13 @@ from typing import Any
 from q2_metric.errors import InputError, ModelError
 from q2_metric.types import Label
 
-NAMES: dict[str, Label] = {
-    **dict.fromkeys(("entailment", "entails", "entail", "entailed", "supported", "supports",
-                     "support"), "entailment"),
-    **dict.fromkeys(("neutral", "not_entailment", "non_entailment", "no_entailment",
-                     "unsupported", "not_enough_info", "not_enough_information", "nei"),
-                    "neutral"),
-    **dict.fromkeys(("contradiction", "contradicts", "contradict", "refutes", "refute",
-                     "refuted"), "contradiction"),
+_SYNONYMS: dict[Label, str] = {
+    "entailment": "entailment entails entail entailed supported supports support",
+    "neutral": "neutral not_entailment non_entailment no_entailment unsupported not_enough_info "
+               "not_enough_information nei",
+    "contradiction": "contradiction contradicts contradict refutes refute refuted",
 }
+NAMES = {name: label for label, names in _SYNONYMS.items() for name in names.split()}
 """The NLI class for each name that configs give to a class. Case, "-" and blanks are ignored."""
 
 
@@ -30,9 +28,8 @@ def given_labels(text: str) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",")]
     classes = _classes(names)
     if classes is None or len(classes) < 2:
-        raise InputError(
-            f"nli_labels must name a model's two or three classes in the order of its outputs, as "
-            f"\"entailment,neutral,contradiction\", not {text!r}")
+        raise InputError("nli_labels must name a model's two or three classes in the order of its "
+                         f"outputs, as \"entailment,neutral,contradiction\", not {text!r}")
     return tuple(classes)
 
 
@@ -72,8 +69,7 @@ def label_order(
 
 def _classes(names: Sequence[str]) -> list[Label] | None:
     """``None`` if a name is unknown, two names mean one class, or entailment is missing."""
-    labels = [NAMES.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
-              for name in names]
-    known = [label for label in labels if label is not None]
-    whole = len(known) == len(labels) == len(set(known))
+    plain = (name.strip().lower().replace("-", "_").replace(" ", "_") for name in names)
+    known = [NAMES[name] for name in plain if name in NAMES]
+    whole = len(known) == len(names) == len(set(known))
     return known if whole and "entailment" in known else None

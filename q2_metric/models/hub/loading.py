@@ -13,36 +13,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from q2_metric import forks
-from q2_metric.errors import (
-    InputError,
-    MissingExtra,
-    ModelError,
-    causes,
-    is_out_of_memory,
-    optional,
-)
-from q2_metric.models.hub.names import (
-    CONFIG,
-    EXTRA,
-    PACKAGES,
-    check_packages,
-    commit,
-    is_folder,
-    parted,
-)
+from q2_metric import errors, forks
+from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.models.hub import names
+from q2_metric.models.hub.names import EXTRA, is_folder
 from q2_metric.models.hub.pickles import check_weights, is_cached, may_read_pickle
 from q2_metric.models.hub.pieces import restore
 from q2_metric.processors import processors
 
 DTYPES = ("float32", "bfloat16", "float16")
 AutoClass = Literal[
-    "AutoModelForCausalLM",
-    "AutoModelForSeq2SeqLM",
-    "AutoModelForQuestionAnswering",
-    "AutoModelForSequenceClassification",
-    "AutoModel",
-]
+    "AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForQuestionAnswering",
+    "AutoModelForSequenceClassification", "AutoModel"]
 
 COMMIT = 8
 """Digits of a commit in a model's name."""
@@ -85,9 +67,9 @@ class LoadedModel:
 def require(feature: str) -> None:
     """Checks that torch and transformers can be imported. ``feature`` says what needs them.
     ModelError: transformers is too old; with it, a Flan-T5 would give different scores."""
-    for package in PACKAGES:
+    for package in names.PACKAGES:
         with forks.held_off():
-            optional(package, feature, package, EXTRA)
+            errors.optional(package, feature, package, EXTRA)
     there = str(sys.modules["transformers"].__version__)
     if tuple(int(part) for part in re.findall(r"\d+", there)[:2]) < OLDEST:
         raise ModelError(f"transformers {there} gives wrong scores with a Flan-T5: "
@@ -140,7 +122,7 @@ def load_config(name: str) -> Any:
 def check_models(models: Sequence[str]) -> None:
     """Checks the models, without importing torch, before any is downloaded. ModelError: a model
     does not exist, or its only weights are pickles that may not be read."""
-    check_packages(f"the model {models[0]!r}")
+    names.check_packages(f"the model {models[0]!r}")
     for name in models:
         with _errors_about(name), _quiet():
             _place(name)
@@ -222,15 +204,14 @@ def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
 def _place(name: str) -> tuple[str, str]:
     """The folder or Hub name, and the revision (of a Hub model, the commit)."""
     path = Path(name).expanduser()
-    looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_absolute()
     if is_folder(name):
-        if not (path / CONFIG).is_file():
+        if not (path / names.CONFIG).is_file():
             raise ModelError(f"{name}: the folder has no config.json, so it is not a saved model")
         return str(path), "main"
-    if looks_local:
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_absolute():
         raise ModelError(f"{name}: no such folder; give a folder or a Hub name like 'owner/model'")
     with _errors_about(name), _quiet():
-        return parted(name)[0], commit(name)
+        return names.parted(name)[0], names.commit(name)
 
 
 def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) -> None:
@@ -241,8 +222,7 @@ def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) ->
         head = [key for key in head if "pooler" not in key]
     if head:
         raise ModelError(
-            f"{name}: not trained for {auto_class} (it has no weights for {', '.join(head[:3])})"
-        )
+            f"{name}: not trained for {auto_class} (it has no weights for {', '.join(head[:3])})")
 
 
 @contextlib.contextmanager
@@ -259,18 +239,18 @@ def _errors_about(name: str) -> Iterator[None]:
 
 def _package_named_in(error: ImportError) -> str | None:
     """The package that is not installed. ``None`` if a package is installed but broken."""
+    if isinstance(error, ModuleNotFoundError):
+        return error.name
     known = ("sentencepiece", "protobuf", "tiktoken")
-    named = next((package for package in known if package in str(error).lower()), None)
-    return error.name if isinstance(error, ModuleNotFoundError) else named
+    return next((package for package in known if package in str(error).lower()), None)
 
 
 def _reason(error: BaseException) -> str:
-    chain = list(causes(error))
-    if is_out_of_memory(error):
+    if errors.is_out_of_memory(error):
         return ("does not fit into memory: use --dtype bfloat16 (half of it), another device, or a "
                 "smaller preset (paper-small, bundled)")
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    text = " ".join(f"{type(item).__name__} {item}" for item in chain).lower()
+    text = " ".join(f"{type(item).__name__} {item}" for item in errors.causes(error)).lower()
     for marks, words in REASONS.items():
         if any(mark in text for mark in marks):
             return words.format(first[:200])

@@ -6,6 +6,7 @@ the signature and cached scores refer to the same commit.
 
 import threading
 import time
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,10 +47,9 @@ def is_folder(name: str) -> bool:
 def check_packages(feature: str) -> None:
     """Raises MissingExtra if torch or transformers is not installed; imports neither."""
     for package in PACKAGES:
-        try:
+        installed = False
+        with suppress(ImportError, ValueError):  # an earlier import of the package failed
             installed = find_spec(package) is not None
-        except (ImportError, ValueError):  # an earlier import of the package failed
-            installed = False
         if not installed:
             raise MissingExtra(feature, package, EXTRA)
 
@@ -75,11 +75,8 @@ def commit(name: str) -> str:
 @cache
 def _answers(_minute: int) -> bool:
     """Whether the Hub responds within :data:`MOMENT` seconds; an HTTP error is also a response.
-    The answer counts for a minute, so that a run without a network does not wait for each model.
-
-    huggingface_hub itself would try for half a minute. A failing look-up of the host name can take
-    as long and cannot be stopped, so the request runs in a thread.
-    """
+    The answer counts for a minute. huggingface_hub would try for half a minute for each model. A
+    failing look-up of the host name takes as long and cannot be stopped, hence the thread."""
     from huggingface_hub import constants, get_session
 
     if constants.HF_HUB_OFFLINE:

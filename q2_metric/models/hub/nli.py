@@ -10,7 +10,7 @@ from q2_metric.models.hub.batches import Batches
 from q2_metric.models.hub.labels import label_order
 from q2_metric.models.hub.loading import LoadedModel, check_finite, load_config
 from q2_metric.models.hub.names import parted
-from q2_metric.models.hub.tokens import cut, encode_pairs, token_offsets, window_size
+from q2_metric.models.hub.tokens import encode_pairs, token_offsets, window_size
 from q2_metric.models.presets import Kind
 from q2_metric.models.verdicts import OVERLAP, best_verdicts
 from q2_metric.types import Verdict
@@ -56,11 +56,9 @@ class TorchNli:
         A premise that is too long is read in windows that overlap by a quarter, and gets the
         verdict of the window with the highest P(entailment). A hypothesis is cut at half a window.
         """
-        tokenizer, limit = self._loaded.tokenizer, self.max_length // 2
-        hypotheses = cut(tokenizer, [hypothesis for _, hypothesis in pairs], limit)
         windows = encode_pairs(
-            self._loaded, list(zip((premise for premise, _ in pairs), hypotheses, strict=True)),
-            long=0, max_length=self.max_length, overlap=int(OVERLAP * self.max_length))
+            self._loaded, pairs, long=0, short_limit=self.max_length // 2,
+            max_length=self.max_length, overlap=int(OVERLAP * self.max_length))
         verdicts = self.batches.run([window.inputs for window in windows], self._run)
         return best_verdicts([window.item for window in windows], verdicts, len(pairs))
 
@@ -85,20 +83,17 @@ def entailment_kind(model: str) -> Kind:
     base = Path(parted(model)[0]).name.lower()
     config = load_config(model)
     architectures = [str(one) for one in config.architectures or ()]
-    if kind := next((words for end, words in KINDS.items()
-                     if any(architecture.endswith(end) for architecture in architectures)), ""):
-        raise _refused(model, kind)
+    unfit = [words for end, words in KINDS.items()
+             if any(architecture.endswith(end) for architecture in architectures)]
     if any(name in base for name in OWN_PROMPTS):
-        raise _refused(model, "a classifier that needs its own prompt")
-    if any(architecture.endswith("ForSequenceClassification") for architecture in architectures):
-        return "nli"
-    if config.is_encoder_decoder:
-        return "yes-no"
-    raise _refused(model, f"of an architecture ({', '.join(architectures) or 'not stated'}) that "
-                          "is neither a sequence classifier nor an encoder-decoder model")
-
-
-def _refused(model: str, kind: str) -> ModelError:
-    return ModelError(
-        f"{model}: is {kind}, so it cannot judge entailment here; use an NLI cross-encoder, or a "
-        "Flan-T5 or MiniCheck-Flan-T5 as scale_model")
+        unfit.append("a classifier that needs its own prompt")
+    if not unfit:
+        if any(one.endswith("ForSequenceClassification") for one in architectures):
+            return "nli"
+        if config.is_encoder_decoder:
+            return "yes-no"
+        unfit.append(f"of an architecture ({', '.join(architectures) or 'not stated'}) that is "
+                     "neither a sequence classifier nor an encoder-decoder model")
+    raise ModelError(
+        f"{model}: is {unfit[0]}, so it cannot judge entailment here; use an NLI cross-encoder, or "
+        "a Flan-T5 or MiniCheck-Flan-T5 as scale_model")

@@ -33,12 +33,12 @@ def restore(tokenizer: Any, saved: str | None) -> None:
     before = backend.to_str()
     state: State = json.loads(before)
     model = _sentencepiece_model(tokenizer)
-    if _charsmap(state) is None:
-        charsmap: str | None
+    if not _charsmap(state):
+        charsmap = ""
         if model is not None:
             charsmap = base64.b64encode(model.normalizer_spec.precompiled_charsmap).decode()
-        else:
-            charsmap = _charsmap(json.loads(Path(saved).read_text("utf-8"))) if saved else None
+        elif saved:
+            charsmap = _charsmap(json.loads(Path(saved).read_text("utf-8")))
         if charsmap:
             first = {"type": "Precompiled", "precompiled_charsmap": charsmap}
             state["normalizer"] = {
@@ -66,11 +66,10 @@ def _normalizers(state: State) -> list[State]:
     return normalizers
 
 
-def _charsmap(state: State) -> str | None:
-    """The compiled SentencePiece normaliser; ``None`` if there is none."""
-    maps = [normalizer["precompiled_charsmap"] for normalizer in _normalizers(state)
-            if normalizer["type"] == "Precompiled"]
-    return maps[0] if maps else None
+def _charsmap(state: State) -> str:
+    """The compiled SentencePiece normaliser; "" if there is none."""
+    return next((normalizer["precompiled_charsmap"] for normalizer in _normalizers(state)
+                 if normalizer["type"] == "Precompiled"), "")
 
 
 def _restore_pieces(tokenizer: Any, state: State, model: Any) -> None:

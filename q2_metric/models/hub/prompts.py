@@ -1,5 +1,6 @@
 """Yes/No prompts that ask an encoder-decoder model about entailment."""
 
+import re
 from dataclasses import dataclass
 
 from q2_metric.errors import InputError
@@ -15,8 +16,7 @@ class Prompt:
 
     def parts(self) -> tuple[str, str, str]:
         """The text before, between and after the two placeholders."""
-        before, rest = self.text.split("{chunk}")
-        between, after = rest.split("{sentence}")
+        before, between, after = re.split("{chunk}|{sentence}", self.text)
         return before, between, after
 
     def fill(self, chunk: str, sentence: str) -> str:

@@ -47,11 +47,7 @@ HIGHLIGHT = "<hl>"
 
 
 def _filled(form: str, text: str, start: int, end: int) -> str:
-    """The model's input, by which it writes a question with the answer ``text[start:end]``.
-
-    >>> TEMPLATES["highlight"]("A red dog.", 2, 5)
-    'generate question: A <hl> red <hl> dog.'
-    """
+    """The model's input, by which it writes a question with the answer ``text[start:end]``."""
     return form.format(text=text, before=text[:start], answer=text[start:end], after=text[end:])
 
 
@@ -95,14 +91,10 @@ class Seq2SeqQuestions:
         if template is None:
             template = "highlight" if knows_mark else "answer-context"
         if template != "answer-context" and not knows_mark:
-            raise ModelError(
-                f"{model.name}: its tokenizer lacks {HIGHLIGHT!r}, which the "
-                f"template {template!r} needs; use template='answer-context'"
-            )
-        self.name = model.name
-        self.template = template
+            raise ModelError(f"{model.name}: its tokenizer lacks {HIGHLIGHT!r}, which the template "
+                             f"{template!r} needs; use template='answer-context'")
+        self.name, self.template, self.seed = model.name, template, seed
         self.decoding: Decoding = decoding
-        self.seed = seed
         self.reading: QuestionContext = reading
         self._clean = by_authors if authors else clean
         self.batches = Batches(
@@ -144,11 +136,8 @@ class Seq2SeqQuestions:
         rows: list[Row] = [{"input_ids": ids} for ids in encoded["input_ids"]]
         if self.decoding != "sample":
             return self.batches.run(rows, self._decode)
-        return [
-            questions
-            for text, row in zip(inputs, rows, strict=True)
-            for questions in self._sample(text, row)
-        ]
+        return [questions for text, row in zip(inputs, rows, strict=True)
+                for questions in self._sample(text, row)]
 
     def _sample(self, text: str, row: Row) -> list[list[str]]:
         import torch
@@ -201,12 +190,9 @@ def place(span: Span) -> tuple[str, int]:
     A span of a coreference-resolved text may not stand at ``span.start`` of the response.
     """
     text, start = span.example.response, span.start
-    if text[start : start + len(span.text)] == span.text:
-        return text, start
-    start = text.find(span.text)
-    if start >= 0:
-        return text, start
-    return f"{span.text} {text}", 0
+    if not text.startswith(span.text, start):
+        start = text.find(span.text)
+    return (text, start) if start >= 0 else (f"{span.text} {text}", 0)
 
 
 def around(offsets: Sequence[tuple[int, int]], start: int, end: int, limit: int) -> tuple[int, int]:
@@ -215,10 +201,8 @@ def around(offsets: Sequence[tuple[int, int]], start: int, end: int, limit: int)
     >>> around([(0, 1), (2, 3), (4, 5), (6, 7)], 4, 5, 2)
     (2, 5)
     """
-    if len(offsets) <= limit:
-        return 0, 0
     inside = [i for i, (left, right) in enumerate(offsets) if left < end and right > start]
-    if not inside:
+    if len(offsets) <= limit or not inside:
         return 0, 0
     spare = max(0, limit - len(inside))
     first = max(0, min(inside[0] - (spare + 1) // 2, len(offsets) - len(inside) - spare))

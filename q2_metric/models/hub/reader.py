@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric.models.hub.batches import Batches
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.hub.tokens import EncodedPair, cut, encode_pairs, has_segments, window_size
+from q2_metric.models.hub.tokens import EncodedPair, encode_pairs, has_segments, window_size
 from q2_metric.models.spans import Window, best_span, decide
 from q2_metric.types import Answer
 
@@ -45,11 +45,9 @@ class TorchReader:
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         """Equal pairs are read once. See also :func:`~q2_metric.models.spans.decide`."""
         asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
-        limit = min(MAX_QUESTION, self.max_length // 2)
-        questions = cut(self._loaded.tokenizer, [question for question, _ in asked], limit)
-        cut_pairs = list(zip(questions, (context for _, context in asked), strict=True))
         windows = encode_pairs(
-            self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=OVERLAP)
+            self._loaded, asked, long=1, short_limit=min(MAX_QUESTION, self.max_length // 2),
+            max_length=self.max_length, overlap=OVERLAP)
         logits = self.batches.run([window.inputs for window in windows], self._run)
         by_pair: list[list[Window]] = [[] for _ in asked]
         for window, (start, end) in zip(windows, logits, strict=True):
@@ -60,9 +58,9 @@ class TorchReader:
 
     def _run(self, batch: dict[str, Any]) -> list[Any]:
         output = self._loaded.model(**batch)
-        start = check_finite(self.name, output.start_logits).cpu().double().numpy()
-        end = check_finite(self.name, output.end_logits).cpu().double().numpy()
-        return list(zip(start, end, strict=True))
+        logits = [check_finite(self.name, one).cpu().double().numpy()
+                  for one in (output.start_logits, output.end_logits)]
+        return list(zip(*logits, strict=True))
 
     def _unpadded(self, logits: NDArray[np.float64], count: int) -> NDArray[np.float64]:
         left = self._loaded.tokenizer.padding_side == "left"
@@ -76,9 +74,8 @@ class TorchReader:
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]
         start, end = (self._unpadded(logits, len(allowed)) for logits in (start, end))
         best = best_span(start, end, MAX_ANSWER, allowed)
-        nowhere = (0, 0)  # the window has no allowed token, and the span's score is -inf
-        left = window.offsets[best.first] or nowhere
-        right = window.offsets[best.last] or nowhere
+        # Without an allowed token, the span's score is -inf.
+        left, right = (window.offsets[token] or (0, 0) for token in (best.first, best.last))
         return best, left[0], right[1], float(start[null]) + float(end[null])
 
 

@@ -45,8 +45,7 @@ def window_size(loaded: LoadedModel) -> int:
 
 def token_ids(tokenizer: Any, text: str) -> list[int]:
     """The ids of the text's tokens. A special token written in the text is read as plain text."""
-    ids: list[int] = _plain(tokenizer, text)["input_ids"]
-    return ids
+    return list(_plain(tokenizer, text)["input_ids"])
 
 
 def _plain(tokenizer: Any, text: str | list[str], **more: bool) -> Any:
@@ -73,9 +72,7 @@ def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
 
 def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
     """The character range of each token, blanks included."""
-    encoded = _plain(tokenizer, text, return_offsets_mapping=True)
-    offsets: list[tuple[int, int]] = encoded["offset_mapping"]
-    return offsets
+    return list(_plain(tokenizer, text, return_offsets_mapping=True)["offset_mapping"])
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
@@ -91,10 +88,8 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
     """The texts, each cut after ``limit`` tokens."""
     lengths = _lengths(tokenizer, texts)
-    return [
-        text if lengths[text] <= limit else text[: raw_offsets(tokenizer, text)[limit - 1][1]]
-        for text in texts
-    ]
+    return [text if lengths[text] <= limit else text[: raw_offsets(tokenizer, text)[limit - 1][1]]
+            for text in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,28 +105,31 @@ class EncodedPair:
 
 
 def encode_pairs(
-    loaded: LoadedModel, pairs: Sequence[tuple[str, str]], *, long: Literal[0, 1], max_length: int,
-    overlap: int,
+    loaded: LoadedModel, pairs: Sequence[tuple[str, str]], *, long: Literal[0, 1],
+    short_limit: int, max_length: int, overlap: int,
 ) -> list[EncodedPair]:
-    """Encodes pairs of texts. A pair that is too long is cut into overlapping windows.
+    """Encodes pairs of texts. A pair that is too long is read in overlapping windows.
 
     Args:
-        long: index (0 or 1) of the text that may be cut. The other must leave room in the window.
+        long: index (0 or 1) of the text that the windows divide.
+        short_limit: tokens after which the other text is cut, so that it leaves room in a window.
         max_length: maximum tokens of a window, special tokens included.
         overlap: tokens that neighbouring windows share, at most half of the window's room.
     """
     tokenizer = loaded.tokenizer
     specials = tokenizer.num_special_tokens_to_add(pair=True)
-    short = _lengths(tokenizer, (pair[1 - long] for pair in pairs))
+    texts = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
+    short = texts[1 - long] = cut(tokenizer, texts[1 - long], short_limit)
+    lengths = _lengths(tokenizer, short)
     # Pairs with the same stride are encoded in one call. Usually, all pairs have the same stride.
     by_stride: dict[int, list[int]] = {}
-    for item, pair in enumerate(pairs):
-        room = max_length - specials - short[pair[1 - long]]
+    for item, text in enumerate(short):
+        room = max_length - specials - lengths[text]
         by_stride.setdefault(max(0, min(overlap, room // 2)), []).append(item)
-    windows: list[list[EncodedPair]] = [[] for _ in pairs]
+    windows: list[EncodedPair] = []
     for stride, items in by_stride.items():
         encoded = tokenizer(
-            [pairs[item][0] for item in items], [pairs[item][1] for item in items],
+            *([column[item] for item in items] for column in texts),
             truncation="only_first" if long == 0 else "only_second", max_length=max_length,
             stride=stride, split_special_tokens=True,
             return_token_type_ids=has_segments(loaded.model.config), return_overflowing_tokens=True,
@@ -139,12 +137,9 @@ def encode_pairs(
         names = [name for name in encoded if name not in _NOT_INPUTS]
         for row, place in enumerate(encoded["overflow_to_sample_mapping"]):
             item = items[place]
-            offsets = [
-                trim(pairs[item][long], *span) if which == long else None
-                for span, which in zip(
-                    encoded["offset_mapping"][row], encoded.sequence_ids(row), strict=True
-                )
-            ]
+            spans = zip(encoded["offset_mapping"][row], encoded.sequence_ids(row), strict=True)
+            offsets = [trim(pairs[item][long], *span) if which == long else None
+                       for span, which in spans]
             inputs = {name: encoded[name][row] for name in names}
-            windows[item].append(EncodedPair(item, inputs, offsets))
-    return [window for of_pair in windows for window in of_pair]
+            windows.append(EncodedPair(item, inputs, offsets))
+    return sorted(windows, key=lambda window: window.item)

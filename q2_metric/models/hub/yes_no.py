@@ -39,15 +39,11 @@ class YesNoEntailment:
         self, model: LoadedModel, *, prompt: str = "scale", batch_size: int | None = None,
         max_length: int = MAX_INPUT,
     ) -> None:
-        asked = prompt_of(prompt)
-        self.name = model.name
-        self.prompt = asked.text
+        self._prompt, self._loaded = prompt_of(prompt), model
+        self.name, self.prompt, self.max_length = model.name, self._prompt.text, max_length
         self.batches = Batches(model, batch_size)
-        self.max_length = max_length
-        self._prompt = asked
-        self._loaded = model
         self._start = decoder_start(model)
-        self._model = with_head_rows(model.model, answer_ids(model, asked))
+        self._model = with_head_rows(model.model, answer_ids(model, self._prompt))
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         """The verdict's ``neutral`` is P("No").
@@ -63,8 +59,7 @@ class YesNoEntailment:
         return self._best([
             [whole] if len(whole["input_ids"]) <= self.max_length
             else self._rows(self._windows(*part))
-            for part, whole in zip(parts, wholes, strict=True)
-        ])
+            for part, whole in zip(parts, wholes, strict=True)])
 
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
@@ -87,8 +82,7 @@ class YesNoEntailment:
         return self._best([
             self._authors_rows(documents[document], bodies[document]["input_ids"][:-1], sentence,
                                chunk_size, overlap)
-            for document, sentence in pairs
-        ])
+            for document, sentence in pairs])
 
     def _best(self, prompts: Sequence[Sequence[Row]]) -> list[Verdict]:
         """For each pair, whose prompts are given, the verdict on its best window."""
@@ -111,13 +105,10 @@ class YesNoEntailment:
             start, end = head["input_ids"][:-1], tail["input_ids"]
             room = chunk_size - len(start) - len(end)
             if room * (1 - overlap) >= 1:
-                return [
-                    {"input_ids": start + body[first:last] + end}
-                    for first, last in authors_windows(len(body), room, overlap)
-                ]
+                return [{"input_ids": start + body[first:last] + end}
+                        for first, last in authors_windows(len(body), room, overlap)]
         raise InputError(
-            f"chunk_size={chunk_size} leaves no room for the knowledge beside the prompt"
-        )
+            f"chunk_size={chunk_size} leaves no room for the knowledge beside the prompt")
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return token_offsets(self._loaded.tokenizer, text)
@@ -128,10 +119,8 @@ class YesNoEntailment:
         spans = raw_offsets(self._loaded.tokenizer, chunk)
         size = max(1, self.max_length - frame)
         step = max(1, size - int(size * OVERLAP))
-        return [
-            self._prompt.fill(chunk[spans[first][0] : spans[last - 1][1]].strip(), sentence)
-            for first, last in window_bounds(len(spans), size, step, full_last=True)
-        ]
+        return [self._prompt.fill(chunk[spans[first][0] : spans[last - 1][1]].strip(), sentence)
+                for first, last in window_bounds(len(spans), size, step, full_last=True)]
 
     def _without_specials(self, text: str) -> str:
         """The tokenizer would take a "</s>" in a text for the end of the input."""
@@ -164,23 +153,22 @@ def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
     tokenizer = loaded.tokenizer
     first = []
     for word in (prompt.yes, prompt.no):
-        ids = token_ids(tokenizer, word)
-        known = [token for token in ids if token not in tokenizer.all_special_ids]
+        known = [one for one in token_ids(tokenizer, word) if one not in tokenizer.all_special_ids]
         if not known:
             raise ModelError(f"{loaded.name}: its vocabulary lacks the answer {word!r}")
         first.append(known[0])
-    if first[0] == first[1]:
+    yes, no = first
+    if yes == no:
         raise ModelError(
             f"{loaded.name}: {prompt.yes!r} and {prompt.no!r} begin with the same token")
-    return first[0], first[1]
+    return yes, no
 
 
 def decoder_start(loaded: LoadedModel) -> int:
     """The id of the token that the decoder starts with; ModelError if the config names none."""
     model = loaded.model
     for config in (model.config, getattr(model, "generation_config", None)):
-        start = getattr(config, "decoder_start_token_id", None)
-        if isinstance(start, int):
+        if isinstance(start := getattr(config, "decoder_start_token_id", None), int):
             return start
     raise ModelError(f"{loaded.name}: its config has no decoder_start_token_id")
 
