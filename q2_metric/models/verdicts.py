@@ -1,6 +1,6 @@
 """Combines the verdicts on the windows of a long premise."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from q2_metric.types import Verdict
 
@@ -8,13 +8,11 @@ OVERLAP = 0.25
 """Share of a window that the next window repeats, if a premise is too long for one window."""
 
 
-def best_verdicts(items: Sequence[int], verdicts: Sequence[Verdict], count: int) -> list[Verdict]:
-    """For each premise, the verdict of the window with the highest P(entailment).
-
-    ``items`` are the windows' premises. A premise without a window has no verdict in the result.
-    """
+def best_verdicts(windows: Iterable[tuple[int, Verdict]]) -> list[Verdict]:
+    """For each premise, the verdict of the window with the highest P(entailment). ``windows`` are
+    the premises' numbers, in order, and verdicts."""
     best: dict[int, Verdict] = {}
-    for item, verdict in zip(items, verdicts, strict=True):
+    for item, verdict in windows:
         if item not in best or verdict.entailment > best[item].entailment:
             best[item] = verdict
-    return [best[item] for item in range(count) if item in best]
+    return list(best.values())

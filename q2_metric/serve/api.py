@@ -28,7 +28,7 @@ from q2_metric.serve.numbers import Numbers
 from q2_metric.serve.openapi import document
 from q2_metric.serve.queue import QueueFull, ScoringQueue
 from q2_metric.serve.rows import MOST_ROWS, ScoreRows, row_of
-from q2_metric.serve.server import Guard, Server, body, is_of
+from q2_metric.serve.server import Guard, Server, body, check_type
 from q2_metric.serve.streaming import Streams
 from q2_metric.types import Example, Metric
 
@@ -60,13 +60,13 @@ class Api:
             routes=[
                 Route("/v1/health", self.health), Route("/openapi.json", self.openapi),
                 Mount("/v1", middleware=[guard], routes=[
-                    Route("/score", self.score, methods=["POST"]),
+                    self._post("/score", self._results),
                     Route("/stream", self.streams.reply, methods=["POST"]),
                     Route("/metrics", self.metrics),
-                    Route("/chat/completions", self._reply(detection), methods=["POST"]),
+                    self._post("/chat/completions", detection),
                 ]),
-                Mount("/beta", middleware=[guard], routes=[Route(
-                    "/litellm_basic_guardrail_api", self._reply(decision), methods=["POST"])]),
+                Mount("/beta", middleware=[guard], routes=[
+                    self._post("/litellm_basic_guardrail_api", decision)]),
             ],
             middleware=[Middleware(self.numbers.middleware)],
             exception_handlers={HTTPException: _refused},
@@ -92,18 +92,18 @@ class Api:
         return PlainTextResponse(self.numbers.text(self.queue),
                                  media_type="text/plain; version=0.0.4")
 
-    async def score(self, request: Request) -> Response:
-        rows = given_rows(await _given(request))
-        scored = await self._unless_gone(request, self._scored(rows))
-        return JSONResponse({"results": scored, "signatures": self.signatures})
+    async def _results(self, given: Any, score: ScoreRows) -> dict[str, Any]:
+        return {"results": await score(given_rows(given)), "signatures": self.signatures}
 
-    def _reply(self, made: Callable[[Any, ScoreRows], Coroutine[Any, Any, Any]]) -> Any:
-        """A route of another project: ``made`` makes its reply from the body and a scorer."""
-        async def route(request: Request) -> Response:
+    def _post(
+        self, path: str, made: Callable[[Any, ScoreRows], Coroutine[Any, Any, Any]]
+    ) -> Route:
+        """A route for which ``made`` makes the reply from the body and a scorer."""
+        async def reply(request: Request) -> Response:
             work = made(await _given(request), self._scored)
             return JSONResponse(await self._unless_gone(request, work))
 
-        return route
+        return Route(path, reply, methods=["POST"])
 
     async def _scored(self, rows: Sequence[Row]) -> list[OutputRow]:
         """The output rows; those of bad rows have only an error."""
@@ -179,8 +179,7 @@ def given_rows(given: Any) -> list[Row]:
 
 async def _given(request: Request) -> Any:
     text = await body(request)
-    if not is_of(request, "application/json"):
-        raise HTTPException(415, "The body must be JSON, with Content-Type: application/json.")
+    check_type(request, "application/json", "JSON, with Content-Type: application/json")
     try:
         return parse_json(text.decode())
     except RecursionError:

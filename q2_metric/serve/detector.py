@@ -34,7 +34,10 @@ async def detection(given: Any, score: ScoreRows) -> dict[str, Any]:
         raise HTTPException(400, "The route needs the metric groundedness or scale.")
     if result["reason"] not in _JUDGED:
         raise HTTPException(422, f"The answer was not judged: {REASONS[result['reason']]}.")
-    spans = [_span(answer, one, _wanted(given)) for one in unsupported(result["claims"] or ())]
+    fields = value_of(given, "response_format.json_schema.schema.properties.hallucinated_spans."
+                             "items.properties")
+    explained = isinstance(fields, Mapping) and "explanation" in fields
+    spans = [_span(answer, one, explained) for one in unsupported(result["claims"] or ())]
     message = {"role": "assistant", "content": json.dumps(
         {"hallucinated_spans": spans}, ensure_ascii=False)}
     return {"id": "chatcmpl-q2", "object": "chat.completion", "created": int(time.time()),
@@ -55,13 +58,6 @@ def _parts(given: Mapping[str, Any]) -> tuple[str, str, str]:
         # Otherwise a question or an answer could pass its own words off as the context.
         raise HTTPException(400, "The prompt is ambiguous: a text in it contains its headings.")
     return found[1], found[2], found[3]
-
-
-def _wanted(given: Mapping[str, Any]) -> bool:
-    """Whether the schema of the request has explanations."""
-    fields = value_of(given, "response_format.json_schema.schema.properties.hallucinated_spans."
-                             "items.properties")
-    return isinstance(fields, Mapping) and "explanation" in fields
 
 
 def _span(answer: str, claim: Mapping[str, Any], explained: bool) -> dict[str, str]:

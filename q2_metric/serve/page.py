@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 from q2_metric.errors import Q2Error, machine_fault
 from q2_metric.report.encode import source_hash
 from q2_metric.serve.explain import Explainer
-from q2_metric.serve.server import Guard, Server, body, is_of
+from q2_metric.serve.server import Guard, Server, body, check_type
 
 _LOG = logging.getLogger(__name__)
 _FIELDS = ("answer", "sources", "question")
@@ -77,9 +77,7 @@ async def _refused(_request: Request, error: Exception) -> Response:
 
 async def _fields(request: Request) -> Mapping[str, str]:
     text = await body(request)
-    if not is_of(request, _FORM):
-        raise HTTPException(415, f"The body must be {_FORM}, with the fields "
-                            f"{', '.join(_FIELDS)}.")
+    check_type(request, _FORM, f"{_FORM}, with the fields {', '.join(_FIELDS)}")
     try:
         form = parse_qs(text.decode("ascii"), keep_blank_values=True, errors="strict",
                         max_num_fields=len(_FIELDS))

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from q2_metric import scoring
 from q2_metric.engine.blocks import SLICE, characters, cut
@@ -25,8 +25,7 @@ class QueueFull(Exception):
     """The queue has no room for the rows of a request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A row's scores, by metric. ``error`` says which metrics failed on it."""
 
     scores: Mapping[str, Score]

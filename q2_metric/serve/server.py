@@ -106,7 +106,9 @@ class Server:
         if parts is None or int(parts["port"] or 80) != self.address[1]:
             return False
         name = parts["name"].strip("[]").lower()
-        return name in ("localhost", self.host.lower()) or _is_address(name)
+        with suppress(ValueError):
+            return name in ("localhost", self.host.lower()) or bool(ipaddress.ip_address(name))
+        return False
 
 
 class Guard:
@@ -120,10 +122,11 @@ class Guard:
         await self.app(scope, receive, send)
 
 
-def is_of(request: Request, media_type: str) -> bool:
-    """Whether the body of a request has the media type."""
+def check_type(request: Request, media_type: str, words: str) -> None:
+    """HTTPException, in which ``words`` say what the body must be, if it has another type."""
     given = request.headers.get("content-type", "")
-    return given.partition(";")[0].strip().lower() == media_type
+    if given.partition(";")[0].strip().lower() != media_type:
+        raise HTTPException(415, f"The body must be {words}.")
 
 
 async def body(request: Request) -> bytes:
@@ -191,9 +194,3 @@ class _Timely(H11Protocol):
     def _wait(self) -> None:
         if self._late is None:
             self._late = self.loop.call_later(MOST_SECONDS, self.transport.abort)
-
-
-def _is_address(name: str) -> bool:
-    with suppress(ValueError):
-        return bool(ipaddress.ip_address(name))
-    return False

@@ -19,7 +19,7 @@ from q2_metric.scoring.verdict import GATED
 from q2_metric.serve.explain import LONGEST_ANSWER
 from q2_metric.serve.queue import ScoringQueue
 from q2_metric.serve.rows import row_of
-from q2_metric.serve.server import MOST_BYTES, is_of
+from q2_metric.serve.server import MOST_BYTES, check_type
 from q2_metric.types import Example, Judgement, Metric, Score
 
 MOST_STREAMS = 16
@@ -44,9 +44,7 @@ class Streams:
         if self._metric is None:
             raise HTTPException(400, "Streams need the metric groundedness: start the server with "
                                 "--metrics groundedness.")
-        if not is_of(request, MEDIA_TYPE):
-            raise HTTPException(415, f"The body must be lines of JSON, with Content-Type: "
-                                f"{MEDIA_TYPE}.")
+        check_type(request, MEDIA_TYPE, f"lines of JSON, with Content-Type: {MEDIA_TYPE}")
         if self._open >= MOST_STREAMS:
             raise HTTPException(429, "Too many streams are open. Try again later.",
                                 headers={"Retry-After": "5"})

@@ -178,9 +178,8 @@ class BundledEntailment(_Bundled):
 
     def judge(self, pairs: Pairs) -> list[Verdict]:
         turned = [(hypothesis, premise) for premise, hypothesis in pairs]
-        read = [(i, Verdict(*map(float, _softmax(logits))))
-                for i, _, logits in self._read_rows(turned, self._forward)]
-        return best_verdicts([i for i, _ in read], [verdict for _, verdict in read], len(pairs))
+        return best_verdicts((i, Verdict(*map(float, _softmax(logits))))
+                             for i, _, logits in self._read_rows(turned, self._forward))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return tokenizer()(text).offsets

@@ -60,7 +60,7 @@ class TorchNli:
             self._loaded, pairs, long=0, short_limit=self.max_length // 2,
             max_length=self.max_length, overlap=int(OVERLAP * self.max_length))
         verdicts = self.batches.run([window.inputs for window in windows], self._run)
-        return best_verdicts([window.item for window in windows], verdicts, len(pairs))
+        return best_verdicts(zip((window.item for window in windows), verdicts, strict=True))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return token_offsets(self._loaded.tokenizer, text)

@@ -88,7 +88,7 @@ class YesNoEntailment:
         """For each pair, whose prompts are given, the verdict on its best window."""
         items = [item for item, rows in enumerate(prompts) for _ in rows]
         verdicts = self.batches.run([row for rows in prompts for row in rows], self._run)
-        return best_verdicts(items, verdicts, len(prompts))
+        return best_verdicts(zip(items, verdicts, strict=True))
 
     def _authors_rows(
         self, document: str, body: list[int], sentence: str, chunk_size: int, overlap: float
