@@ -30,7 +30,8 @@ def grounded_scorer(
     warned: list[str] = []
 
     def grounded(outputs: Any, inputs: Any = None, expectations: Any = None) -> list[Feedback]:
-        fields = {**_fields(inputs), **_fields(expectations)}
+        fields = {name: value for part in (inputs, expectations) if isinstance(part, Mapping)
+                  for name, value in part.items()}
         if "knowledge" not in fields:
             why = ("the row has no knowledge: put it in its inputs or its expectations; its fields "
                    f"are {', '.join(fields) or 'none'}")
@@ -51,10 +52,6 @@ def grounded_scorer(
             if value is not None or name in judged.failed]
 
     return scorer(grounded, name="grounded")
-
-
-def _fields(given: Any) -> Mapping[str, Any]:
-    return given if isinstance(given, Mapping) else {}
 
 
 def grounded_metrics(

@@ -129,14 +129,11 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         columns = {"predictions": text, "references": texts} | {
             name: text if name == "questions" else texts for name in CONFIGS[self.config_name]}
         return evaluate.MetricInfo(
-            description=(self.__doc__ or "").strip(),
-            citation=CITATION,
+            description=(self.__doc__ or "").strip(), citation=CITATION, license="Apache-2.0",
             inputs_description=f"\n{cleandoc(_Grounded.__doc__ or '')}\n",
             features=datasets.Features(columns),
-            license="Apache-2.0",
             reference_urls=["https://aclanthology.org/2021.emnlp-main.619/",
-                            "https://aclanthology.org/2023.emnlp-main.105/"],
-        )
+                            "https://aclanthology.org/2023.emnlp-main.105/"])
 
     def compute(
         self, *, predictions: Any = None, references: Any = None, **kwargs: Any
@@ -159,7 +156,10 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Adds a batch of responses with their knowledge. An empty batch is allowed."""
         columns = {"predictions": predictions, "references": references, **self._more(kwargs)}
-        rows = {name: _column(name, values) for name, values in columns.items()}
+        for name, values in columns.items():
+            if values is None:
+                raise InputError(f"{name} are missing")
+        rows = {name: check_column(values, name) for name, values in columns.items()}
         sizes = {name: len(values) for name, values in rows.items()}
         if len(set(sizes.values())) > 1:
             listed = ", ".join(f"{size} {name}" for name, size in sizes.items())
@@ -256,8 +256,8 @@ class _Plan:
         self.metrics = scoring.load(grounded or [own], settings, calibration)
         judging = any(entry(metric.name).evidence for metric in self.metrics)
         # Q² judges no claims. If no other metric does, SCALE is loaded for the claims.
-        own_settings = {name: value for name, value in settings.items()
-                        if name in ("preset", *entry("scale").keywords())}
+        own_settings = {name: settings[name] for name in ("preset", *entry("scale").keywords())
+                        if name in settings}
         self.judges = (scoring.load(["scale"], own_settings)
                        if self.return_claims and not judging else [])
 
@@ -289,12 +289,6 @@ def _flag(name: str, settings: dict[str, Any]) -> bool:
     if not isinstance(value, bool):
         raise InputError(f"{name} is {value!r}, not True or False")
     return value
-
-
-def _column(name: str, values: Any) -> list[Any]:
-    if values is None:
-        raise InputError(f"{name} are missing")
-    return check_column(values, name)
 
 
 def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:

@@ -129,17 +129,16 @@ def _row(number: str, example: Example) -> dict[str, Any]:
 
 def _split(rows: Sequence[Mapping[str, Any]]) -> dict[str, Dataset]:
     import datasets
-    from datasets import Dataset, Features, Value
 
-    text = Value("string")
+    text = datasets.Value("string")
     features = {"id": text, "knowledge": text, "history": datasets.Sequence(text), "response": text}
     columns = {name: [row.get(name) for row in rows]
                for name in dict.fromkeys([*features, *(name for row in rows for name in row)])}
     for name in columns:
         if name not in features:
             kind, columns[name] = _cells(columns[name])
-            features[name] = Value(kind)
-    return {"test": Dataset.from_dict(columns, features=Features(features))}
+            features[name] = datasets.Value(kind)
+    return {"test": datasets.Dataset.from_dict(columns, features=datasets.Features(features))}
 
 
 def _cells(values: Sequence[object]) -> tuple[str, list[object]]:

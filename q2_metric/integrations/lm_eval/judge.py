@@ -1,6 +1,6 @@
 """Tasks on which the evaluated model judges given responses, beside the metrics of this package."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from q2_metric import scoring
@@ -63,33 +63,28 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
 
 def auc(items: Sequence[tuple[bool, float] | None]) -> float:
     """ROC-AUC of pairs (human label, score), without ``None``. NaN if all labels are the same."""
-    from sklearn.metrics import roc_auc_score
-
-    return _measured(roc_auc_score, items)
+    return _measured("roc_auc_score", items)
 
 
 def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
     """Balanced accuracy of pairs (human label, decision), without ``None``: the mean of the
     accuracies on consistent and on inconsistent rows. NaN if all labels are the same."""
-    from sklearn.metrics import balanced_accuracy_score
-
-    return _measured(balanced_accuracy_score, items)
+    return _measured("balanced_accuracy_score", items)
 
 
-def _measured(measure: Callable[..., Any], items: Sequence[tuple[bool, float] | None]) -> float:
+def _measured(measure: str, items: Sequence[tuple[bool, float] | None]) -> float:
+    from sklearn import metrics
+
     there = present(items)
     labels = [label for label, _ in there]
     if len(set(labels)) < 2:
         return float("nan")
-    return float(measure(labels, [value for _, value in there]))
-
-
-AGGREGATIONS: Mapping[str, Callable[..., float]] = {"auc": auc, "balanced_acc": balanced_accuracy}
+    return float(getattr(metrics, measure)(labels, [value for _, value in there]))
 
 
 def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The ``metric_list`` of a task on which the model and these metrics judge responses."""
     return [*own, *(
         {"metric": f"{name}_{suffix}", "aggregation": function, "higher_is_better": True}
-        for name in names for suffix, function in AGGREGATIONS.items()
-    )]
+        for name in names for suffix, function in (("auc", auc),
+                                                   ("balanced_acc", balanced_accuracy)))]

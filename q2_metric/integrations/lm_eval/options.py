@@ -14,6 +14,7 @@ from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.integrations.lm_eval.documents import custom
 from q2_metric.metrics.registry import PAPERS, check_names, keywords, models
+from q2_metric.models.presets import preset
 from q2_metric.scoring import NO_CLAIM, NoClaim
 
 _LOG = logging.getLogger(__name__)
@@ -43,8 +44,6 @@ class Options:
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
         """Reads the options from the metadata of a run. Raises InputError if a metric, a preset or
         an option ``metric_…`` is unknown, or a value is wrong."""
-        from q2_metric.models.presets import preset
-
         settings = [name for name in keywords() if name not in models()]
         known = [f"metric_{name}" for name in ("evidence", "no_claim", *settings)]
         _warn_of_slips(metadata, [*known, *models(), *_PLAIN])
@@ -52,8 +51,8 @@ class Options:
         for key, value in metadata.items():
             if key.startswith("metric_"):
                 if key not in known:
-                    raise InputError(
-                        f"unknown option {key!r} (known: metrics, preset, {', '.join(known)})")
+                    raise InputError(f"unknown option {key!r} (known: metrics, preset, "
+                                     f"{', '.join(known)})")
                 given[key.removeprefix("metric_")] = value
             elif key in models():
                 given[key] = str(value)
@@ -73,10 +72,9 @@ def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
     """Names such as "metric" are no errors: they may be arguments of the model."""
     names = {name.removeprefix("metric_"): name for name in known} | {name: name for name in known}
     for key in metadata:
-        if key in known or key in _OF_MODELS or key.startswith("metric_"):
-            continue
-        for close in get_close_matches(key, names, n=1, cutoff=0.85):
-            _warn_of_slip(key, names[close])
+        if key not in known and key not in _OF_MODELS and not key.startswith("metric_"):
+            for close in get_close_matches(key, names, n=1, cutoff=0.85):
+                _warn_of_slip(key, names[close])
 
 
 @cache

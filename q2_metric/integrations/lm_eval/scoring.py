@@ -19,6 +19,7 @@ from q2_metric.integrations.lm_eval.ranks import on_every_rank
 from q2_metric.integrations.lm_eval.tables import details
 from q2_metric.memory import free_gpu_memory
 from q2_metric.metrics.overlap import TokenF1
+from q2_metric.models.stages import clear_cache
 from q2_metric.rows.fields import output_row
 from q2_metric.scoring import NoClaim
 from q2_metric.scoring.outcome import CLAIMLESS
@@ -84,8 +85,6 @@ def _kept(examples: Sequence[Example]) -> str:
 
 
 def _release() -> None:
-    from q2_metric.models.stages import clear_cache
-
     clear_cache()
     gc.collect()
     free_gpu_memory()
@@ -150,9 +149,9 @@ def _against_gold(text: str, document: Document) -> Results:
 
 def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
     numbers = scoring.row_numbers(scores, no_claim)
-    results: Results = {key: value for key, value in numbers.items() if value is not None}
     row = output_row(0, Example("", ""), scores, list(scores))
-    return results | {name: row.get(name) or [] for name in details(scores)}
+    return {**{name: value for name, value in numbers.items() if value is not None},
+            **{name: row.get(name) or [] for name in details(scores)}}
 
 
 def example_of(document: Document, response: str) -> Example:

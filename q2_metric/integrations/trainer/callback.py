@@ -30,6 +30,8 @@ from q2_metric.text.given import is_blank, kind, missing
 
 _LOG = logging.getLogger(__name__)
 
+_Evaluated = tuple[dict[str, float], list[str], list[OutputRow]]
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -150,32 +152,27 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             raise InputError("this callback was made for another trainer: make one with "
                              "Q2Callback(trainer, ...) for each trainer")
 
-    def _from_first(
-        self, responses: list[str], step: int
-    ) -> tuple[dict[str, float], list[str], list[OutputRow]]:
+    def _from_first(self, responses: list[str], step: int) -> _Evaluated:
         """The numbers to log, and those by which this checkpoint must not be chosen as the best.
         The first process computes them and sends them to the others, because each process decides
         which checkpoint is the best. The scored rows are only on the first process. If it fails,
         the training ends on all."""
         failed: Exception | None = None
-        rows: list[OutputRow] = []
-        box: list[Any] = [({}, [], "")]
+        found: _Evaluated = {}, [], []
         if self.trainer.is_world_process_zero():
             self.responses = responses
             try:
-                numbers, unfit, rows = self._evaluate(responses, step)
-                box = [(numbers, unfit, "")]
+                found = self._evaluate(responses, step)
             except Exception as error:
-                failed, box = error, [({}, [], f"{type(error).__name__}: {error}")]
+                failed = error
         # Some errors cannot be sent to other processes, but their text can.
-        numbers, unfit, problem = broadcast_object_list(box)[0]
+        problem = f"{type(failed).__name__}: {failed}" if failed else ""
+        numbers, unfit, problem = broadcast_object_list([(*found[:2], problem)])[0]
         if problem:
             raise failed or ModelError(problem)
-        return numbers, unfit, rows
+        return numbers, unfit, found[2]
 
-    def _evaluate(
-        self, responses: Sequence[str], step: int
-    ) -> tuple[dict[str, float], list[str], list[OutputRow]]:
+    def _evaluate(self, responses: Sequence[str], step: int) -> _Evaluated:
         run = _scored(self.metrics, self.rows, responses, self.no_claim, strict=self.strict,
                       evidence=self.out is not None)
         numbers, unfit = _numbers(run, self.rows, responses)
@@ -222,14 +219,12 @@ class Q2ComputeMetrics:
     def __call__(self, prediction: Any) -> dict[str, float]:
         responses = self._decode(prediction.predictions)
         if len(responses) != len(self.rows):
-            raise InputError(
-                f"{len(responses)} predictions for {len(self.rows)} knowledge texts: give the "
-                "knowledge of the evaluation set, in its order")
+            raise InputError(f"{len(responses)} predictions for {len(self.rows)} knowledge texts: "
+                             "give the knowledge of the evaluation set, in its order")
         golds = self._decode(prediction.label_ids)
         rows = [replace(row, reference=gold) for row, gold in zip(self.rows, golds, strict=True)]
         run = _scored(self.metrics, rows, responses, self.no_claim, strict=self.strict)
-        numbers, _ = _numbers(run, rows, responses)
-        return numbers
+        return _numbers(run, rows, responses)[0]
 
     def _decode(self, ids: Any) -> list[str]:
         import numpy as np
