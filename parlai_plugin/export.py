@@ -101,19 +101,16 @@ class _Writer:
         self._tasks: Counter[str] = Counter()
 
     def take(self, answered: hook.AnsweredExample) -> None:
-        if answered.example is None or answered.without is not None:
+        example = answered.example
+        if example is None or answered.without is not None:
             self._counts[str(answered.without)] += 1
             return
         self._counts["written"] += 1
         self._tasks[answered.task] += 1
-        row = {
-            "id": f"{answered.task}/{self._tasks[answered.task]}",
-            "system": self._system,
-            "response": answered.example.response,
-            "knowledge": answered.example.knowledge,
-            "history": list(answered.example.history),
-            "gold": answered.labels[0] if answered.labels else None,
-        }
+        row = {"id": f"{answered.task}/{self._tasks[answered.task]}", "system": self._system,
+               "response": example.response, "knowledge": example.knowledge,
+               "history": list(example.history),
+               "gold": answered.labels[0] if answered.labels else None}
         self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
     def close(self, out: str) -> dict[str, int]:

@@ -121,11 +121,9 @@ class Scorer:
             [metric for metric in self.metrics if metric.name in names], self.settings.no_claim)
 
     def score_waiting(self) -> None:
-        """Scores all responses that were added and are not scored yet, in one batch.
-
-        If a response cannot be scored, a warning is logged, and the response does not count in
-        means. If a metric fails on all responses, an error is logged, and the metric has no mean.
-        With the option ``strict``, the metric's exception is raised instead."""
+        """Scores all responses that are not scored yet, in one batch. A warning says which cannot
+        be scored; they do not count in means. If a metric fails on all responses, an error is
+        logged, and it has no mean. With ``strict``, its exception is raised instead."""
         how = self.settings
         alive = [response for ref in self._waiting if (response := ref()) is not None]
         examples = [response.example for response in alive if response.example is not None]
@@ -150,7 +148,6 @@ broken: set[str] = set()
 
 
 def _report_broken(name: str, error: Exception) -> None:
-    """Logs an error: the metric ``name`` failed on all responses, and has no numbers."""
     broken.add(name)
     words = " ".join(str(error).split())
     logging.error(f"q2-metric: {name} failed and has no numbers here: "
@@ -161,9 +158,8 @@ _scorers: dict[tuple[tuple[str, ...], ScoringOptions], Scorer] = {}
 
 
 def scorer(metrics: Sequence[str], settings: ScoringOptions) -> Scorer:
-    """The scorer of this process for these metrics and options. The first call for them loads the
-    models. Raises InputError if the preset is unknown, and MissingExtra or ModelError if the models
-    cannot be loaded."""
+    """The scorer of this process for these metrics and options; the first call loads the models.
+    InputError: the preset is unknown. MissingExtra, ModelError: the models cannot be loaded."""
     key = (tuple(metrics), settings)
     if key not in _scorers:
         loaded = scoring.load(metrics, {"preset": settings.preset, **dict(settings.keywords)})

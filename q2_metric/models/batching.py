@@ -19,15 +19,11 @@ def device_tokens(device: object) -> int:
 
 @dataclass(slots=True)
 class Budget:
-    """The maximum size of a batch, as a number of rows or of padded tokens.
+    """The maximum size of a batch: ``rows`` (at least 1) or else padded ``tokens``.
 
-    Args:
-        tokens: maximum padded tokens, as :meth:`cost` counts them. Ignored if ``rows`` (at least 1)
-            is given.
-        copies: number of rows that the model makes of each row (beams).
-        extra: number of tokens that the model generates for each copy.
-        step: only rows whose lengths are equal after rounding up to a multiple of ``step`` share a
-            batch, so that a row's padding does not depend on the others.
+    The model makes ``copies`` of each row (beams), and generates ``extra`` tokens for each copy.
+    With ``step``, rows of a batch have the same length after rounding up to a multiple of it, so
+    that a row's padding does not depend on the others.
     """
 
     tokens: int
@@ -71,18 +67,11 @@ def in_batches(
 ) -> list[T]:
     """Runs all rows in batches of similar length, and returns the results in the order of the rows.
 
-    A batch that does not fit into memory is halved, and its halves are tried. Later batches are no
-    larger.
-
-    Args:
-        lengths: number of tokens of each row.
-        run: takes the indices of a batch's rows in ``lengths``, and returns their results.
-        longest_first: if true, a batch that is too large fails at once.
-        too_large: the error message for a single row of this many tokens.
-        at_once: number of batches that run at the same time, each in a thread.
-
-    Raises:
-        ModelError: a single row does not fit into memory.
+    ``run`` takes the indices of a batch's rows in ``lengths`` (in tokens), and returns their
+    results. A batch that does not fit into memory is halved, and its halves are tried; later
+    batches are no larger. With ``longest_first``, this happens early. ``at_once`` batches run at
+    the same time, each in a thread. ModelError, with the message ``too_large`` of a number of
+    tokens: a single row does not fit into memory.
     """
     def results(part: Sequence[int]) -> list[T]:
         try:

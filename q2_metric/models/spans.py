@@ -29,11 +29,8 @@ def best_span(
     """The span with the highest ``start[first] + end[last]``, in the number type of the logits.
 
     Of equal spans, the shortest is chosen, then the earliest; without a span, the score is -inf.
-
-    Args:
-        start, end: the logits of each token, (tokens,); at least one token.
-        longest: maximum tokens of a span, at least 1.
-        allowed: whether a span may begin or end at a token, (tokens,).
+    ``start`` and ``end`` are the logits of at least one token, ``allowed`` says at which tokens a
+    span may begin or end, and ``longest`` is its maximum number of tokens, at least 1.
 
     >>> import numpy as np
     >>> best_span(np.array([9.0, 0, 2]), np.array([0.0, 5, 1]), 30, [False, True, True])

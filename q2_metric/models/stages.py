@@ -64,14 +64,10 @@ def load_questions(
     config: RuntimeConfig = DEFAULT_RUNTIME, *, decoding: Decoding = "beam", seed: int = 0,
     reading: QuestionContext = "neighbours", authors: bool = False,
 ) -> types.QuestionGenerator:
-    """Loads the question generator of a preset.
-
-    Args:
-        model: Hub name or folder of an encoder-decoder model, or endpoint
-            (:mod:`q2_metric.models.endpoints`), that replaces the preset's.
-        decoding, seed, reading: see ``Seq2SeqQuestions``; the package's own rules ignore them.
-        authors: if true, decode questions as the program of Q²'s authors does.
-    """
+    """Loads the question generator of a preset. ``model``, an encoder-decoder model (Hub name or
+    folder) or endpoint (:mod:`q2_metric.models.endpoints`), replaces the preset's. For ``decoding``
+    and so on see ``Seq2SeqQuestions``; the package's own rules ignore them. With ``authors``,
+    questions are decoded as in the program of Q²'s authors."""
     if is_endpoint(model):
         from q2_metric.models.chat import ChatQuestions
 
@@ -93,12 +89,9 @@ def load_reader(
     chosen: str | Preset = DEFAULT, model: str | None = None,
     config: RuntimeConfig = DEFAULT_RUNTIME, *, authors: bool = False,
 ) -> types.Reader:
-    """Loads the reader of a preset.
-
-    Args:
-        model: Hub name or folder of an extractive question answering model, or endpoint.
-        authors: if true, read as the program of Q²'s authors does (torch models only).
-    """
+    """Loads the reader of a preset. ``model``, an extractive question answering model (Hub name or
+    folder) or endpoint, replaces it. With ``authors``, it reads as the program of Q²'s authors does
+    (torch models only)."""
     stage = _replaced(preset(chosen).reader, model, "reader")
     if authors and (stage.kind == "bundled" or is_endpoint(model)):
         raise InputError("recipe='authors' needs a transformers reader: use the preset "

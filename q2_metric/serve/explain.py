@@ -22,7 +22,6 @@ class Explainer:
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics
-        self.signatures = [metric.signature for metric in metrics]
         self._lock = threading.Lock()
 
     def row(self, answer: str, sources: str, question: str = "") -> dict[str, Any]:
@@ -38,7 +37,7 @@ class Explainer:
 
     def page(self, row: dict[str, Any]) -> str:
         """The HTML page of an output row, as ``q2 report`` shows it."""
-        return explanation(row, self.signatures)
+        return explanation(row, [metric.signature for metric in self.metrics])
 
 
 def passages(sources: str) -> str | list[str]:

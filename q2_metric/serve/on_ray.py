@@ -16,15 +16,10 @@ from q2_metric.serve.explain import Explainer
 
 
 def app(settings: dict[str, Any]) -> serve.Application:
-    """The application that Ray Serve builds.
-
-    Args:
-        settings: ``metrics`` (names with commas; "groundedness"), ``preset``, ``replicas`` (1) and
-            further keywords of :func:`~q2_metric.metrics.load_metrics`.
-
-    Raises:
-        InputError: there is no API key, or ``replicas`` is not a number.
-    """
+    """The application that Ray Serve builds. ``settings`` are ``metrics`` (names with commas;
+    "groundedness"), ``preset``, ``replicas`` (1) and further keywords of
+    :func:`~q2_metric.metrics.load_metrics`. InputError: there is no API key, or ``replicas`` is not
+    a number."""
     given = {name: _value(value) for name, value in settings.items()}
     key = os.environ.get(API_KEY, "")
     if not key:

@@ -6,8 +6,8 @@ The query is the hypothesis or the question, the text is the premise or the pass
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
 """Limits of the cache of tokens, which takes about 60 bytes a character."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(NamedTuple):
     """Word pieces and their character ranges. ``words[word_of[i]]`` is the word of piece ``i``."""
 
     ids: list[int]
@@ -47,8 +46,7 @@ class Tokens:
             [word - first for word in self.word_of[start:end]], self.words[first : last + 1])
 
 
-@dataclass(frozen=True, slots=True)
-class QueryWindow:
+class QueryWindow(NamedTuple):
     """One row of a batch: a query with a window of its text.
 
     ``types`` says which tokens' words occur in query and text (:mod:`q2_metric.text.alignment`).
@@ -113,8 +111,7 @@ def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[Q
         yield pair(query, text.cut(first, last))
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """A batch of padded rows: ``ids``, ``types`` and ``query`` are (batch, length).
 
     ``query`` is 1.0 on the query's tokens and 0.0 elsewhere; ``lengths`` (batch,) lack the padding.

@@ -50,14 +50,10 @@ def tokenizer() -> Tokenizer:
 
 
 class _Bundled:
-    """Runs a bundled network on batches of rows of similar length.
-
-    Args:
-        device, dtype: see ``runtimes.forward_of``, also for errors. The dtype "auto" means "int8"
-            on a CPU, otherwise "float32".
-        batch_size: rows of a batch; ``None`` takes as many rows as fit in :data:`BATCH_TOKENS`.
-        network: a name from ``stored.VERSIONS``.
-    """
+    """Runs a bundled network (a name from ``stored.VERSIONS``) on batches of rows of similar
+    length. For ``device``, ``dtype`` and errors see ``runtimes.forward_of``; the dtype "auto" means
+    "int8" on a CPU, otherwise "float32". Without ``batch_size``, a batch has as many rows as fit in
+    :data:`BATCH_TOKENS`."""
 
     network: str
 

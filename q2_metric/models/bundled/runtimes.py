@@ -19,15 +19,9 @@ def forward_of(network: str, device: str, dtype: str) -> tuple[Forward, int]:
     """A function that computes a network's logits for a batch, and how many batches may run at the
     same time. Both runtimes agree to 1e-3.
 
-    Args:
-        network: a key of :data:`~q2_metric.models.bundled.stored.VERSIONS`.
-        device: "auto" (the CPU: the models are small), "cpu", "cuda", "mps".
-        dtype: one of :data:`DTYPES`; "int8" is for a CPU only.
-
-    Raises:
-        InputError: the combination of arguments does not exist.
-        MissingExtra: torch is needed and not installed.
-        ModelError: the weights are missing.
+    ``device`` is "auto" (the CPU: the models are small), "cpu", "cuda" or "mps"; ``dtype`` is one
+    of :data:`DTYPES`. InputError: there is no such combination. MissingExtra: torch is needed and
+    not installed. ModelError: the weights are missing.
     """
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)} or auto, not {dtype!r}")

@@ -16,13 +16,9 @@ CUT = 96
 
 
 class TextVectors:
-    """Unit vectors of texts: a projected, weighted mean of word-piece vectors.
-
-    Args:
-        pieces: the word-piece vectors, (vocabulary, width).
-        projection: (width, size).
-        weigh: (width,). A word piece with the vector ``v`` has the weight sigmoid(v @ weigh).
-    """
+    """Unit vectors of texts: a weighted mean of the word-piece vectors ``pieces`` (vocabulary,
+    width), with the ``projection`` (width, size). A word piece with the vector ``v`` has the weight
+    sigmoid(v @ weigh)."""
 
     def __init__(self, pieces: Floats, projection: Floats, weigh: Floats) -> None:
         weights = 1 / (1 + np.exp(-(pieces @ weigh)))

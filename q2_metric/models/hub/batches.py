@@ -23,11 +23,9 @@ Row = dict[str, list[int]]
 
 
 class Batches:
-    """Runs rows through a model in batches of similar length (see ``batching``).
-
-    Without ``batch_size`` (rows), a budget of padded tokens limits each batch: ``cpu_tokens``, or
-    on other devices ``device_tokens``. For ``copies`` and ``extra``, see ``Budget``.
-    """
+    """Runs rows through a model in batches of similar length (see ``batching``). Without
+    ``batch_size`` (rows), a budget of padded tokens limits each batch: ``cpu_tokens``, or on other
+    devices ``device_tokens``. For ``copies`` and ``extra``, see ``Budget``."""
 
     def __init__(
         self, loaded: LoadedModel, batch_size: int | None, *, copies: int = 1, extra: int = 0,

@@ -18,9 +18,7 @@ NAMES = {name: label for label, names in _SYNONYMS.items() for name in names.spl
 
 def given_labels(text: str) -> tuple[str, ...]:
     """Reads the value of ``nli_labels``: class names in the order of the model's outputs.
-
-    Raises:
-        InputError: these are not two or three different classes, one of them entailment.
+    InputError: these are not two or three different classes, one of them entailment.
 
     >>> given_labels("SUPPORTS, REFUTES, NOT ENOUGH INFO")
     ('entailment', 'contradiction', 'neutral')
@@ -36,16 +34,9 @@ def given_labels(text: str) -> tuple[str, ...]:
 def label_order(
     name: str, config: Any, labels: Sequence[str] | None = None, known: Sequence[str] = ()
 ) -> list[Label]:
-    """The class of each logit of a model.
-
-    Args:
-        labels: class names in the order of the logits, given by the user.
-        known: class names that are used if the config does not name the classes.
-
-    Raises:
-        InputError: ``labels`` has a wrong length, or contradicts the order of the config's names.
-        ModelError: it is unknown which class is entailment.
-    """
+    """The class of each logit of a model: by the user's ``labels``, by the config, or by the
+    ``known`` names if the config has none. InputError: ``labels`` has a wrong length, or
+    contradicts the config. ModelError: it is unknown which class is entailment."""
     count = config.num_labels
     names = [str(config.id2label[i]) for i in range(count)]
     written = _classes(names)

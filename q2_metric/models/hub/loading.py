@@ -140,17 +140,12 @@ def load_pretrained(
     weights-only reader. Code that comes with a model is never run. The Hub's service that converts
     pickles is not used, because transformers would send it the caller's token.
 
-    Args:
-        auto_class: name of the transformers class, which says what the model is for.
-        name: Hub name ("google/flan-t5-base", "google/flan-t5-base@main") or local folder.
-        new_head: the labels of a classification head that will be trained, and a seed for its
-            values.
-
-    Raises:
-        InputError: the device or the dtype is unknown.
-        ModelError: the model does not exist, the Hub cannot be reached, the model is for another
-            task (its head would be random), its weights may not be read, or its tokenizer gives no
-            character offsets.
+    ``auto_class`` names the transformers class, which says what the model is for. ``name`` is a
+    Hub name ("google/flan-t5-base", "google/flan-t5-base@main") or a folder. ``new_head`` has the
+    labels of a classification head that will be trained, and a seed for its values. InputError:
+    the device or the dtype is unknown. ModelError: the model does not exist, the Hub cannot be
+    reached, the model is for another task (its head would be random), its weights may not be read,
+    or its tokenizer gives no character offsets.
     """
     place = resolve_device(device)
     if dtype not in DTYPES:

@@ -1,5 +1,4 @@
-"""NLI cross-encoders: sequence classification models that judge entailment. Also says which models
-of the Hub can judge entailment at all."""
+"""NLI cross-encoders, which judge entailment, and which models of the Hub can judge it at all."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,11 +29,8 @@ KINDS = {
 class TorchNli:
     """Judges entailment with any sequence classification model trained on NLI.
 
-    A two-way model's probability of "not_entailment" becomes the verdict's ``neutral``.
-
-    Args:
-        labels, known: see :func:`~q2_metric.models.hub.labels.label_order`, also for errors.
-        batch_size: windows in one batch; ``None`` takes as many as fit.
+    A two-way model's probability of "not_entailment" becomes the verdict's ``neutral``. For
+    ``labels``, ``known`` and errors, see :func:`~q2_metric.models.hub.labels.label_order`.
     """
 
     prompt = ""

@@ -1,13 +1,12 @@
 """Yes/No prompts that ask an encoder-decoder model about entailment."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from q2_metric.errors import InputError
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """``text`` contains ``{chunk}``, then ``{sentence}``. P(``yes``) and P(``no``) are compared."""
 
     text: str

@@ -78,8 +78,7 @@ class Seq2SeqQuestions:
             keeps repeated and empty questions.
         batch_size: spans in one batch; ``None`` takes as many as fit. "sample" always takes one.
 
-    Raises:
-        ModelError: the model's tokenizer lacks the template's marks.
+    ModelError: the model's tokenizer lacks the template's marks.
     """
 
     def __init__(
@@ -185,10 +184,8 @@ def by_authors(texts: Sequence[str]) -> list[str]:
 
 
 def place(span: Span) -> tuple[str, int]:
-    """The text from which the question is made, and the character offset of the span in it.
-
-    A span of a coreference-resolved text may not stand at ``span.start`` of the response.
-    """
+    """The text from which the question is made, and the character offset of the span in it. A span
+    of a coreference-resolved text may not stand at ``span.start`` of the response."""
     text, start = span.example.response, span.start
     if not text.startswith(span.text, start):
         start = text.find(span.text)

@@ -25,22 +25,15 @@ MAX_ANSWER = 30
 
 class TorchReader:
     """Reads answers with any extractive question answering model. Start and end of an answer are
-    chosen together.
-
-    Args:
-        threshold: an answer is returned if its score exceeds the score of "no answer" by more than
-            this, in logits.
-        batch_size: windows in one batch; ``None`` takes as many as fit.
-    """
+    chosen together. An answer is returned if its score exceeds the score of "no answer" by more
+    than ``threshold``, in logits."""
 
     def __init__(
         self, model: LoadedModel, *, threshold: float = 0.0, batch_size: int | None = None
     ) -> None:
-        self.name = model.name
-        self.threshold = threshold
+        self.name, self.threshold, self._loaded = model.name, threshold, model
         self.batches = Batches(model, batch_size)
         self.max_length = min(MAX_WINDOW, window_size(model))
-        self._loaded = model
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         """Equal pairs are read once. See also :func:`~q2_metric.models.spans.decide`."""
@@ -90,12 +83,10 @@ class AuthorsReader(TorchReader):
         asked = list(dict.fromkeys(pairs))
         if not asked:
             return []
-        rows = self._rows(asked)
-        limit = window_size(self._loaded)
-        long = [pair for pair, row in zip(asked, rows, strict=True)
-                if len(row["input_ids"]) > limit]
+        rows, limit = dict(zip(asked, self._rows(asked), strict=True)), window_size(self._loaded)
+        long = [pair for pair, row in rows.items() if len(row["input_ids"]) > limit]
         answers = dict(zip(long, super().read(long), strict=True))
-        short = {pair: row for pair, row in zip(asked, rows, strict=True) if pair not in answers}
+        short = {pair: row for pair, row in rows.items() if pair not in answers}
         logits = self.batches.run(list(short.values()), self._run)
         for (pair, row), (start, end) in zip(short.items(), logits, strict=True):
             start, end = (self._unpadded(one, len(row["input_ids"])) for one in (start, end))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from q2_metric.models.hub.loading import LoadedModel
@@ -92,8 +91,7 @@ def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
             for text in texts]
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedPair:
+class EncodedPair(NamedTuple):
     """The model inputs for pair ``item``, or for one window of a pair that is too long.
 
     ``offsets[i]``, the characters of token ``i``, is ``None`` outside the text that may be cut.

@@ -22,17 +22,9 @@ class YesNoEntailment:
     """SCALE's backbone: asks an encoder-decoder model if a chunk implies a sentence.
 
     P(entailment) is the probability of "Yes" at the first decoder step, in a softmax over the first
-    tokens of both answers only.
-
-    Args:
-        model: tokenizer and weights. They are not changed.
-        prompt: a key of ``prompts.PROMPTS``.
-        batch_size: prompts in one batch; ``None`` takes as many as fit.
-        max_length: maximum tokens of a prompt. Longer chunks are read in windows.
-
-    Raises:
-        InputError: the prompt is unknown.
-        ModelError: both answers begin with the same token.
+    tokens of both answers only. ``prompt`` is a key of ``prompts.PROMPTS``. Chunks that are too
+    long for a prompt of ``max_length`` tokens are read in windows. InputError: the prompt is
+    unknown. ModelError: both answers begin with the same token.
     """
 
     def __init__(
@@ -66,16 +58,10 @@ class YesNoEntailment:
     ) -> list[Verdict]:
         """A verdict for each (document, sentence) pair: the verdict on the best chunk.
 
-        The document is cut into chunks as in scale-score, the package of SCALE's authors. If a
-        sentence leaves no room for the document, it is cut to half of ``chunk_size`` (scale-score
-        fails on such a sentence).
-
-        Args:
-            chunk_size: maximum tokens of the whole prompt, EOS included.
-            overlap: share of a chunk that the next chunk repeats.
-
-        Raises:
-            InputError: the prompt's own words leave no room in ``chunk_size``.
+        The document is cut into chunks as in scale-score, the package of SCALE's authors. A chunk
+        repeats the share ``overlap`` of the one before, and its whole prompt has at most
+        ``chunk_size`` tokens, EOS included. A sentence that leaves no room for the document is cut
+        to half of this (scale-score fails on it). InputError: the prompt itself leaves no room.
         """
         documents = {document: self._without_specials(document) for document, _ in pairs}
         bodies = dict(zip(documents, self._rows([*documents.values()]), strict=True))
@@ -144,9 +130,6 @@ class YesNoEntailment:
         return [Verdict(entailment=yes, neutral=no) for yes, no in chances.tolist()]
 
 
-# --- the head for two answers ------------------------------------------------------------
-
-
 def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
     """The ids of the tokens with which the answers "yes" and "no" begin, without BOS. ModelError:
     an answer has no token, or both begin with the same token."""
@@ -174,11 +157,9 @@ def decoder_start(loaded: LoadedModel) -> int:
 
 
 def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
-    """A copy of ``model`` whose output head computes logits only for the tokens ``rows``.
-
-    All other weights are shared. The model's own code runs before the head, because T5 scales its
-    output if the head is tied to the embeddings.
-    """
+    """A copy of ``model`` whose output head computes logits only for the tokens ``rows``. All other
+    weights are shared. The model's own code runs before the head, because T5 scales its output if
+    the head is tied to the embeddings."""
     import torch
 
     chosen = list(rows)
