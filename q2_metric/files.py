@@ -111,11 +111,7 @@ def check_written(outputs: Iterable[str | Path], inputs: Iterable[str | Path | N
     written = [Path(item) for item in outputs]
     read = [Path(item) for item in inputs if item is not None and str(item) != STDIN]
     for path in written:
-        if _is_stream(path) or (
-            _is_there(path) and not path.is_file() and not path.is_dir()
-        ):
-            raise InputError(f"{path}: cannot be written: it is not a regular file")
-        _followed(path)
+        _target(path)
         for other in read:
             if _same(path, other):
                 raise InputError(f"{path}: is an input, so it cannot be written; choose another "
@@ -145,33 +141,32 @@ _LINKS = 40
 """As in the Linux kernel."""
 
 
-def _is_there(path: Path) -> bool:
+def _target(path: Path) -> Path:
+    """The path, or the target of a link. InputError: no regular file can be written there."""
     try:
-        os.stat(path)
+        special = _is_stream(path) or stat.S_IFMT(os.stat(path).st_mode) not in _REPLACED
     except (FileNotFoundError, NotADirectoryError):
-        return False
+        if path.is_symlink():
+            raise InputError(f"{path}: cannot be written: it is a link to {os.readlink(path)}, "
+                             "which does not exist") from None
+        return path
     except OSError as error:  # the name is too long, or links form a loop
         raise InputError(f"{path}: cannot be written: {system_problem(error)}") from error
-    return True
+    if special:
+        raise InputError(f"{path}: cannot be written: it is not a regular file")
+    return path.resolve()
+
+
+_REPLACED = (stat.S_IFREG, stat.S_IFDIR)
 
 
 def _same(one: Path, other: Path) -> bool:
     try:
-        if os.path.samestat(os.stat(other), os.stat(one)):
-            return True
+        return os.path.samefile(other, one)
     except OSError as error:
         if error.errno == errno.ELOOP:  # of the input: the output was looked at before
             raise unreadable(other, error) from error
-    return one.resolve() == other.resolve()
-
-
-def _followed(path: Path) -> Path:
-    if not path.is_symlink():
-        return path
-    if not _is_there(path):
-        raise InputError(
-            f"{path}: cannot be written: it is a link to {os.readlink(path)}, which does not exist")
-    return path.resolve()
+        return one.resolve() == other.resolve()
 
 
 def is_taken(path: str | Path) -> bool:
@@ -228,12 +223,11 @@ def replacing(path: Path, *, alone: bool = False, public: bool = False) -> Itera
     the temporary file always has the same name, and one that a killed process left is removed.
 
     Raises:
-        InputError: ``path`` is an open stream such as ``/dev/stdout``, or a link to nothing.
+        InputError: ``path`` is a device, an open stream such as ``/dev/stdout``, or a link to
+            nothing.
         WriteError: the file cannot be written.
     """
-    if _is_stream(path):
-        raise InputError(f"{path}: cannot be written: it is not a regular file")
-    place = _followed(path)
+    place = _target(path)
     always = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]
     unfinished = place.parent / f".q2-{always if alone else secrets.token_hex(8)}.tmp"
     mode = 0o666 if public else PRIVATE
@@ -241,23 +235,21 @@ def replacing(path: Path, *, alone: bool = False, public: bool = False) -> Itera
         if alone:
             unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-    except OSError as error:
-        raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
-    try:
-        with suppress(FileNotFoundError):
-            os.chmod(unfinished, stat.S_IMODE(os.stat(place).st_mode))
-        yield unfinished
-        _to_disk(unfinished)
-        os.replace(unfinished, place)
-        if os.name != "nt":  # Windows cannot open folders
-            _to_disk(place.parent)
+        try:
+            with suppress(FileNotFoundError):
+                os.chmod(unfinished, stat.S_IMODE(os.stat(place).st_mode))
+            yield unfinished
+            _to_disk(unfinished)
+            os.replace(unfinished, place)
+            if os.name != "nt":  # Windows cannot open folders
+                _to_disk(place.parent)
+        finally:
+            with suppress(OSError):
+                unfinished.unlink()
     except Q2Error:
         raise
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
 
 
 PRIVATE = 0o600
