@@ -79,10 +79,8 @@ class Cache:
             database.execute("pragma auto_vacuum = incremental")
             database.execute("pragma synchronous = normal")
             with database:
-                database.execute(
-                    "create table if not exists scores "
-                    "(key text primary key, value text, used integer)"
-                )
+                database.execute("create table if not exists scores "
+                                 "(key text primary key, value text, used integer)")
                 database.execute("create index if not exists by_use on scores (used)")
             self._newest = database.execute("select max(rowid) from scores").fetchone()[0] or 0
         except (OSError, sqlite3.Error) as error:
@@ -94,8 +92,7 @@ class Cache:
         values: dict[str, Any] = {}
         if self._database is None:
             return values
-        now = int(time.time())
-        stale: list[str] = []
+        now, stale = int(time.time()), []
         try:
             rows = self._database.execute(
                 "select key, value, used, rowid from scores where key in "
@@ -106,28 +103,24 @@ class Cache:
                     if earlier is not None and row <= self._newest:
                         earlier.add(key)
                 if not isinstance(used, int) or now - used > _FRESH:
-                    stale.append(key)
+                    stale.append((now, key))
             with self._database:
-                self._database.executemany(
-                    "update scores set used = ? where key = ?", [(now, key) for key in stale]
-                )
+                self._database.executemany("update scores set used = ? where key = ?", stale)
         except sqlite3.Error as error:
             self._give_up(error)
         return values
 
     def put(self, items: Mapping[str, Any]) -> None:
+        """Stores JSON values. One with NaN or an infinity is left out."""
         if self._database is None or not items:
             return
-        now = int(time.time())
+        now, rows = int(time.time()), []
+        for key, value in items.items():
+            with suppress(ValueError):
+                rows.append((key, _sealed(key, json.dumps(value, allow_nan=False)), now))
         try:
             with self._database:
-                self._database.executemany(
-                    "insert or replace into scores values (?, ?, ?)",
-                    [
-                        (key, _sealed(key, json.dumps(value, allow_nan=False)), now)
-                        for key, value in items.items()
-                    ],
-                )
+                self._database.executemany("insert or replace into scores values (?, ?, ?)", rows)
             pages, each = (int(self._database.execute(f"pragma {name}").fetchone()[0])
                            for name in ("page_count", "page_size"))
             if pages * each > self._largest:

@@ -5,7 +5,6 @@ All commands share one cache file, so no command computes a score that another c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -44,13 +43,10 @@ class CachedMetric:
         """Number of scores so far that were in the cache before it was opened."""
         entry(name).evidence_class()  # the cache can then read it
         self._made_by = digest(name, identity(name, request or {}, store))
-        match store.get([self._made_by]).get(self._made_by):
-            case [str() as signed, bool() as every, bool() as question, bool() as any_language]:
-                self.signature: str = signed
-                self.scores_all, self.reads_question = every, question
-                self.any_language = any_language
-            case _:
-                _ = self.metric  # loading also stores the metric's properties
+        if about := store.get([self._made_by]).get(self._made_by):
+            self._describe(*about)
+        else:
+            _ = self.metric  # loading also stores the metric's properties
 
     @property
     def metric(self) -> Metric:
@@ -65,14 +61,18 @@ class CachedMetric:
                 raise MachineFault(f"{self.name} cannot be loaded: {why}") from error
             for base in entry(self.name).bases:
                 setattr(self._metric, base, self._shared(base, getattr(self._metric, base)))
-            # Its signature and flags are cached for later processes.
-            self.signature = self._metric.signature
-            self.scores_all = bool(getattr(self._metric, "scores_all", False))
-            self.reads_question = bool(getattr(self._metric, "reads_question", False))
-            self.any_language = bool(getattr(self._metric, "any_language", False))
-            self._store.put({self._made_by: [
-                self.signature, self.scores_all, self.reads_question, self.any_language]})
+            flags = ("scores_all", "reads_question", "any_language")
+            about = [self._metric.signature, *(
+                bool(getattr(self._metric, flag, False)) for flag in flags)]
+            self._describe(*about)
+            self._store.put({self._made_by: about})  # for later processes
         return self._metric
+
+    def _describe(
+        self, signature: str, scores_all: bool, reads_question: bool, any_language: bool
+    ) -> None:
+        self.signature, self.scores_all = signature, scores_all
+        self.reads_question, self.any_language = reads_question, any_language
 
     def _shared(self, base: str, inner: Metric) -> CachedMetric:
         """Wraps a metric that this one is computed from, to cache it under its own name."""
@@ -95,8 +95,7 @@ class CachedMetric:
             scores = score_with(self.metric, rows, evidence=evidence)
             new = {key: to_json(score) for (key, _), score in zip(block, scores, strict=True)}
             values |= new
-            # Stored at once, so that an interrupted run can resume. NaN is not stored.
-            self._store.put({key: value for key, value in new.items() if _finite(value)})
+            self._store.put(new)  # at once, so that an interrupted run can resume
             progress(len(block))
         return [from_json(e, values[key]) for e, key in zip(examples, keys, strict=True)]
 
@@ -121,11 +120,3 @@ class CachedMetric:
                    *([] if e.question is None else [e.question]))
             for e in examples
         ]
-
-
-def _finite(value: Any) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-    except ValueError:
-        return False
-    return True

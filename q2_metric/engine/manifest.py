@@ -12,6 +12,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -104,11 +105,10 @@ def _shown(value: object) -> str:
 
 def read_manifest(path: Path) -> Manifest | None:
     """Reads a manifest. ``None`` if the file is missing or is not a readable manifest."""
-    try:
+    with suppress(InputError):
         manifest = read_json(path)
-    except InputError:
-        return None
-    return manifest if isinstance(manifest, dict) else None
+        return manifest if isinstance(manifest, dict) else None
+    return None
 
 
 def write_manifest(path: Path, fields: Manifest) -> None:
@@ -179,7 +179,6 @@ def check_evidence(out: str | Path, metric: str) -> None:
 
 def signs(name: str, text: object) -> bool:
     """Whether a text is a signature of the metric."""
-    try:
+    with suppress(InputError):
         return isinstance(text, str) and parse(text)[0] == name
-    except InputError:
-        return False
+    return False
