@@ -62,8 +62,8 @@ class CachedMetric:
             for base in entry(self.name).bases:
                 setattr(self._metric, base, self._shared(base, getattr(self._metric, base)))
             flags = ("scores_all", "reads_question", "any_language")
-            about = [self._metric.signature, *(
-                bool(getattr(self._metric, flag, False)) for flag in flags)]
+            about: list[Any] = [self._metric.signature]
+            about += [bool(getattr(self._metric, flag, False)) for flag in flags]
             self._describe(*about)
             self._store.put({self._made_by: about})  # for later processes
         return self._metric

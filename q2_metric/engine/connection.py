@@ -230,30 +230,19 @@ def watched(ray: Any, source: Callable[[], Iterable[T]]) -> Iterator[T]:
         threading.Thread(target=work, daemon=True).start()
     try:
         while True:
-            item, error = _next(results, health, address)
+            item, error = None, None
+            with suppress(queue.Empty):
+                item, error = results.get(timeout=LOOKS)
             if isinstance(error, StopIteration):
                 return
-            if error is not None:
+            if item is not None:
+                yield item
+            elif problem := health.problem():
+                raise ClusterDied(f"Ray's cluster at {address} has died: {problem}") from error
+            elif error is not None:
                 raise error
-            yield item  # type: ignore[misc]  # if there is no error, there is an item
     finally:
         over.set()
-
-
-def _next(
-    results: queue.Queue[tuple[T | None, BaseException | None]], health: _Health, address: str
-) -> tuple[T | None, BaseException | None]:
-    while True:
-        try:
-            item, error = results.get(timeout=LOOKS)
-        except queue.Empty:
-            item, error = None, None
-        if item is not None or isinstance(error, StopIteration):
-            return item, error
-        if problem := health.problem():
-            raise ClusterDied(f"Ray's cluster at {address} has died: {problem}") from error
-        if error is not None:
-            return None, error
 
 
 class _Health:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 BLOCK = 256
 """Maximum number of rows scored together. It fills batches, and an interruption loses few rows."""
 
-Warn = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class LoadedJob:
@@ -121,7 +119,7 @@ class Job:
         }))
         return settings
 
-    def store(self, warn: Warn | None = None) -> Cache:
+    def store(self, warn: Callable[[str], None] | None = None) -> Cache:
         """Opens the cache of scores; it is in memory if the job names no cache file."""
         return Cache(self.cache, largest=self.cache_bytes, warn=warn)
 

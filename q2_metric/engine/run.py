@@ -149,13 +149,12 @@ class JobRun:
         return results
 
     def _score(self, page: Spool | None, unfinished: Unfinished | None) -> list[SystemRun]:
-        results: list[SystemRun] = []
         with ExitStack() as stack:
             done = 0 if unfinished is None else unfinished.done
             earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
             score = self._here or self._there(done, stack)
-            for file in self.job.files:
-                results.append(self._score_file(file, earlier, score, unfinished, page))
+            results = [self._score_file(file, earlier, score, unfinished, page)
+                       for file in self.job.files]
         if self._foreign:
             self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
         return results
@@ -205,15 +204,11 @@ class JobRun:
                         # Lone surrogates in a file name become JSON escapes.
                         unfinished.append("".join(map(json_line, rows)).encode(
                             "utf-8", errors="backslashreplace"))
-                result.failed += self._count(aggregate, rows)
-                self._foreign.update(
-                    row[LANGUAGE.name] for row in rows if row.get(REASON.name) in FOREIGN)
-                groups.update(rows)
-                result.rows += len(block)
-                result.no_knowledge += sum(row.get(REASON.name) == "no_knowledge" for row in rows)
                 whole = list(map(with_texts, rows, block))
                 for row in whole:
-                    result.verdict.add(row)
+                    self._count(result, row)
+                    aggregate.add(of_row(row))
+                groups.update(rows)
                 if page is not None:
                     page.write(whole)
         self._check_unchanged(file)
@@ -234,22 +229,22 @@ class JobRun:
         if file in self._states and state(file) != self._states[file]:
             raise _changed(file)
 
-    def _count(self, aggregate: Aggregate, rows: Sequence[OutputRow]) -> int:
-        """Adds the rows to ``aggregate``, and returns how many of them could not be scored."""
-        bad = 0
-        for row in rows:
-            aggregate.add(of_row(row))
-            if row["error"] is None:
-                continue
-            if self.strict:
-                raise BadRowError(row["error"])
-            bad += 1
-            self._bad += 1
-            if self._bad <= ERRORS_SHOWN:
-                self.listener.warn(row["error"])
-            elif self._bad == ERRORS_SHOWN + 1:
-                self.listener.warn("… further errors are only counted; --out has all of them")
-        return bad
+    def _count(self, result: SystemRun, row: OutputRow) -> None:
+        result.rows += 1
+        result.no_knowledge += row.get(REASON.name) == "no_knowledge"
+        result.verdict.add(row)
+        if row.get(REASON.name) in FOREIGN:
+            self._foreign[row[LANGUAGE.name]] += 1
+        if row["error"] is None:
+            return
+        if self.strict:
+            raise BadRowError(row["error"])
+        result.failed += 1
+        self._bad += 1
+        if self._bad <= ERRORS_SHOWN:
+            self.listener.warn(row["error"])
+        elif self._bad == ERRORS_SHOWN + 1:
+            self.listener.warn("… further errors are only counted; --out has all of them")
 
 
 def _changed(file: str) -> InputError:

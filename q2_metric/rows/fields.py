@@ -6,9 +6,10 @@ The jsonl rows, the csv header, the parquet schema and the readers of outputs us
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
+from itertools import chain
 from operator import attrgetter
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -172,35 +173,28 @@ class Layout:
     def fields(self) -> list[Field]:
         fields = [
             *([FILE] if self.with_file else []), ID,
-            *(field for _, field in self._numbers() + self._marks()), LANGUAGE, ERROR,
+            *(field for _, field in self.numbers()), LANGUAGE, ERROR,
             *(TEXT_FIELDS if self.texts else [OTHER] if self.group_by else ()),
-            *(field for _, field in self._details()),
+            *(field for _, field in self.details()),
             *([SELECTED] if self.selected else []),
         ]
         return list({field.name: field for field in fields}.values())
 
-    def of_scores(self) -> list[tuple[str, Field]]:
-        """(name of the metric, field) of each field whose value is computed from a score."""
-        return [*self._numbers(), *self._marks(), *self._details()]
-
-    def _numbers(self) -> list[tuple[str, Field]]:
-        numbers = []
+    def numbers(self) -> Iterator[tuple[str, Field]]:
+        """(name of the metric, field) of each score, and of what says how it came about."""
         for name in self.metrics:
-            numbers += [(name, Field(column.name, "number", column.of))
-                        for column in entry(name).columns]
+            yield from ((name, Field(column.name, "number", column.of))
+                        for column in entry(name).columns)
             if name in self.decided:
-                numbers.append(
-                    (name, Field(f"{name}_consistent", "yes-no", attrgetter("consistent"))))
-        return numbers
-
-    def _marks(self) -> list[tuple[str, Field]]:
-        marks = [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
+                yield name, Field(f"{name}_consistent", "yes-no", attrgetter("consistent"))
+        yield from ((name, FALLBACK) for name in self.metrics if entry(name).details == "questions")
         # Metrics that judge claims come first, so that their reason is used.
-        judging = sorted(self.metrics, key=lambda name: entry(name).any_text)
-        return [*marks, *((name, REASON) for name in judging)]
+        for name in sorted(self.metrics, key=lambda name: entry(name).any_text):
+            yield name, REASON
 
-    def _details(self) -> list[tuple[str, Field]]:
-        return [(name, field) for name in self.metrics for field in details_of(entry(name))]
+    def details(self) -> Iterator[tuple[str, Field]]:
+        """(name of the metric, field) of each field with evidence."""
+        return ((name, field) for name in self.metrics for field in details_of(entry(name)))
 
 
 def output_row(
@@ -226,7 +220,7 @@ def output_row(
         out = with_texts(out, row)
     elif layout.group_by and isinstance(row, Example):
         out[OTHER.name] = {name: row.other[name] for name in layout.group_by if name in row.other}
-    for name, field in layout.of_scores():
+    for name, field in chain(layout.numbers(), layout.details()):
         # If several metrics fill a field, such as "reason", the first value is used.
         if name in scores and out[field.name] in (None, []):
             out[field.name] = field.value(scores[name])

@@ -139,14 +139,13 @@ def _values(pa: Any, array: Any) -> list[Any]:
 
 def _plain(array: Any) -> list[Any]:
     try:
-        values: list[Any] = array.to_pylist()
+        return list(array.to_pylist())
     except UnicodeDecodeError:
         return [_NO_TEXT] if len(array) == 1 else [
             value for i in range(len(array)) for value in _plain(array.slice(i, 1))]
     # Some dates and time zones have no Python value. No error, because the column may be unneeded.
     except (ValueError, OverflowError, LookupError):
         return [None] * len(array)
-    return values
 
 
 def _problem(row: tuple[Any, ...]) -> str | None:

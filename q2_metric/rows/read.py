@@ -1,6 +1,7 @@
 """Reads the rows of a file as examples to score, one at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -132,15 +133,9 @@ def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]
     if not strange:
         return True, ""
     shown = repr(str(strange[0])[:40])
-    if any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
-        return False, (f"the column {column!r} is not read as the human label: it contains {shown} "
-                       "and not only 0 and 1; --label names a column")
+    for value in strange:
+        with suppress(ValueError):
+            float(str(value))  # ratings, some of which are 0 or 1
+            return False, (f"the column {column!r} is not read as the human label: it contains "
+                           f"{shown} and not only 0 and 1; --label names a column")
     return True, f"the label {shown} (column {column!r}) is not 0 or 1; such rows have no label"
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(str(value))
-    except ValueError:
-        return False
-    return True

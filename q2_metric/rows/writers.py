@@ -85,7 +85,9 @@ def _write_parquet(path: Path, layout: Layout, rows: Iterable[OutputRow]) -> Non
             try:
                 table = pa.Table.from_pylist(group, schema=schema)
             except UnicodeEncodeError:  # a file name that is not valid Unicode
-                table = pa.Table.from_pylist(each_text(group, _encodable), schema=schema)
+                # Lone surrogates are escaped, as in jsonl and csv.
+                table = pa.Table.from_pylist(each_text(group, lambda text: text.encode(
+                    "utf-8", errors="backslashreplace").decode("utf-8")), schema=schema)
             writer.write_table(table)
 
 
@@ -98,11 +100,6 @@ def each_text(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
         return {name: each_text(item, change) for name, item in value.items()}
     return value
-
-
-def _encodable(text: str) -> str:
-    """Escapes lone surrogates, which UTF-8 cannot hold, as in jsonl and csv."""
-    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
 def _parquet_type(pa: Any, field: Field) -> Any:

@@ -121,11 +121,11 @@ def score_with(
     """
     keywords = {"evidence": True} if evidence and entry(metric.name).evidence else {}
     given: object = metric.score(examples, **keywords)
-    several = list(given) if isinstance(given, Iterable) else given
-    if not isinstance(several, list) or len(several) != len(examples):
-        returned = f"{len(several)} scores" if isinstance(several, list) else kind(several)
+    scores = list(given) if isinstance(given, Iterable) else None
+    if scores is None or len(scores) != len(examples):
+        returned = kind(given) if scores is None else f"{len(scores)} scores"
         raise ModelError(f"{metric.name} returned {returned} for {len(examples)} responses")
-    return [_as_score(metric.name, result) for result in several]
+    return [_as_score(metric.name, score) for score in scores]
 
 
 def _as_score(name: str, result: object) -> Score:
