@@ -52,12 +52,10 @@ def identity(metric: str, request: Mapping[str, Any], known: Cache | None = None
 
 def _resolver(model: str, known: Cache | None) -> Identity:
     """The digest of the file of a coreference resolver's module, which is not imported."""
-    spec = None
+    file = ""
     with suppress(Exception):  # a package around it is imported, which may raise anything
-        spec = find_spec(model.partition(":")[0])
-    if spec is None or not os.path.isfile(spec.origin or ""):
-        return {}
-    return {CONTENTS + model: digest(_hashed(Path(spec.origin or ""), known))}
+        file = getattr(find_spec(model.partition(":")[0]), "origin", None) or ""
+    return {CONTENTS + model: digest(_hashed(Path(file), known))} if os.path.isfile(file) else {}
 
 
 def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
