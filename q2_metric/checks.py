@@ -54,25 +54,22 @@ class Setting:
 def settings_of(kind: type) -> tuple[Setting, ...]:
     """The fields of the settings dataclass ``kind``, in order."""
     hints, words = get_type_hints(kind), _described(kind)
-    return tuple(
-        _setting(field, hints[field.name], words.get(field.name, ""))
-        for field in dataclasses.fields(kind)
-    )
+    settings = []
+    for field in dataclasses.fields(kind):
+        hint = hints[field.name]
+        if optional := get_origin(hint) in (Union, types.UnionType):
+            (hint,) = (choice for choice in get_args(hint) if choice is not type(None))
+        choices = get_args(hint) if get_origin(hint) is Literal else ()
+        settings.append(Setting(
+            field.name, str if choices else hint, choices, optional, field.default,
+            words.get(field.name, ""), field.metadata))
+    return tuple(settings)
 
 
 def check_fields(settings: Any) -> None:
     """Raises InputError if a field of a settings dataclass has a value of a wrong type."""
     for one in settings_of(type(settings)):  # type: ignore[arg-type]  # types are hashable
         one.check(getattr(settings, one.name))
-
-
-def _setting(field: dataclasses.Field[Any], hint: Any, words: str) -> Setting:
-    optional = get_origin(hint) in (Union, types.UnionType)
-    if optional:
-        (hint,) = (choice for choice in get_args(hint) if choice is not type(None))
-    choices = get_args(hint) if get_origin(hint) is Literal else ()
-    return Setting(field.name, str if choices else hint, choices, optional, field.default, words,
-                   field.metadata)
 
 
 def _described(kind: type) -> dict[str, str]:

@@ -171,10 +171,9 @@ def _same(one: Path, other: Path) -> bool:
 
 def is_taken(path: str | Path) -> bool:
     """Whether a non-empty file exists at a path. (``mktemp`` creates empty ones.)"""
-    try:
+    with suppress(OSError):
         return os.path.isfile(path) and os.path.getsize(path) > 0
-    except OSError:
-        return False
+    return False
 
 
 def check_free(path: str | Path, what: str = "") -> None:
@@ -186,14 +185,10 @@ def check_free(path: str | Path, what: str = "") -> None:
 
 def has_mark(path: str | Path, mark: bytes) -> bool:
     """Whether a file begins with the mark by which our commands recognise their outputs."""
-    try:
-        with open(path, "rb") as file:
-            return mark in file.read(_HEAD)
-    except OSError:
-        return False
+    with suppress(OSError), open(path, "rb") as file:
+        return mark in file.read(4096)
+    return False
 
-
-_HEAD = 4096
 
 CHOOSE = "choose another name, or replace it with --overwrite"
 

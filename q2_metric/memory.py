@@ -63,11 +63,10 @@ class LruCache(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         with self._lock:
-            entry = self._values.get(key)
-            if entry is None:
+            if key not in self._values:
                 return None
             self._values.move_to_end(key)
-            return entry[0]
+            return self._values[key][0]
 
     def put(self, key: K, value: V, characters: int) -> None:
         """``characters`` is the length of the text that the value was computed from."""

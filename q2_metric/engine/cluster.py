@@ -37,12 +37,12 @@ def prepared(
     folder = os.getcwd()
 
     def find() -> tuple[dict[str, str], dict[str, Identity], list[str]] | Q2Error:
-        warnings: list[str] = []
+        told: list[str] = []
         with suppress(OSError):
             os.chdir(folder)
         try:
-            store = job.store(warnings.append)
-            return job.load(store).signatures, job.identities(store), warnings
+            store = job.store(told.append)
+            return job.load(store).signatures, job.identities(store), told
         except Q2Error as error:
             return error
 
@@ -56,8 +56,8 @@ def prepared(
         raise ModelError(f"Ray could not load the models: {cause(error)}") from error
     if isinstance(answer, Q2Error):
         raise answer
-    signatures, identities, warnings = answer
-    for line in warnings:
+    signatures, identities, told = answer
+    for line in told:
         warn(line)
     return signatures, identities
 

@@ -3,6 +3,7 @@
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import IO
 
@@ -113,9 +114,7 @@ class _Lines:
 
 def _has_row(lines: Sequence[str], width: int, delimiter: str) -> bool:
     for line in lines:
-        try:
+        with suppress(csv.Error):
             if len(next(csv.reader([line], delimiter=delimiter, strict=True), [])) == width:
                 return True
-        except csv.Error:
-            continue
     return False

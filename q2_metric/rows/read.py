@@ -115,27 +115,24 @@ def _settled(
     if knowledge and any(looks_folded(value_of(one.fields, knowledge)) for one in first):
         yield (f"the knowledge (column {knowledge!r}) looks like a list, but it is neither JSON "
                "nor a Python list of texts; it is read as one text")
-    if columns.label is None:
-        labelled, doubt = _labelled(first, resolved.get("label"))
-        if doubt:
-            yield doubt
-        if not labelled:
-            resolved["label"] = None
-
-
-def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]:
-    """Whether a column that was not named holds labels, and a warning if it holds others too."""
-    values = [value for record in records if column is not None
-              and not no_label(value := value_of(record.fields, column))]
-    strange = [value for value in values if as_label(value) is None]
+    label = resolved.get("label")
+    if label is None or columns.label is not None:
+        return
+    values = [value for one in first if not no_label(value := value_of(one.fields, label))]
+    strange = [str(value) for value in values if as_label(value) is None]
     if 2 * len(strange) >= len(values):
-        return False, ""
-    if not strange:
-        return True, ""
-    shown = repr(str(strange[0])[:40])
-    for value in strange:
-        with suppress(ValueError):
-            float(str(value))  # ratings, some of which are 0 or 1
-            return False, (f"the column {column!r} is not read as the human label: it contains "
-                           f"{shown} and not only 0 and 1; --label names a column")
-    return True, f"the label {shown} (column {column!r}) is not 0 or 1; such rows have no label"
+        resolved["label"] = None
+    elif any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
+        resolved["label"] = None
+        yield (f"the column {label!r} is not read as the human label: it contains "
+               f"{strange[0][:40]!r} and not only 0 and 1; --label names a column")
+    elif strange:
+        yield (f"the label {strange[0][:40]!r} (column {label!r}) is not 0 or 1; such rows have "
+               "no label")
+
+
+def _is_number(text: str) -> bool:
+    with suppress(ValueError):
+        float(text)
+        return True
+    return False

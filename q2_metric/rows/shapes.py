@@ -12,12 +12,13 @@ import io
 import json
 import tokenize
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
 from q2_metric.files import parse_json
-from q2_metric.text.given import absent, kind, missing
+from q2_metric.text.given import absent, all_text, kind, missing
 
 _NESTED = 100
 """More opening brackets in a row are not parsed: Python's parser limits nesting."""
@@ -52,22 +53,19 @@ def looks_folded(value: object) -> bool:
 
 
 def _parsed(text: str) -> object:
-    try:
+    with suppress(ValueError, RecursionError):
         return parse_json(text)
-    except (ValueError, RecursionError):
-        pass
     if any(bracket * _NESTED in text.replace(" ", "") for bracket in "[{(-+~"):
         return None
-    try:
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
         parsed = ast.literal_eval(text)
+        if not isinstance(parsed, list) or not all_text(parsed):
+            return parsed
         # numpy prints arrays without commas, and Python joins adjacent string literals.
-        if isinstance(parsed, list) and all(isinstance(item, str) for item in parsed):
-            tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-            return [ast.literal_eval(token.string) for token in tokens
-                    if token.type == tokenize.STRING] or parsed
-    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
-        return None
-    return parsed
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        return [ast.literal_eval(token.string) for token in tokens
+                if token.type == tokenize.STRING] or parsed
+    return None
 
 
 _TEXTS = ("page_content", "text", "content", "passage", "chunk", "document", "snippet", "body")

@@ -20,7 +20,7 @@ _INNER: Mapping[str, Any] = {
 
 def to_json(score: Score) -> dict[str, Any]:
     """A score as a JSON object, without its example."""
-    return {name: _written(getattr(score, name)) for name in _names(type(score))}
+    return {name: _written(getattr(score, name)) for name in _names(Score)}
 
 
 def _written(value: Any) -> Any:
@@ -30,7 +30,7 @@ def _written(value: Any) -> Any:
         return value
     kind: Any = type(value)
     whole = {name: _written(getattr(value, name)) for name in _names(kind)}
-    if isinstance(value, Evidence):
+    if issubclass(kind, Evidence):
         return {"kind": kind.kind_name(), **whole}
     return {kind.__name__: [*whole.values()]}
 
