@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -50,10 +51,8 @@ class LoadedJob:
     @property
     def signatures(self) -> dict[str, str]:
         """By metric, its signature. If the job chooses the knowledge, the signature says how."""
-        signed = {metric.name: metric.signature for metric in self.metrics}
-        if self.selector is None:
-            return signed
-        return {name: self.selector.sign(text) for name, text in signed.items()}
+        sign = self.selector.sign if self.selector else str
+        return {metric.name: sign(metric.signature) for metric in self.metrics}
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ class Job:
         rows that were just finished; a row that only some metrics have scored counts in part.
         ModelError: a model failed on every row that was tried, its device is lost, or the machine
         has another fault."""
-        faults: dict[int, list[str]] = {}
+        faults = defaultdict[int, list[str]](list)
         scored = told = 0
         before = loaded.looked_up
 
@@ -220,14 +219,12 @@ class Job:
             block = loaded.selector.choose(block, file, first)
         scores = scoring.score_rows(
             loaded.metrics, [None if isinstance(row, BadRow) else row for row in block],
-            evidence=self.evidence, on_fault=lambda place,
-            words: faults.setdefault(place, []).append(words), slices=in_slices)
+            evidence=self.evidence, slices=in_slices,
+            on_fault=lambda place, words: faults[place].append(words))
         tell(len(block))
         layout = self.layout
-        rows = [
-            output_row(first + i, row, by_metric, layout, file=file)
-            for i, (row, by_metric) in enumerate(zip(block, scores, strict=True))
-        ]
+        rows = [output_row(first + i, row, by_metric, layout, file=file)
+                for i, (row, by_metric) in enumerate(zip(block, scores, strict=True))]
         for i, words in faults.items():
             rows[i]["error"] = f"{file}, row {first + i + 1}: {'; '.join(words)}"
         return rows, loaded.looked_up - before

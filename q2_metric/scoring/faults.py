@@ -87,7 +87,7 @@ def _number(score: Score) -> Score | str:
 
 def _words(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return ": ".join([type(error).__name__, *lines[:1]])
 
 
 def _device_lost(error: Exception) -> bool:

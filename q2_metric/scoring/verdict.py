@@ -20,10 +20,8 @@ GATED, THRESHOLD = "groundedness", 0.5
 
 def falls_short(row: Mapping[str, Any], metric: str = GATED, threshold: float = THRESHOLD) -> bool:
     """Whether a row of ``q2 score --out`` has an error, or a score under the threshold."""
-    if row.get("error") is not None:
-        return True
     score: float | None = row.get(metric)
-    return score is not None and score < threshold
+    return row.get("error") is not None or (score is not None and score < threshold)
 
 
 @dataclass(frozen=True, slots=True)
