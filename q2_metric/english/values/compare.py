@@ -48,9 +48,14 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
     (True, False)
     """
     pair = _in_one_kind(claimed, known)
-    if pair is None:
-        return None
-    one, other = pair
+    verdict = None if pair is None else _compared(*pair)
+    # "9:00" may be 9 pm.
+    unclear = claimed.folded != known.folded and not (
+        {claimed.low, claimed.high} <= {known.low, known.high})
+    return None if verdict and unclear else verdict
+
+
+def _compared(one: Value, other: Value) -> bool | None:
     if one.kind == "code":
         return one.unit == other.unit
     if one.unit and other.unit and one.unit != other.unit and one.kind == "money":
@@ -62,15 +67,14 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
         return None  # "3.10" and "3.1" may be versions
     slack = _SLACK if one.kind == "quantity" and one.step != other.step else _PAPER
     own, others = _widened(one, slack), _widened(other, slack)
-    if own[0] <= other.low and other.high <= own[1] and not other.open_ended:
+    if own[0] <= other.low and other.high <= own[1] and not other.open_ended and (
+            one.low == one.high or other.low == other.high or one.kind in ("date", "weekday")):
         return True
     if (one.low, one.high) == (other.low, other.high) and (
         not other.open_ended or one.near == other.near
     ):
         return True
-    if other.low < other.high and one.kind in ("clock", "date") and one.low in (
-        other.low, other.high
-    ):
+    if other.low < other.high and one.kind == "clock" and one.low in (other.low, other.high):
         return True  # "starts at 9" agrees with "9 to 12"
     if own[0] <= others[1] and others[0] <= own[1]:
         # "at least 4" disagrees with "2 to 4": the known value may be less than 4.
@@ -250,8 +254,9 @@ def has_wrong_value(claim: str, sentence: str, knowledge: str = "") -> bool:
     own, known = ([value for value in values_in(text) if value.kind != "ordinal"]
                   for text in (claim, sentence))
     said = _beside(claim)
+    part_of = {value.kind for value in known} - {value.kind for value in own} >= {"share"}
     if (not said or not said <= stems(sentence) or _COMPUTED.search(claim)
-            or len(known) > _MOST_VALUES):
+            or len(known) > _MOST_VALUES or part_of):  # "half of the 40 guests" are 20
         return False
     for value in own:
         counted = _counted(claim, value)

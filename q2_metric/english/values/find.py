@@ -14,8 +14,9 @@ from q2_metric.english.values.words import SMALL_NUMBERS, Number, apart, numbers
 
 _CODE = re.compile(
     r"\+\d[\d ()/-]{6,}\d|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\bv?\d+\.\d+\.\d+\b"
-    r"|\b\d+(?:[ -]\d+){3,}\b|\b(?=\w*\d)(?=\w*[A-Z])[A-Z\d]{5,}\b")
-"""Telephone numbers, network addresses and versions are no amounts."""
+    r"|\b\d+(?:[ -]\d+){3,}\b|\b\d+(?:\.\d+)?(?:\^|e)[+-]?\d+\b"
+    r"|\b(?=\w*\d)(?=\w*[A-Z])[A-Z\d]{5,}\b")
+"""Telephone numbers, network addresses, versions and powers ("10^6") are not read as amounts."""
 _PERCENT = re.compile(r"[ \u00a0]{0,8}(?:%|(?:percent(?:age points?)?|per cent|pct)\b)",
                       re.IGNORECASE)
 _OUT_OF = re.compile(r" (?:out of(?: every)?|in(?: every)?) $", re.IGNORECASE)

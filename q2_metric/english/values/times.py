@@ -18,6 +18,10 @@ _WRITTEN = re.compile(
     rf"\b(?:(?:the )?{_DAY}(?: day)?(?: of)?[ -]{_MONTH}(?:,?[ -]{_YEAR}\b)?"
     rf"|{_MONTH}[ -](?:the )?{_DAY}\b(?:,? ?{_YEAR}\b)?(?![:\d])|{_MONTH},?(?: of)?[ -]{_YEAR}\b)",
     re.IGNORECASE)
+_TO = r" ?(?:-|–|—|to|until|till|through|and) ?(?:the )?"
+_SPAN = re.compile(
+    rf"\b(?:the )?({_DAY}){_TO}({_DAY})(?: of)?[ -]({_MONTH})(?:,?[ -]({_YEAR})\b)?"
+    rf"|\b({_MONTH}) (?:the )?({_DAY}){_TO}({_DAY})\b(?:,? ({_YEAR})\b)?(?![:\d])", re.IGNORECASE)
 _ISO = re.compile(r"(?<![\d-])(\d{4})-(\d\d)-(\d\d)(?![\d-])")
 _FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?![\d/-])")
 _DECADE = re.compile(r"\b(?:the )?(?:(1\d{2}|20\d)|['’]?(\d))0['’]?s\b", re.IGNORECASE)
@@ -61,8 +65,14 @@ def dates_in(text: str) -> Iterator[Value]:
     for match in _FIGURES.finditer(text):
         one, two, year = int(match[1]), int(match[3]), int(match[4])
         yield from _days(match, [_day(year, two, one), _day(year, one, two)])
+    for match in _SPAN.finditer(text):
+        month, years = match[3] or match[5], match[4] or match[8] or ""
+        ends = [list(_in_words(f"{day} {month} {years}", match))
+                for day in (match[1] or match[6], match[2] or match[7])]
+        if all(ends) and ends[0][0].low < ends[1][0].low:
+            yield replace(ends[0][0], high=ends[1][0].high)
     for match in _WRITTEN.finditer(text):
-        yield from _date_in_words(match)
+        yield from _in_words(match[0], match)
     for match in _DECADE.finditer(text):
         if match[1] or match[2] in "23456789":
             first = int(match[1] or f"19{match[2]}") * 10
@@ -119,10 +129,10 @@ def _day(year: int, month: int, day: int) -> float | None:
         return None
 
 
-def _date_in_words(match: re.Match[str]) -> Iterator[Value]:
+def _in_words(written: str, match: re.Match[str]) -> Iterator[Value]:
     from dateutil import parser
 
-    plain = re.sub(r"\b(?:the|of|day)\b|(?<=\d)(?:st|nd|rd|th)\b", " ", match[0].lower())
+    plain = re.sub(r"\b(?:the|of|day)\b|(?<=\d)(?:st|nd|rd|th)\b", " ", written.lower())
     try:
         readings = [parser.parse(plain, default=datetime(*given))
                     for given in ((2000, 1, 1), (2004, 1, 2))]

@@ -35,17 +35,19 @@ _FACTORS = {
     "length**3": {"m³ m3": 1.0, "ml millilitre milliliter": 1e-6, "cl centilitre centiliter": 1e-5,
                   "l litre liter": 1e-3},
     # A short ton.
-    "mass": {"mg milligram milligramme": 1e-6, "g gram gramme": 1e-3, "tonne": 1e3,
+    "mass": {"µg mcg microgram microgramme": 1e-9, "mg milligram milligramme": 1e-6,
+             "g gram gramme": 1e-3, "tonne": 1e3,
              "kg kilo kilogram kilogramme kgs": 1.0, "lb lbs": 0.45359237, "ton": 907.18474,
              "oz ounce": 0.45359237 / 16},
-    "time": {"ms millisecond": 1e-3, "s sec second secs": 1.0, "min minute mins": 60.0,
+    "time": {"µs microsecond": 1e-6, "ms millisecond": 1e-3, "s sec second secs": 1.0,
+             "min minute mins": 60.0,
              "h hr hour hrs": _HOUR, "day": _DAY, "week": 7 * _DAY, "fortnight": 14 * _DAY,
              "month": _YEAR / 12, "year yr yrs": _YEAR, "decade": 10 * _YEAR,
              "century": 100 * _YEAR},
     "temperature": {"kelvin": 1.0},
     "power": {"watt": 1.0, "kw kilowatt": 1e3, "mw megawatt": 1e6, "gw gigawatt": 1e9,
               "hp horsepower": 745.6998715822701},
-    "energy": {"joule": 1.0, "kwh": 3.6e6, "mwh": 3.6e9, "cal calorie": 4.184,
+    "energy": {"joule": 1.0, "kj kilojoule": 1e3, "kwh": 3.6e6, "mwh": 3.6e9, "cal calorie": 4.184,
                "kcal kilocalorie": 4184.0},
     "voltage": {"volt": 1.0}, "pressure": {"bar": 1.0}, "force": {"newton": 1.0},
     "frequency": {"hz hertz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz gigahertz": 1e9},
@@ -67,7 +69,7 @@ _LETTERS = words("m g l h s ha min")
 """They are units only in lower case: "3 m" is a length, "3 M" is not."""
 _UNIT = re.compile(
     r"(?:-|[ \u00a0\u202f]{0,8})(?:(square|sq|cubic)\.?[ -])?(?:(?:degrees?|deg)[ ])?"
-    r"(°[ ]?[CF]\b|[℃℉]|km/h|m/s|k?m[²³]|k?m[23]\b|[A-Za-z]+)", re.IGNORECASE)
+    r"(°[ ]?[CF]\b|[℃℉]|km/h|m/s|k?m[²³]|k?m[23]\b|[A-Za-zµ\u03bc]+)", re.IGNORECASE)
 
 _CURRENCIES = {
     "USD": "$ us$ usd dollar buck", "EUR": "€ eur euro", "GBP": "£ gbp quid pound",
@@ -91,7 +93,7 @@ def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
     match = _UNIT.match(text, end)
     if match is None:
         return None
-    name = match[2].replace(" ", "")
+    name = match[2].replace(" ", "").replace("\u03bc", "µ")  # the Greek letter looks like it
     lower = name.lower()
     if (lower not in UNITS or (lower in _LETTERS and name != lower)
             or (lower == "second" and match[0].startswith("-"))):
