@@ -76,9 +76,9 @@ def gate(**options: Any) -> None:
     a response fails unless it also failed in the baseline. The gate also fails if rows of the
     baseline are missing, have lost their score or have other texts now, and if the mean is lower
     than in the baseline (the 95 % interval of the paired differences is entirely below 0). Rows are
-    matched by id, or by their knowledge, question and history. Without --baseline, it also fails
-    if more than half of the responses are empty, have no knowledge or are not in English (unless
-    --allow-unscored is all).
+    matched by id, or by their knowledge, question and history. It also fails if no response has a
+    score, or if more than half of the responses, or of the rows that the baseline lacks, are empty,
+    have no knowledge or are not in English (unless --allow-unscored is all).
 
     If a file of scores has a manifest beside it, the manifest must be that of the file.
 
@@ -91,6 +91,9 @@ def gate(**options: Any) -> None:
     [metric] = options["metric"]
     allowed = {name: options[name] for name in FAILING}
     path, baseline = options["file"], options["baseline"]
+    for name in ("allow_missing", "allow_changed"):
+        if allowed[name] != 0 and baseline is None:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --baseline")
     if baseline and all(map(os.path.exists, (path, baseline))) and os.path.samefile(path, baseline):
         raise InputError(f"{path}: is also the baseline; name the file of an earlier run")
     with ExitStack() as stack:

@@ -27,12 +27,13 @@ COMMENT = "<!-- q2 gate -->\n"
 
 def junit(gate: Gate) -> bytes:
     """The result of a gate as JUnit XML, with a test case for each row. A case that the gate does
-    not refuse, and that did not pass, is a skipped test."""
+    not refuse, and that did not pass, is a skipped test. Each reason against the whole run is a
+    failed one."""
     refused = set(gate.refused())
     tests = [(case, "" if case.outcome == "passed" else "skipped" if case not in refused
               else "error" if case.outcome == "error" else "failure") for case in gate.cases]
-    if gate.worse:
-        tests.append((Case("mean", "", None, None, "failed", gate.mean_change), "failure"))
+    tests += [(Case(name, "", None, None, "failed", why), "failure")
+              for name, why in gate.whole.items()]
     counts = Counter(kind for _, kind in tests)
     whole = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(
@@ -88,8 +89,7 @@ def workflow_commands(gate: Gate) -> list[str]:
     """The lines that GitHub Actions turns into annotations of the run, one for each failure."""
     messages = [(f"{gate.metric}: row {case.id}", " | ".join([case.why, *case.findings]))
                 for case in gate.shown()[:SHOWN]]
-    if gate.worse:
-        messages.append((f"{gate.metric}: mean", gate.mean_change))
+    messages += [(f"{gate.metric}: {name}", why) for name, why in gate.whole.items()]
     return [f"::error title={title.translate(_COMMAND | _PROPERTY)}::{message.translate(_COMMAND)}"
             for title, message in messages]
 

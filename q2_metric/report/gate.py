@@ -39,7 +39,8 @@ _WORDS: Mapping[Outcome, str] = {
 @dataclass(frozen=True, slots=True)
 class Case:
     """A row and the gate's decision on it. ``findings`` has a line for each unsupported claim (if
-    it failed without any, for the least supported one); ``reason`` says why there is no score."""
+    it failed without any, for the least supported one); ``reason`` says why there is no score.
+    ``new`` is true if there is a baseline, which lacks the row."""
 
     id: str
     response: str
@@ -49,6 +50,7 @@ class Case:
     why: str
     findings: tuple[str, ...] = ()
     reason: str | None = None
+    new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +92,27 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Also false if no response has a score."""
-        known = not self.cases or any(case.score is not None for case in self.cases)
-        return known and not self.refused() and not self.worse and not self.mostly_blank
+        return not self.refused() and not self.whole
 
     @property
-    def mostly_blank(self) -> bool:
-        """Without a baseline: whether more than half of the responses are empty, have no knowledge
-        or are not in English. Then the retrieval or the generator may be broken."""
-        blank = [case for case in self.of("skipped") if case.reason != "no_claim"]
-        accepted = self.change is not None or self.allowed.get("allow_unscored", 0) is None
-        return 2 * len(blank) > len(self.cases) and not accepted
+    def whole(self) -> dict[str, str]:
+        """Why the run as a whole fails: the reasons by a short name.
+
+        It fails if the mean is worse, if no response has a score, or if more than half of the
+        responses, or of those that the baseline lacks, are empty, have no knowledge or are not in
+        English. Then the retrieval or the generator may be broken."""
+        reasons = {"mean": self.mean_change} if self.worse else {}
+        rows = [case for case in self.cases if case.outcome != "missing"]
+        if self.allowed.get("allow_unscored", 0) is not None:
+            for group, few in (("responses", rows), ("new rows", [one for one in rows if one.new])):
+                blank = [case for case in few if case.score is None
+                         and case.reason not in (None, "no_claim", "fault")]
+                if 2 * len(blank) > len(few):
+                    reasons["scores"] = (f"more than half of the {group} have no score "
+                                         "(--allow-unscored all accepts this)")
+        if rows and all(case.score is None for case in rows):
+            reasons["scores"] = "no response has a score"
+        return reasons
 
     @property
     def headline(self) -> str:
@@ -130,9 +142,6 @@ class Gate:
         skipped = Counter(case.reason for case in self.of("skipped"))
         lines += [f"{skipped[reason]} without a score: {words}"
                   for reason, words in REASONS.items() if skipped[reason]]
-        if self.mostly_blank:
-            lines.append("more than half of the responses have no score (--allow-unscored all "
-                         "accepts this)")
         refused = {case.outcome for case in self.refused()}
         for outcome, words in _WORDS.items():
             if n := len(self.of(outcome)):
@@ -140,8 +149,7 @@ class Gate:
                 advice = (f"{option} all accepts this" if outcome in refused
                           else f"allowed by {option}")
                 lines.append(f"{n} {'row' if n == 1 else 'rows'} {words} ({advice})")
-        if self.cases and all(case.score is None for case in self.cases):
-            lines.append("no response has a score")
+        lines += [reason for name, reason in self.whole.items() if name != "mean"]
         if self.change is not None:
             rows = len(self.cases) - len(self.of("missing"))
             lines.append(f"{self.matched} of {rows} rows are in the baseline")
@@ -226,7 +234,8 @@ def _cases(
         if outcome == "failed" and not shown:
             shown = verdicts.least_supported(claims)
         cases.append(Case(row["id"], row.get("response") or "", row.get(metric), before, outcome,
-                          why, tuple(map(verdicts.claim_words, shown)), row.get("reason")))
+                          why, tuple(map(verdicts.claim_words, shown)), row.get("reason"),
+                          new=bool(old) and there is None))
     here = {there for there, _ in matched.pairs}
     cases += [Case(row["id"], row.get("response") or "", None, row.get(metric), "missing",
                    "is only in the baseline") for i, row in enumerate(old) if i not in here]

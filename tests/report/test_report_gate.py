@@ -116,6 +116,26 @@ def test_a_gate_over_few_scores_does_not_pass_by_itself(tmp_path: Path) -> None:
     assert gate(few, "--allow-unscored", "all").exit_code == 0
 
 
+def test_new_rows_without_scores_do_not_pass_beside_a_baseline(
+    before: Path, tmp_path: Path
+) -> None:
+    """The old rows are as before, but what was added retrieves nothing."""
+    new = scored(rows(tmp_path / "new.jsonl", GOOD, GOOD, BAD, GOOD, SILENT, SILENT, GOOD))
+    junit = tmp_path / "junit.xml"
+    result = gate(new, "--baseline", before, "--junit", junit)
+    assert result.exit_code == 4
+    assert "more than half of the new rows have no score" in result.stdout
+    [test] = ElementTree.parse(junit).iterfind(".//testcase[failure]")
+    assert test.get("name") == "scores"
+    assert gate(new, "--baseline", before, "--allow-unscored", "all").exit_code == 0
+
+
+def test_what_needs_a_baseline_is_refused_without_one(before: Path) -> None:
+    result = gate(before, "--allow-missing", "3")
+    assert result.exit_code == 2
+    assert "--allow-missing needs --baseline" in result.stderr
+
+
 def test_a_gate_over_rows_without_a_score_does_not_pass(tmp_path: Path) -> None:
     """Whoever says nothing at all, or retrieves nothing, is not let out."""
     result = gate(scored(rows(tmp_path / "new.jsonl", SILENT, SILENT)))
