@@ -64,7 +64,7 @@ def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
 def json_problem(error: Exception) -> str:
     """Why a text is not JSON; ``error`` is what :func:`parse_json` raised."""
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at character {error.colno}"
+        return f"{error.msg.removesuffix(' at')} at character {error.colno}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

@@ -39,6 +39,8 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
         Raises InputError if there are no contexts, or a value is not a text."""
         if contexts is None:
             raise InputError("there are no contexts: pass the texts that must support the response")
+        if isinstance(contexts, str):
+            raise InputError("the contexts are a text, not a list of texts")
         row = given(response, list(contexts), None, "the response", query)
         (judged,) = await asyncio.to_thread(self.judge, [row])
         value = judged.numbers[self.metric]

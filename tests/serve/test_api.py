@@ -228,6 +228,7 @@ def test_a_bad_row_does_not_harm_the_others(
 @pytest.mark.parametrize(("body", "headers", "status", "words"), [
     (b"{", JSON, 400, "not JSON"), (b"\xff", JSON, 400, "not JSON"),
     (b"[" * 100_000, JSON, 400, "nested too deeply"), (b'"text"', JSON, 400, "must be a row"),
+    (json.dumps({"rows": [ROW], "metrics": ["q2"]}).encode(), JSON, 400, "'metrics' beside"),
     (b'{"rows": 3}', JSON, 400, "must be a row"), (b'{"rows": []}', JSON, 400, "must be a row"),
     (b"1" * 5_000, JSON, 400, "not JSON"),
     (b"{}", {"Content-Type": "text/plain"}, 415, "application/json"),

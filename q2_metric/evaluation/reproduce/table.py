@@ -66,8 +66,8 @@ class Run:
     def scores(
         self, examples: Sequence[Example], metrics: Sequence[str], name: str = "", **settings: Any
     ) -> Scores:
-        """The scores of ``metrics`` with a paper's ``settings``. A metric that is not installed is
-        left out with a note."""
+        """The scores of ``metrics`` with a paper's ``settings``. A metric that is not installed,
+        or lacks a model for these settings, is left out with a note."""
         found: Scores = {}
         for metric in self.metrics or metrics:
             if metric in self.skipped:
@@ -76,7 +76,7 @@ class Run:
             try:
                 columns = self.columns([metric], settings, examples)
                 found = {**found, **columns.scores(examples, name, complete=False)}
-            except (MissingExtra, ModelError) as error:
+            except (InputError, MissingExtra, ModelError) as error:
                 self.left_out.append(f"{title(metric)} was left out: {error}.")
                 continue
             own = ", ".join(f"{key}={value}" for key, value in settings.items())

@@ -225,6 +225,8 @@ def _errors_about(name: str) -> Iterator[None]:
     """Turns any error about the model into a MissingExtra or a ModelError with one clear line."""
     try:
         yield
+    except ModelError:
+        raise
     except Exception as error:
         if isinstance(error, ImportError) and (package := _package_named_in(error)):
             raise MissingExtra(f"the model {name!r}", package, EXTRA) from error
