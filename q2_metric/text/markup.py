@@ -9,7 +9,7 @@ from q2_metric.memory import LruCache
 SOURCE = (r"(?:doc|document|source|ref|reference|passage|context|citation|cite|chunk|snippet)s?"
           r"[\s.:#_-]*")
 NAME = r"[\^#]?\d{1,3}"
-NAMES = rf"{NAME}(?:\s*[,;–-]\s*{NAME})*"
+NAMES = rf"{NAME}(?:\s*(?:[,;&–-]|and)\s*(?:{SOURCE})?{NAME})*"
 FILE = r"[\w./-]{1,80}\.(?:pdf|docx?|html?|md|txt|csv|xlsx?|pptx?|json)"
 _PAGE = r"(?:\s*,\s*(?:pp?\.?|pages?|§|section|sec\.)\s*\d{1,4}(?:\s*[–-]\s*\d{1,4})?)?"
 """Patterns of a citation: the word before the passages' numbers with the signs after it, a number,
@@ -19,6 +19,9 @@ _MARK = rf"\[\s*(?:{SOURCE})?{NAMES}{_PAGE}\s*\](?!\()"
 _MARKS = rf"(?:{SOURCE})?{_MARK}(?: ?(?:,|&|,? and) ?(?:{SOURCE})?{_MARK}){{0,9}}"
 """A citation, and several that are words of their sentence: "according to [1] and [2]"."""
 
+_AFTER = r"(?:(?<=[a-z]{3})|(?<=[.,;!?]))"
+"""Before a raised number that is a citation: "m²" and "10^6" are values."""
+
 _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
 # A text that a reader takes for a statement must not match: <the tower is tall>.
@@ -27,15 +30,23 @@ _WHOLE = (
     # template contains it. The closing tag may be missing because of a token limit.
     re.compile(r"(?:<think(?:ing)?>|\A)(?:(?!</?think(?:ing)?>).)*</think(?:ing)?>"
                r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*\Z", re.DOTALL | re.IGNORECASE),
+    re.compile(rf"{_AFTER}(?:<sup>\s*\[?\d{{1,2}}\]?\s*</sup>"
+               r"|(?:\^\d{1,2}|[¹²³⁴-⁹]{1,2})(?!\w))", re.IGNORECASE),  # a raised number
+    # Emoji and smileys.
+    re.compile(r"[\U0001F000-\U0001FAFF\uFE0F\u200D]+|(?<!\S)[:;]-?[)(DP](?!\S)"),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
     re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE),
+    re.compile(rf"\(\s*(?:see\s+)?{_MARKS}\s*\)", re.IGNORECASE),  # (see [1])
     re.compile(r",?\s?\b(?:according to|as per|per|based on|from|in|see|as \w{4,10} (?:in|by))\s+"
                rf"{_MARKS}\s?[,:]?", re.IGNORECASE),  # according to [1]
     re.compile(rf"(?:(?<=[.!?]\s)|^|,?\s?\bas\s+){_MARKS}\s+(?:says?|states?|mentions?|notes?"
                r"|reports?|explains?|indicates?|confirms?|shows?)\b(?:\s+that\b|,)?",
                re.IGNORECASE | re.MULTILINE),  # [1] states that; as [1] says
-    re.compile(rf"{_MARK}|\[citation needed\]", re.IGNORECASE),  # [1], [2, 3], [doc 4]
-    re.compile(rf"\(\s*(?:see\s+)?(?:{SOURCE}){{1,2}}{NAMES}{_PAGE}\s*\)",
+    re.compile(rf"\^?{_MARK}\^?|\[citation needed\]"
+               r"|\(?\[(?:sources?|links?|read more|learn more)\]\([^()\s]*\)\)?",
+               re.IGNORECASE),  # [1], [2, 3], [doc 4]
+    re.compile(rf"\(\s*(?:see\s+)?(?:{SOURCE}){{1,2}}{NAMES}{_PAGE}"
+               r"(?:\s+for (?:more )?(?:details|information))?\s*\)",
                re.IGNORECASE),  # (source: doc 2)
     re.compile(rf"[(\[]\s*(?:see\s+)?(?:{SOURCE})?{FILE}{_PAGE}\s*[)\]](?!\()",
                re.IGNORECASE),  # (see rules.pdf, p. 3)
@@ -59,14 +70,16 @@ _AROUND = (
 )
 """Overwritten except for the pattern's group."""
 
+_NAMED = r"(?:[^\n.!?:]|(?<=\b[a-z])\.|(?<=\b[dms][rs])\.|(?<=\bmrs)\.|(?<=\bprof)\.){0,40}"
+"""A name, perhaps with a title and initials."""
 _FRAME = (
     # A block that is not closed ends with the text.
     re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S),
-    re.compile(r"\A\s*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening))\b[^\n.!?:]{0,40}"
-               r"[,!][ \t]*\n", re.IGNORECASE),
+    re.compile(rf"\A\s*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening))\b{_NAMED}[,!]"
+               r"[ \t]*\n", re.IGNORECASE),
     re.compile(r"^[ \t]*(?:(?:with )?(?:kind|kindest|best|warm) (?:regards|wishes)|yours \w{4,10}"
-               r"|sincerely|regards|cheers|best|many thanks),[ \t]*\n"
-               r"(?:[^\n.!?]{0,40}(?:Inc\.|Ltd\.)?(?:\n|\Z)){0,3}\Z", re.IGNORECASE | re.MULTILINE),
+               r"|sincerely|regards|cheers|best|many thanks),?[ \t]*\n"
+               rf"(?:{_NAMED}(?:Inc\.|Ltd\.)?(?:\n|\Z)){{0,3}}\Z", re.IGNORECASE | re.MULTILINE),
     # Only lines with an address, so that no claim can hide here.
     re.compile(r"^[ \t#*_]*(?:references|bibliography|works cited|citations|footnotes)\b[ \t:*_]*\n"
                rf"(?:[ \t]*(?:[-*•–\[\d][^\n]*(?:https?://|www\.|\]\(|{FILE})[^\n]*)?(?:\n|\Z))+\Z",
@@ -88,7 +101,8 @@ _ITEM = re.compile(r"^([ \t]*)(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
 _INLINE = re.compile(r"(?<![^\s:;,.])\(?(\d)\)(?=\s+\S)")
 """The number of a list's line, and of an item in a sentence: "1) Basic, 2) Pro"."""
 
-_MAY_HAVE = re.compile(r"[<&\[(【#*`_]|^[ \t]*1[.)]|\b1\)", re.MULTILINE)
+_MAY_HAVE = re.compile(r"[<&\[(【#*`_^¹²³⁴-⁹\uFE0F\U0001F000-\U0001FAFF]|[:;]-?[)(DP]"
+                       r"|^[ \t]*1[.)]|\b1\)", re.MULTILINE)
 """A text without a match has no markup. Most sentences have none, and each is asked for often."""
 _BARE: LruCache[str, str] = LruCache(4096, 10_000_000)
 """Every metric of a run reads the same texts."""

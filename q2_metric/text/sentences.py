@@ -24,12 +24,16 @@ _TITLES = words(
     "rep reps sen sens gov rev hon pres supt insp fr br sr amb atty"
 )
 """A full stop after a title does not end a sentence."""
-_ABBREVIATIONS = _TITLES | words(
-    "jr esq vs ft mt mts ave blvd rd hwy sq approx dept dist div est al inc ltd co corp llc bros "
-    "assn assoc intl natl univ inst govt mfg cf ca viz etc resp incl excl max min avg temp "
+INSIDE = {"approx": "approximately", "avg": "average", "ca": "about", "cf": "see",
+          "excl": "excluding", "incl": "including", "resp": "respectively", "tbsp": "tablespoons",
+          "tsp": "teaspoons", "viz": "namely"}
+"""Abbreviations with which hardly any sentence ends, and what they mean."""
+_ABBREVIATIONS = _TITLES | INSIDE.keys() | words(
+    "jr esq vs ft mt mts ave blvd rd hwy sq dept dist div est al inc ltd co corp llc bros "
+    "assn assoc intl natl univ inst govt mfg etc max min temp "
     "jan feb apr jun jul aug sept oct nov dec tue tues thu thur thurs fri "
     "ala ariz calif colo conn fla kan ky mich minn mont neb nev okla tenn tex va vt wis wyo "
-    "ont que alta sask hr hrs mins secs yr yrs lb lbs oz mph tbsp tsp cc km kg cm mm "
+    "ont que alta sask hr hrs mins secs yr yrs lb lbs oz mph cc km kg cm mm "
     "ed eds trans repr rept introd abbr anon b.sc e.g i.e u.s u.k u.n d.c a.k.a b.c a.d b.c.e c.e "
     "a.m p.m ph.d m.d b.a m.a r.i n.y n.j n.c s.c n.h n.m n.d s.d l.a u.s.a u.s.s.r"
 )
@@ -50,6 +54,15 @@ _STARTERS = _SUBJECT_STARTERS | words(
     "in on at a an his her its their but and so yes no what who when where how if each some many "
     "most all one as for while after since before our your my"
 )
+_GOES_ON = words("a an the and or than that within into")
+"""A line that ends with one of these is broken inside a sentence."""
+_TURNS = words("i oh yes yeah yea yep no well lol ok okay can could do does did what where when "
+               "who how why thats")
+"""Words with which a speaker often begins, also in lower case."""
+_ENTRY = re.compile(r"\w+ ?[:=]|[^\n]*(?:\||\S  +\S)")
+"""A line with a name before it, or with columns: it does not go on with the line above."""
+_FEW = 3
+"""A line of fewer words may be an item of a list in lower case."""
 _INITIALS = re.compile(r"(?:[a-z]\.)*[a-z]")
 _NEAR = 24
 """Characters before a mark in which its last word is looked for."""
@@ -59,7 +72,7 @@ _LAST_WORD = re.compile(rf"(?:\b[a-zA-Z] ?\. ?){{0,{_NEAR}}}[\w-]{{1,{_NEAR}}} ?
 def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     """``lower``: the text has no capitals, so that sentences may begin in lower case."""
     if match.group().isspace():
-        return True
+        return lower or not _is_wrapped(text, match)
     if match.end() < len(text) and text[match.end()].isalnum():
         return _is_glued(text, match.start(), lower)
     following = text[match.end() : match.end() + 40].split(None, 1)
@@ -84,6 +97,18 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     if last.isdigit() and len(last) <= 3 and word[0].isdigit():
         return False  # "1 . 5"
     return lower or not word[0].islower()
+
+
+def _is_wrapped(text: str, match: re.Match[str]) -> bool:
+    """Whether a line ends inside a sentence, as in text that is broken at a width."""
+    line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    said, following = line.split(), text[match.end() : match.end() + 40].split(None, 1)
+    ends = line[-1:]
+    if (not following or match.group() != "\n" or not (ends.isalpha() or ends == ",")
+            or _ENTRY.match(line) or _ENTRY.match(text, match.end())):
+        return False
+    goes_on = following[0][0].islower() and following[0] not in _TURNS and len(said) >= _FEW
+    return goes_on or (following[0][0].isalnum() and said[-1].lower() in _GOES_ON)
 
 
 def _last_word(text: str, stop: int) -> str:

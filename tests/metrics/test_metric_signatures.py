@@ -58,7 +58,7 @@ PLAIN = {
     ({"drop_unanswerable": True}, {"unanswerable": "drop"}),
     ({"coreference": True}, {"coref": "fake-coreference"}),
     ({"recipe": "authors"}, {"recipe": "authors"}),
-    ({"recipe": "bundled"}, {"recipe": "bundled", "claims": "english-7"}),
+    ({"recipe": "bundled"}, {"recipe": "bundled", "claims": "english-8"}),
 ])
 def test_q2(settings: dict[str, object], signed: dict[str, str]) -> None:
     assert parse(q2(**settings)) == ("q2", {**PLAIN, **signed, "version": __version__})

