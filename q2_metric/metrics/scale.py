@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
@@ -287,19 +287,31 @@ class Scale:
                     if not self.settings.top_chunks or (start < chunk[1] and end > chunk[0])]
             searches.append(Search(text, judgement, self.said(text, claim),
                                    self.searched(text, claim, near)))
-        decided = self.deciding(searches, known)
-        pairs = [one.pair(*place) for one, place in zip(searches, decided, strict=True) if place]
-        asked = iter(zip(pairs, self.judge(pairs, known), strict=True))
+        found = self._decided(searches, known)
+        # A judgement that its passage did not confirm gets the nearest sentence.
+        again = [i for i, one in enumerate(found) if one.verdict != searches[i].judged.verdict]
+        nearer = dict(zip(again, self._decided(
+            [replace(searches[i], judged=found[i]) for i in again], known), strict=True))
         with_passages: list[list[Judgement]] = [[] for _ in examples]
-        for i, one, place in zip(owners, searches, decided, strict=True):
+        for i, owner in enumerate(owners):
+            with_passages[owner].append(nearer.get(i, found[i]))
+        return with_passages
+
+    def _decided(self, searches: Sequence[Search], known: Known) -> list[Judgement]:
+        """The judgements, each with the sentence that decided it."""
+        places = self.deciding(searches, known)
+        pairs = [one.pair(*place) for one, place in zip(searches, places, strict=True) if place]
+        asked = iter(zip(pairs, self.judge(pairs, known), strict=True))
+        found = []
+        for one, place in zip(searches, places, strict=True):
             judgement = one.judged
             if place:
                 (passage, _), verdict = next(asked)
                 judgement = judgements.decided(
                     self.confirmed(judgement, (passage, verdict)), one.knowledge, place,
                     verdict.entailment)
-            with_passages[i].append(judgement)
-        return with_passages
+            found.append(judgement)
+        return found
 
     def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
         """The sentences in which the evidence for a claim is sought."""
@@ -322,12 +334,13 @@ class Search:
     @property
     def is_open(self) -> bool:
         """Whether verdicts on the single sentences are needed to choose one of them."""
-        return len(self.units) > 1 and self.judged.verdict != "not found"
+        return (len(self.units) > 1 and self.judged.verdict != "not found"
+                and self.judged.ruling != "contradicted")
 
     def deciding(self, verdicts: Mapping[Pair, Verdict]) -> Place | None:
         """The place of the sentence that best explains the judgement: the one that contradicts a
-        contradicted claim most, shares most words with a claim that is not found, and otherwise
-        supports the claim most. ``None`` without sentences."""
+        contradicted claim most, shares most words with a claim that is not found or that a rule
+        contradicts, and otherwise supports the claim most. ``None`` without sentences."""
         if len(self.units) < 2:
             return next(iter(self.units), None)
         if not self.is_open:

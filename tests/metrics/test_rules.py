@@ -8,7 +8,7 @@ from q2_metric.evaluation.scores import ScoreColumns
 from q2_metric.metrics.rules import ruling
 from q2_metric.metrics.scale import Scale
 from q2_metric.text.excerpts import with_tables
-from q2_metric.types import Example
+from q2_metric.types import Example, Judgement
 
 SHOP = "A cabin costs 120 euros and a bunk costs 45 euros."
 TWO = "The inn has 12 rooms. The hotel next door has 80 rooms and allows no pets."
@@ -153,6 +153,22 @@ def test_a_response_that_claims_nothing_is_not_attributable() -> None:
     chat = Example("That's great, thanks!", "The tower opened in 1889.")
     assert Scale.from_preset(support="attributable").score([chat])[0].value == 0.0
     assert Scale.from_preset().score([chat])[0].value is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("response", "knowledge", "verdict"), [
+    ("Maximum speed is 120 mph.", "The tank holds 60 litres. Maximum speed is 120 km/h.",
+     "contradicted"),
+    ("Pets are allowed in the rooms.",
+     "Pets are not allowed in the rooms. Refunds are paid within five days.", "not found"),
+])
+def test_the_passage_is_about_the_claim(response: str, knowledge: str, verdict: str) -> None:
+    """Also if a rule decides, or if no passage confirms that the claim is contradicted."""
+    [score] = Scale.from_preset().score([Example(response, knowledge)], evidence=True)
+    [judged] = score.evidence
+    assert isinstance(judged, Judgement)
+    assert (judged.verdict, judged.passage) == (verdict, next(
+        part for part in knowledge.replace(". ", ".\n").split("\n") if part[:4] == response[:4]))
 
 
 def test_sets_have_the_reading_of_their_guideline() -> None:
