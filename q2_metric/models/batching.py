@@ -63,15 +63,15 @@ class Budget:
 
 def in_batches(
     lengths: Sequence[int], run: Callable[[Sequence[int]], Sequence[T]], budget: Budget, *,
-    longest_first: bool, too_large: Callable[[int], str], at_once: int = 1,
+    too_large: Callable[[int], str], at_once: int = 1,
 ) -> list[T]:
     """Runs all rows in batches of similar length, and returns the results in the order of the rows.
 
     ``run`` takes the indices of a batch's rows in ``lengths`` (in tokens), and returns their
     results. A batch that does not fit into memory is halved, and its halves are tried; later
-    batches are no larger. With ``longest_first``, this happens early. ``at_once`` batches run at
-    the same time, each in a thread. ModelError, with the message ``too_large`` of a number of
-    tokens: a single row does not fit into memory.
+    batches are no larger. The longest rows come first, so this happens early. ``at_once`` batches
+    run at the same time, each in a thread, which short ones at the end keep busy. ModelError, with
+    the message ``too_large`` of a number of tokens: a single row does not fit into memory.
     """
     def results(part: Sequence[int]) -> list[T]:
         try:
@@ -90,7 +90,7 @@ def in_batches(
         budget.halve(len(part), width)
         return results(part[:half]) + results(part[half:])
 
-    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=longest_first)
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
     parts = _parts(order, lengths, budget)
     if at_once == 1:  # each batch is taken after the one before, which may change the budget
         done = list(map(results, parts))

@@ -29,28 +29,24 @@ class Device:
         return [place * 10 for place in places]
 
 
-def run(device: Device, budget: Budget, *, longest_first: bool, at_once: int = 1) -> list[int]:
-    return in_batches(LENGTHS, device, budget, longest_first=longest_first,
+def run(device: Device, budget: Budget, *, at_once: int = 1) -> list[int]:
+    return in_batches(LENGTHS, device, budget,
                       too_large=lambda width: f"a row of {width} tokens does not fit",
                       at_once=at_once)
 
 
-@pytest.mark.parametrize("longest_first", [True, False])
 @pytest.mark.parametrize("budget", [Budget(24), Budget(0, rows=3), Budget(10**6)])
-def test_results_keep_the_rows_order(budget: Budget, longest_first: bool) -> None:
+def test_results_keep_the_rows_order(budget: Budget) -> None:
     device = Device()
-    assert run(device, budget, longest_first=longest_first) == [i * 10 for i in range(8)]
+    assert run(device, budget) == [i * 10 for i in range(8)]
     seen = [LENGTHS[place] for batch in device.batches for place in batch]
-    assert seen == sorted(LENGTHS, reverse=longest_first)
+    assert seen == sorted(LENGTHS, reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("longest_first", "sizes"), [(True, [1, 2, 3, 2]), (False, [4, 2, 1, 1])]
-)
-def test_a_batch_fits_the_budget_of_tokens(longest_first: bool, sizes: list[int]) -> None:
+def test_a_batch_fits_the_budget_of_tokens() -> None:
     device = Device()
-    run(device, Budget(24), longest_first=longest_first)
-    assert [len(batch) for batch in device.batches] == sizes
+    run(device, Budget(24))
+    assert [len(batch) for batch in device.batches] == [1, 2, 3, 2]
 
 
 def test_beams_and_what_they_generate_count() -> None:
@@ -60,18 +56,18 @@ def test_beams_and_what_they_generate_count() -> None:
 @pytest.mark.parametrize("budget", [Budget(10**6), Budget(0, rows=8)])
 def test_what_did_not_fit_is_halved_and_remembered(budget: Budget) -> None:
     device = Device(capacity=40)
-    assert run(device, budget, longest_first=False) == [i * 10 for i in range(8)]
+    assert run(device, budget) == [i * 10 for i in range(8)]
     assert device.failed
     failed = device.failed
-    run(device, budget, longest_first=False)
+    run(device, budget)
     assert device.failed == failed
 
 
 @pytest.mark.parametrize("budget", [Budget(24), Budget(0, rows=3), Budget(10**6)])
 def test_batches_that_run_at_once_are_those_that_run_alone(budget: Budget) -> None:
     alone, device = Device(), Device()
-    run(alone, budget, longest_first=False)
-    assert run(device, budget, longest_first=False, at_once=3) == [i * 10 for i in range(8)]
+    run(alone, budget)
+    assert run(device, budget, at_once=3) == [i * 10 for i in range(8)]
     assert sorted(device.batches) == sorted(alone.batches)
 
 
@@ -83,30 +79,30 @@ def test_batches_run_at_once() -> None:
         both.wait()
         return list(places)
 
-    assert in_batches([1, 1], meet, Budget(0, rows=1), longest_first=False, too_large=str,
+    assert in_batches([1, 1], meet, Budget(0, rows=1), too_large=str,
                       at_once=2) == [0, 1]
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 def test_memory_that_runs_out_or_an_error_ends_all_that_run_at_once(at_once: int) -> None:
     device = Device(capacity=40)
-    assert run(device, Budget(0, rows=3), longest_first=False, at_once=at_once) == [
+    assert run(device, Budget(0, rows=3), at_once=at_once) == [
         i * 10 for i in range(8)]
     assert device.failed
     with pytest.raises(ModelError, match="a row of 40 tokens does not fit"):
-        run(Device(capacity=39), Budget(10**6), longest_first=True, at_once=at_once)
+        run(Device(capacity=39), Budget(10**6), at_once=at_once)
 
     def broken(places: Sequence[int]) -> list[int]:
         raise ValueError(f"rows {places}")
 
-    with pytest.raises(ValueError, match=r"rows \[1\]"):
-        in_batches(LENGTHS, broken, Budget(0, rows=1), longest_first=False, too_large=str,
+    with pytest.raises(ValueError, match=r"rows \[5\]"):
+        in_batches(LENGTHS, broken, Budget(0, rows=1), too_large=str,
                    at_once=at_once)
 
 
 def test_one_row_that_does_not_fit_is_an_error() -> None:
     with pytest.raises(ModelError, match="a row of 40 tokens does not fit"):
-        run(Device(capacity=39), Budget(10**6), longest_first=True)
+        run(Device(capacity=39), Budget(10**6))
 
 
 def test_other_errors_are_not_hidden() -> None:
@@ -114,7 +110,7 @@ def test_other_errors_are_not_hidden() -> None:
         raise ValueError("out of memory")
 
     with pytest.raises(ValueError, match="out of memory"):
-        in_batches(LENGTHS, broken, Budget(9), longest_first=True, too_large=str)
+        in_batches(LENGTHS, broken, Budget(9), too_large=str)
     assert is_out_of_memory(RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"))
     assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 

@@ -98,7 +98,7 @@ class _Bundled:
         return in_batches(
             [len(row.ids) for row in rows],
             lambda places: self._logits([rows[i] for i in places], forward), self.budget,
-            longest_first=False, at_once=self._at_once, too_large=lambda width: (
+            at_once=self._at_once, too_large=lambda width: (
                 f"{self.name}: a single row of {width} tokens does not fit into memory; free some, "
                 "or use a machine with more"))
 
