@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from q2_metric.errors import MissingExtra as MissingExtra
     from q2_metric.errors import ModelError as ModelError
     from q2_metric.errors import Q2Error as Q2Error
+    from q2_metric.metrics import load_metrics as load_metrics
     from q2_metric.metrics.groundedness import Groundedness as Groundedness
     from q2_metric.metrics.q2 import Q2 as Q2
     from q2_metric.metrics.scale import Scale as Scale
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Q2": "metrics.q2", "Groundedness": "metrics.groundedness", "Scale": "metrics.scale",
-    "system_score": "scoring.aggregate",
+    "load_metrics": "metrics", "system_score": "scoring.aggregate",
     **dict.fromkeys(("Claim", "Comparison", "Example", "Judgement", "Question", "Score",
                      "Span", "SystemScore", "Verdict"), "types"),
     **dict.fromkeys(("DataError", "InputError", "MissingExtra", "ModelError", "Q2Error"),

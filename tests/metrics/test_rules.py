@@ -41,6 +41,8 @@ COST = "The library cost 21 million euros, of which the city paid two thirds."
     ("The shop opens at 9 am.", "The shop opens at 9:00.", True),
     ("The train leaves at 10:40.", "The train leaves at 22:40.", None),
     ("The limit is one million rows.", "The limit is 10^6 rows.", None),
+    ("It takes 5.5 hours.", "It takes 5½ hours.", True),
+    ("It takes 3 hours.", "It takes 5½ hours.", False),
     ("20 guests came.", "Half of the 40 guests came.", None),
     ("The dose is 5 mg daily.", "The dose is 5 \u00b5g daily.", False),
     ("The dose is 5 mcg daily.", "The dose is 5 \u03bcg daily.", True),

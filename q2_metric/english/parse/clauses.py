@@ -111,8 +111,7 @@ def finite_clause(tree: Tree, verb: Word) -> Clause | None:
         return None
     bits = tree.below[subject.i]
     text, plural = spell(tree, core(tree, subject)), is_plural(tree, subject)
-    noun = antecedent(tree, verb, subject)
-    if noun is not None:
+    if noun := antecedent(tree, verb, subject):
         known = owner(tree, noun)
         if known is None:
             return None

@@ -212,8 +212,7 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     around = _place_around(tree, preposition, holder)
-    time = _time_gap(tree, root, top, around, label, text)
-    if time is not None:
+    if time := _time_gap(tree, root, top, around, label, text):
         yield time
         return
     place = label in lexicon.LOCATIONS or (not label and root.lemma.lower() in lexicon.PLACES)
@@ -287,6 +286,5 @@ def _with_preposition(tree: Tree, root: Word, top: Word, label: str, text: str) 
         wh = "who"
     wh = {"how many": "what number", "when": "what date"}.get(wh, wh)
     yield from with_and_without(besides(tree, root), Gap(wh, whole))
-    kept = kept_modifiers(tree, top)
-    if kept:
+    if kept := kept_modifiers(tree, top):
         yield Gap(wh, whole & ~kept)

@@ -67,15 +67,14 @@ def _compared(one: Value, other: Value) -> bool | None:
         return None  # "3.10" and "3.1" may be versions
     slack = _SLACK if one.kind == "quantity" and one.step != other.step else _PAPER
     own, others = _widened(one, slack), _widened(other, slack)
-    if own[0] <= other.low and other.high <= own[1] and not other.open_ended and (
-            one.low == one.high or other.low == other.high or one.kind in ("date", "weekday")):
+    contains = own[0] <= other.low and other.high <= own[1] and not other.open_ended and (
+        one.low == one.high or other.low == other.high or one.kind in ("date", "weekday"))
+    equal = (one.low, one.high) == (other.low, other.high) and (
+        not other.open_ended or one.near == other.near)
+    # "starts at 9" agrees with "9 to 12".
+    is_end = other.low < other.high and one.kind == "clock" and one.low in (other.low, other.high)
+    if contains or equal or is_end:
         return True
-    if (one.low, one.high) == (other.low, other.high) and (
-        not other.open_ended or one.near == other.near
-    ):
-        return True
-    if other.low < other.high and one.kind == "clock" and one.low in (other.low, other.high):
-        return True  # "starts at 9" agrees with "9 to 12"
     if own[0] <= others[1] and others[0] <= own[1]:
         # "at least 4" disagrees with "2 to 4": the known value may be less than 4.
         goes_on = one.open_ended and other.near is None and other.low < other.high

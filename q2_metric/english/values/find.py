@@ -126,27 +126,21 @@ def _numbers(text: str) -> Iterator[Value]:
         if number.ordinal or (
                 number.worded and century(text, number.start, number.end, number.value)):
             yield century(text, start, end, value) or Value("ordinal", value, value, start, end)
-            continue
-        percent = _PERCENT.match(text, end)
-        if percent:
+        elif percent := _PERCENT.match(text, end):
             yield _share(value / 100, start, percent.end(), number.step / 100)
-            continue
-        money = currency_around(text, start, end)
-        if money:
+        elif money := currency_around(text, start, end):
             currency, start, end, times = money
             value, start = _signed(text, value, start)
             yield Value("money", value * times, value * times, start, end, currency,
                         step=number.step * times)
-            continue
-        measured = unit_after(text, end)
-        if measured:
+        elif measured := unit_after(text, end):
             unit, end = measured
             base = unit.in_base(value)  # a difference has no shift, unlike a temperature
             yield Value("quantity", base, base, start, end, unit.dimension,
                         step=abs(number.step * unit.factor))
-            continue
-        yield year(text, start, end) or Value(
-            "number", value, value, start, end, step=number.step)
+        else:
+            yield year(text, start, end) or Value(
+                "number", value, value, start, end, step=number.step)
 
 
 def _signed(text: str, value: float, start: int) -> tuple[float, int]:
@@ -182,9 +176,8 @@ def _joined(text: str, one: Value, other: Value) -> Value | None:
         return None
     if one.kind == "number" and other.kind == "share":
         one = replace(one, kind="share", low=one.low / 100, high=one.high / 100)
-    if one.high > other.low and other.kind != "quantity":
-        return None
-    if other.kind not in ("number", "money", "quantity", "share", "clock"):
+    if (one.high > other.low and other.kind != "quantity") or other.kind not in (
+            "number", "money", "quantity", "share", "clock"):
         return None
     before = text[max(0, one.start - 9) : one.start].lower()
     if "and" in between and not before.endswith("between "):
@@ -194,10 +187,9 @@ def _joined(text: str, one: Value, other: Value) -> Value | None:
     if "to" in between and one.kind == "number" and not before.endswith(
             ("from ", "between ", "for ", "of ", "takes ")) and before.strip():
         return None  # "lost 3 to 1", "fell 5 to 20"
-    if one.kind == other.kind and one.unit == other.unit:
+    if (one.kind, one.unit) == (other.kind, other.unit) or (
+            one.kind == "number" and other.kind == "money"):
         return replace(other, low=one.low, start=one.start, folded=one.folded or other.folded)
-    if one.kind == "number" and other.kind == "money":
-        return replace(other, low=one.low, start=one.start)
     return None
 
 
@@ -231,10 +223,8 @@ def _hedged(text: str, value: Value) -> Value:
         below = 0.0 if _ABOVE.search(about[0]) else reach
         above = 0.0 if _BELOW.search(about[0]) else reach
         return replace(value, near=(value.low - below, value.high + above))
-    if more:
-        return replace(value, near=(value.low, math.inf))
-    if less:
-        return replace(value, near=(-math.inf, value.high))
+    if more or less:
+        return replace(value, near=(value.low, math.inf) if more else (-math.inf, value.high))
     return value
 
 

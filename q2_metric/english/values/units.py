@@ -108,14 +108,12 @@ def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
 def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, float] | None:
     """The currency's code, the start and end of number and currency together, and the factor of a
     letter after the number (1e6 in "$3m", else 1.0). ``None`` without a currency."""
-    sign = _SIGN.search(text, max(0, start - 5), start)
-    if sign:
+    if sign := _SIGN.search(text, max(0, start - 5), start):
         short = _SHORT.match(text, end)
         times = MAGNITUDES[short[0].strip().lower()] if short else 1.0
         name = sign[0].strip().lower()
         return CURRENCIES[name], sign.start(), short.end() if short else end, times
-    after = _AFTER.match(text, end)
-    if after:
+    if after := _AFTER.match(text, end):
         name = after[1].lower().removeprefix("us ").removeprefix("american ")
         weighs = name.startswith("pound") and _OF_WEIGHT.match(text, after.end())
         if name in CURRENCIES and not weighs:

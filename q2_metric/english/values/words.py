@@ -21,7 +21,7 @@ _MAGNITUDE = re.compile(r"(?:-|[ \u00a0]{0,8})(hundred|thousand|million|billion|
 """A letter, as in "7B", only behind a digit: "3 M" may be metres."""
 MOST_MAGNITUDES = 4
 """Of words such as "million" in one number."""
-_HALF = re.compile(r"[ -]and[ -]a[ -](half|quarter)\b", re.IGNORECASE)
+_HALF = re.compile(r"[ -]and[ -]a[ -](half|quarter)\b|[ \u00a0]?([½¼¾⅓⅔])", re.IGNORECASE)
 _SCALED = re.compile(r"\b(?:(half|quarter)[ -])?an?[ -](hundred|thousand|million|billion|trillion"
                      r"|dozen)\b", re.IGNORECASE)
 SMALL_NUMBERS = {word: number for number, word in enumerate(
@@ -117,9 +117,9 @@ def _in_digits(text: str) -> Iterator[Number]:
 
 def _times_magnitude(text: str, value: float, step: float, end: int) -> tuple[float, float, int]:
     """Value, step and end of a number with "million" or "and a half" after it."""
-    half = _HALF.match(text, end)
-    if half:
-        part = 0.5 if half[1].lower() == "half" else 0.25
+    if half := _HALF.match(text, end):
+        part = {"half": 0.5, "½": 0.5, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}.get(
+            (half[1] or half[2]).lower(), 0.25)
         value, step, end = value + part, part, half.end()
     for _ in range(MOST_MAGNITUDES):
         magnitude = _MAGNITUDE.match(text, end)
