@@ -43,7 +43,7 @@ _WHOLE = (
                r"|reports?|explains?|indicates?|confirms?|shows?)\b(?:\s+that\b|,)?",
                re.IGNORECASE | re.MULTILINE),  # [1] states that; as [1] says
     re.compile(rf"\^?{_MARK}\^?|\[citation needed\]"
-               r"|\(?\[(?:sources?|links?|read more|learn more)\]\([^()\s]*\)\)?",
+               r"|\(?\[(?:sources?|read more|learn more)\]\([^()\s]*\)\)?",
                re.IGNORECASE),  # [1], [2, 3], [doc 4]
     re.compile(rf"\(\s*(?:see\s+)?(?:{SOURCE}){{1,2}}{NAMES}{_PAGE}"
                r"(?:\s+for (?:more )?(?:details|information))?\s*\)",
