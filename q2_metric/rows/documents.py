@@ -31,7 +31,10 @@ def read_jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
         except UnicodeDecodeError:
             yield Record(where, {}, "is not UTF-8")
         except (ValueError, RecursionError) as error:
-            yield Record(where, {}, f"is not JSON ({json_problem(error)}){lone_returns(line)}")
+            whole = ("; for a single JSON document, name the file .json or use --format json"
+                     if line.strip() in (b"[", b"{") else "")
+            yield Record(where, {}, f"is not JSON ({json_problem(error)}){lone_returns(line)}"
+                                    f"{whole}")
         else:
             note = f"has the key {twice[0]!r} twice; the last is read" if twice else None
             yield record_of(where, value, note)

@@ -84,6 +84,7 @@ COST = "The library cost 21 million euros, of which the city paid two thirds."
     ("It was 12 degrees Celsius.", "It was 3 °C at night and 12 °C by day.", None),
     ("The museum is open on Wednesday.", "The museum is open Monday to Friday.", True),
     ("The museum is closed on Sunday.", "The museum is open Monday to Friday.", None),
+    ("The museum is open Monday to Friday.", "The museum is open Mon-Fri.", True),
     ("He resigned on Tuesday.", "He resigned on Monday.", False),
     ("The inn has 12 rooms.", TWO, True),
     ("The hotel has 12 rooms.", "It has 12 rooms. The hotel has 80 rooms.", None),

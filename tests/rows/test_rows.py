@@ -133,6 +133,7 @@ def test_a_row_that_cannot_be_scored_keeps_its_place(jsonl: Path, row: object, e
         (b"[" * 100_000, "nested too deeply"),
         (b'{"response": "\xff"}', "is not UTF-8"),
         (b"nan", "is not JSON"),
+        (b"[", "for a single JSON document, name the file .json or use --format json"),
     ],
 )
 def test_lines_that_cannot_be_read(jsonl: Path, line: bytes, error: str) -> None:

@@ -72,7 +72,7 @@ def values_in(text: str) -> tuple[Value, ...]:
 
 
 _WORDED = re.compile(
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekday|weekend|every day"
+    r"\b(?:mon|tue|wed|thu|fri|sat|sun)|weekday|weekend|every day"
     r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|teen|twent|thirt|fort|fift"
     r"|an? (?:hour|day|week|month|year|decade|century|minute)|dozen|hundred|thousand|illion"
     r"|first|second|third|half|quarter|noon|midday|midnight|ninth|tenth|twelfth|[½¼¾⅓⅔⅕]",
