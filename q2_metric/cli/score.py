@@ -164,7 +164,7 @@ def score(**options: Any) -> None:
     if options["as_json"]:
         whole = {"version": __version__, "files": [result.as_json() for result in results]}
         print_json(whole | ({"endpoints": list(map(asdict, costs))} if costs else {}))
-    elif not quiet:
+    elif not quiet and any(result.rows for result in results):
         from q2_metric.cli.render import print_next, print_systems
 
         print_systems(results, whole=options["signature"])

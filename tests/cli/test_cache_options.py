@@ -85,3 +85,5 @@ def test_an_empty_file_among_others_is_an_error(tmp_path: Path, fake: FakeMetric
             main, ["score", *map(str, files), "--metrics", "scale", "--quiet"], prog_name="q2")
         assert result.exit_code == code
         assert (f"q2: error: {empty}: has no rows" in result.output) == (empty in files)
+    alone = CliRunner().invoke(main, ["score", str(empty), "--metrics", "scale"], prog_name="q2")
+    assert (alone.exit_code, alone.stdout) == (2, "")  # no empty table
