@@ -216,6 +216,17 @@ def test_the_ladder_resolves_whole_dialogues(
     assert seen[-1].history[:3] == ("m", "w1", "m")
 
 
+def test_only_a_missing_resolver_leaves_a_metric_out() -> None:
+    def refused(_names: object, settings: Mapping[str, Any], _rows: object) -> ScoreColumns:
+        raise InputError(f"wrong: {settings}")
+
+    run = Run(preset("bundled"), refused, lambda *_: pytest.fail("no source is asked for"))
+    assert run.scores([], ["q2"], coreference=True) == {}
+    assert run.left_out == ["Q² was left out: wrong: {'coreference': True}."]
+    with pytest.raises(InputError, match="wrong"):
+        run.scores([], ["q2"], personal="keep")
+
+
 def test_simulated_systems(small_wow: dict[str, float]) -> None:
     run = run_with(q2=Asking(small_wow), overlap=FakeMetric("overlap"))
     found = named(wow.TABLES, "q2-emnlp-4").measure(run)

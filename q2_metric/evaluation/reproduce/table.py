@@ -77,6 +77,9 @@ class Run:
                 columns = self.columns([metric], settings, examples)
                 found = {**found, **columns.scores(examples, name, complete=False)}
             except (InputError, MissingExtra, ModelError) as error:
+                # Coreference needs a resolver of the user's; any other wrong setting is an error.
+                if isinstance(error, InputError) and not settings.get("coreference"):
+                    raise
                 self.left_out.append(f"{title(metric)} was left out: {error}.")
                 continue
             own = ", ".join(f"{key}={value}" for key, value in settings.items())
