@@ -132,12 +132,12 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            words = [param.hint(error.option_name) for param in self.params
-                     if hasattr(param, "hint")]
-            if not any(words):
+            hints = (param.hint(error.option_name) for param in self.params
+                     if hasattr(param, "hint"))
+            if not (words := next(hints, "")):
                 raise
             raise click.UsageError(
-                f"No such option: {error.option_name}. {words[0]}", error.ctx) from error
+                f"No such option: {error.option_name}. {words}", error.ctx) from error
         if ctx.resilient_parsing:  # the shell asks for completions
             return rest
         given = [(param.type, path) for param in self.params for path in _paths(ctx, param)]

@@ -168,9 +168,9 @@ def given_rows(given: Any) -> list[Row]:
     """The rows of a request's body: one object, or ``{"rows": [...]}``. HTTPException if it is
     neither. A row that cannot be scored is a BadRow."""
     rows = given.get("rows", [given]) if isinstance(given, dict) else None
-    if rows is not None and rows != [given] and (other := sorted(given.keys() - {"rows"})):
-        raise HTTPException(400, f"The body has {', '.join(map(repr, other))} beside \"rows\". The "
-                            "server's command chooses metrics and settings.")
+    if rows is not None and "rows" in given and (other := sorted(given.keys() - {"rows"})):
+        raise HTTPException(400, f"The body has {', '.join(map(repr, other))} beside \"rows\". "
+                            "Choose metrics and settings when you start the server.")
     if not isinstance(rows, list) or not rows:
         raise HTTPException(400, 'The body must be a row, such as {"response": "…", "knowledge": '
                             '"…"}, or {"rows": [row, …]}.')
