@@ -69,9 +69,9 @@ def in_batches(
 
     ``run`` takes the indices of a batch's rows in ``lengths`` (in tokens), and returns their
     results. A batch that does not fit into memory is halved, and its halves are tried; later
-    batches are no larger. The longest rows come first, so this happens early. ``at_once`` batches
-    run at the same time, each in a thread, which short ones at the end keep busy. ModelError, with
-    the message ``too_large`` of a number of tokens: a single row does not fit into memory.
+    batches are no larger. The longest rows come first, so that this happens early. ``at_once``
+    batches run at the same time, each in a thread. ModelError, with the message ``too_large`` of a
+    number of tokens: a single row does not fit into memory.
     """
     def results(part: Sequence[int]) -> list[T]:
         try:

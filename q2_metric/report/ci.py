@@ -27,8 +27,8 @@ COMMENT = "<!-- q2 gate -->\n"
 
 def junit(gate: Gate) -> bytes:
     """The result of a gate as JUnit XML, with a test case for each row. A case that the gate does
-    not refuse, and that did not pass, is a skipped test. Each reason against the whole run is a
-    failed one."""
+    not refuse, and that did not pass, is a skipped test. Each reason why the whole
+    run fails is a failed test."""
     refused = set(gate.refused())
     tests = [(case, "" if case.outcome == "passed" else "skipped" if case not in refused
               else "error" if case.outcome == "error" else "failure") for case in gate.cases]

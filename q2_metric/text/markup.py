@@ -20,7 +20,7 @@ _MARKS = rf"(?:{SOURCE})?{_MARK}(?: ?(?:,|&|,? and) ?(?:{SOURCE})?{_MARK}){{0,9}
 """A citation, and several that are words of their sentence: "according to [1] and [2]"."""
 
 _AFTER = r"(?:(?<=[a-z]{3})|(?<=[.,;!?]))"
-"""Before a raised number that is a citation: "m²" and "10^6" are values."""
+"""What stands before a raised number that is a citation. In "m²" and "10^6", it is none."""
 
 _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 

@@ -27,7 +27,7 @@ _TITLES = words(
 INSIDE = {"approx": "approximately", "avg": "average", "ca": "about", "cf": "see",
           "excl": "excluding", "incl": "including", "resp": "respectively", "tbsp": "tablespoons",
           "tsp": "teaspoons", "viz": "namely"}
-"""Abbreviations with which hardly any sentence ends, and what they mean."""
+"""Abbreviations that hardly ever end a sentence, and their meanings."""
 _ABBREVIATIONS = _TITLES | INSIDE.keys() | words(
     "jr esq vs ft mt mts ave blvd rd hwy sq dept dist div est al inc ltd co corp llc bros "
     "assn assoc intl natl univ inst govt mfg etc max min temp "

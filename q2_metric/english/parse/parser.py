@@ -111,7 +111,7 @@ def _load() -> Language:
 
 
 def know_abbreviations(tokenizer: Any) -> None:
-    """Otherwise the parse would end a sentence behind "approx." or the sign of "°C"."""
+    """Without this, the parse would end a sentence after "approx." or after the sign in "°C"."""
     meanings = {f"{word}.": meaning for word, meaning in INSIDE.items()}
     meanings |= {word.capitalize(): meaning for word, meaning in meanings.items()}
     for word, meaning in (meanings | {"°C": "degrees", "°F": "degrees"}).items():
@@ -129,7 +129,7 @@ def _quicken(language: Language) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """``start`` is a character of the repaired text. If ``raised``, the repair added the sentence's
+    """``start`` is an offset in the repaired text. If ``raised``, the repair added the sentence's
     first capital, which is then no sign of a name."""
 
     doc: Doc
