@@ -101,6 +101,11 @@ class Written(_Named):
         super().__init__(readable=False, **keywords)
         self.also, self.guard = also, guard
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "-":
+            self.fail("cannot be standard output; name a file", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 _OVERWRITE = "q2_metric.overwrite"
 

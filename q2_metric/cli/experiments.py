@@ -59,8 +59,8 @@ FOREIGN_OPTIONS = shared.all_options(
                  help="With --scores: a column of scores; may be repeated."),
 )
 EXPERIMENT_OPTIONS = shared.all_options(
-    shared.metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli"), FOREIGN_OPTIONS,
-    OUTPUT_OPTIONS, shared.CACHE_OPTIONS, shared.MODEL_OPTIONS)
+    shared.metrics_option(), FOREIGN_OPTIONS, OUTPUT_OPTIONS, shared.CACHE_OPTIONS,
+    shared.MODEL_OPTIONS)
 
 
 def check(options: Mapping[str, Any], name: str) -> None:

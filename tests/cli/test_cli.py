@@ -399,6 +399,8 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
         (["score", "x.jsonl"], "q2: error: x.jsonl: there is no such file"),
         (["score", "answers"], "q2: error: answers: there is no such file"),
         (["report", "answers"], "q2: error: answers: there is no such file"),
+        (["report", "x.jsonl", "--out", "-"], "'--out': cannot be standard output; name a file"),
+        (["gate", "x.jsonl", "--junit", "-"], "'--junit': cannot be standard output"),
         (["gate", "x.jsonl"], "q2: error: x.jsonl: there is no such file"),
         (["gate", "-"], "q2: error: -: q2 gate needs a file that can be read twice"),
         (["explain", "--response", " ", "--knowledge", "k"], "q2: error: the response is empty"),

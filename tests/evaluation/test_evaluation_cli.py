@@ -75,7 +75,7 @@ def test_a_csv_of_ones_own(loader: Loader, rows: Path, tmp_path: Path) -> None:
     second = run(*given, "--quiet", "--overwrite")
     assert second.exit_code == 0
     assert second.stdout == ""
-    assert len(loader.asked) == 2, "the second run scores nothing"
+    assert len(loader.asked) == 3, "the second run scores nothing"
     assert json.loads(outs[0].read_text())["tables"] == report["tables"]
 
 
@@ -89,7 +89,8 @@ def test_your_own_metric(loader: Loader, rows: Path, tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     report = json.loads(out.read_text())
     auc = {row[0]: row[1]["value"] for row in report["tables"][0]["rows"] if row[1]}
-    assert auc == {"SCALE": 0.75, "better": 1.0, "worse": 0.25}
+    overlap = {"F1": 0.75, "content words found": 0.75}
+    assert auc == {"SCALE": 0.75, **overlap, "better": 1.0, "worse": 0.25}
     compared = report["tables"][1]
     assert compared["columns"][2]["title"] == "AUC minus that of better"
     assert report["signatures"]["better"] == "better|file:own.csv|version:unknown"
@@ -99,10 +100,19 @@ def test_your_own_metric(loader: Loader, rows: Path, tmp_path: Path) -> None:
 def test_settings_reach_the_metric(loader: Loader, rows: Path) -> None:
     run("meta-eval", "true", rows, "--metrics", "q2,scale", "--no-cache",
         *"-s personal=keep -s reader_model=./mine -s chunk_size=64 --device cpu".split())
-    (names, q2), (other, scale) = loader.asked
+    (names, q2), (other, scale), *_overlap = loader.asked
     assert (names, other) == (["q2"], ["scale"])
     given = {"personal": "keep", "reader_model": "./mine", "chunk_size": 64, "device": "cpu"}
     assert q2 == scale == given
+
+
+@pytest.mark.parametrize(("preset", "names"), [
+    ("bundled", ["groundedness", "q2", "scale"]), ("paper", ["q2", "scale"])])
+def test_the_default_is_what_the_preset_computes_beside_word_overlap(
+    loader: Loader, rows: Path, preset: str, names: list[str]
+) -> None:
+    assert run("meta-eval", "true", rows, "--preset", preset, "--no-cache").exit_code == 0
+    assert {asked for (asked,), _ in loader.asked} == {*names, "knowledge_f1", "word_share"}
 
 
 def test_render_again(loader: Loader, rows: Path, tmp_path: Path) -> None:
