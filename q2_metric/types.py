@@ -230,7 +230,6 @@ class Part(Evidence):
 
 
 PARTS = {
-    "claims": "mean support of all claims",
     "weakest_third": "mean support of the weakest third of the claims",
     "weakest": "support of the weakest claim",
     "numbers": "share of a claim's numbers found in the knowledge",

@@ -172,8 +172,8 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
 
 def evidence(judged: Score) -> dict[str, float]:
     """The regression's input numbers for one response, by name. ``judged`` must have a value.
-    ``claims``, ``weakest_third`` (rounded up) and ``weakest`` are mean supports of all claims, the
-    weakest third of them, and the weakest one. ``numbers`` is the mean share of a claim's numbers
+    ``weakest_third`` (rounded up) is the mean support of the weakest third of the claims, and
+    ``weakest`` the support of the weakest one. ``numbers`` is the mean share of a claim's numbers
     that the knowledge has (1 without numbers)."""
     claims = distinct(item for item in judged.evidence if isinstance(item, Judgement))
     supports = sorted(item.support for item in claims)
@@ -182,7 +182,6 @@ def evidence(judged: Score) -> dict[str, float]:
     vocabulary = set(word_tokens(known))
     shares = [known_numbers(in_notation_of(known, item.claim.text), vocabulary) for item in claims]
     return {
-        "claims": math.fsum(supports) / len(supports),
         "weakest_third": math.fsum(third) / len(third),
         "weakest": third[0],
         "numbers": sum(shares) / len(shares),

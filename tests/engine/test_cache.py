@@ -69,7 +69,7 @@ def nli() -> EndToEndNli:
 
 
 def groundedness() -> Groundedness:
-    head = Head("h", 0.5, {"claims": (0.0, 1.0, 1.0), "numbers": (0.5, 0.25, 1.0)})
+    head = Head("h", 0.5, {"weakest": (0.0, 1.0, 1.0), "numbers": (0.5, 0.25, 1.0)})
     return Groundedness(scale(), head)
 
 

@@ -49,7 +49,6 @@ def test_what_it_weighs() -> None:
     example = Example("Rome has 3 hills. Oslo has 9.", "Rome has 3 hills and 7 gates.")
     values = evidence(metric.scale.score([example])[0])
     # Sentences: 4 of 4 words and 1 of 3.
-    assert values["claims"] == pytest.approx((1 + 1 / 3) / 2)
     assert values["weakest"] == values["weakest_third"] == pytest.approx(1 / 3)
     assert values["numbers"] == pytest.approx((1 + 0) / 2)  # a claim with 3, and one with 9
     # Two of four claims: a third, rounded up.
@@ -168,7 +167,7 @@ def test_the_bundled_head_on_real_text() -> None:
     assert alien.reason == "language"
     assert right.value > 0.6 > 0.4 > wrong.value
     assert {part.name for part in right.evidence if isinstance(part, Part)} == {
-        "claims", "weakest_third", "weakest", "numbers", "rules"}
+        "weakest_third", "weakest", "numbers", "rules"}
     assert all(part.contribution > 0 for part in right.evidence[:2] if isinstance(part, Part))
 
 

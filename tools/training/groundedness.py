@@ -52,7 +52,7 @@ In expertqa_attribution, the experts judged by more than the given evidence.
 CALIBRATED_ON: dict[Reading, str] = {"attributable": "ais_wow"}
 """The development set on whose responses the probabilities of a reading are calibrated."""
 
-FEATURES = ("claims", "weakest_third", "weakest", "numbers")
+FEATURES = ("weakest_third", "weakest", "numbers")
 """Shares of words that occur in the knowledge are not among them: in answers that people write in
 words of their own, they say nothing about support (docs/results/training.md)."""
 LONGEST = 6000
