@@ -408,7 +408,7 @@ def test_of_ten_thousand_responses_one_page_is_made(tab: Tab, tmp_path: Path) ->
 
 def test_what_a_combined_score_rests_on(tab: Tab, tmp_path: Path) -> None:
     path = tmp_path / "alone.html"
-    parts = [{"name": "claims", "value": 2.5, "contribution": 1.25},
+    parts = [{"name": "weakest", "value": 2.5, "contribution": 1.25},
              {"name": "numbers", "value": 0.0, "contribution": -0.5}]
     path.write_text(explanation({
         "id": "x", "groundedness": 0.75, "reason": None, "error": None, "response": TEXT,
@@ -417,7 +417,7 @@ def test_what_a_combined_score_rests_on(tab: Tab, tmp_path: Path) -> None:
     tab.page.goto(path.as_uri())
     items = tab.page.locator(".sentences > li")
     assert [re.sub(r"\s+", " ", item.inner_text()) for item in items.all()] == [
-        "▲ mean support of all claims: raises the score a lot",
+        "▲ support of the weakest claim: raises the score a lot",
         "▼ share of a claim's numbers found in the knowledge: lowers the score somewhat"]
 
 

@@ -2,9 +2,9 @@
 
 A head is a logistic regression. It turns the support of the claims and the share of their numbers
 that the knowledge has into one probability. It is fitted on sources on which no network was
-trained, because networks judge new rows worse than the rows that they have seen. Each source has
-the same weight, and so has each class (supported or not) within a source. So the size of a source
-and its share of supported rows do not matter.
+trained, because networks judge new rows worse than the rows that they have seen. The size of a
+source and its share of supported rows do not matter: each source has the same weight (the only one
+with whole answers twice as much), and so has each class (supported or not) within a source.
 
 The labels of these sources differ from what "attributable" means. So the probabilities of
 "attributable" are calibrated on a development set with such labels (``CALIBRATED_ON``). The
@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,10 @@ texts were edited so that shared words say nothing about support, which is not s
 In expertqa_attribution, the experts judged by more than the given evidence.
 """
 
+TWICE = "written_fit"
+"""The source that has twice the weight of each other one. The others are dialogue and definitions,
+so it alone teaches a head about answers of several claims."""
+
 CALIBRATED_ON: dict[Reading, str] = {"attributable": "ais_wow"}
 """The development set on whose responses the probabilities of a reading are calibrated."""
 
@@ -65,17 +69,17 @@ overfit these sources."""
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The rows of a source: ``values`` of the features (rows, features), and for each row whether
-    people judged it ``supported``."""
+    people judged it ``supported``. ``weight`` is the weight of the whole source."""
 
     values: NDArray[np.float64]
     supported: NDArray[np.bool_]
+    weight: float = 1.0
 
     def weights(self) -> NDArray[np.float64]:
-        """The weight of each row. The weights of the supported rows sum to a half, and so do those
-        of the other rows."""
+        """The weight of each row. The supported rows have half of the source's weight."""
         n_supported = float(self.supported.sum())
         of_class = np.where(self.supported, n_supported, len(self.supported) - n_supported)
-        return np.divide(0.5, of_class, dtype=np.float64)
+        return np.divide(self.weight / 2, of_class, dtype=np.float64)
 
 
 @click.command(help=__doc__)
@@ -122,7 +126,7 @@ def collect(
             found = random.Random(5).sample(found, rows)
         examples, supported = zip(*found, strict=True)
         rows_of_source = of_examples(examples, supported, scale)
-        yield source, rows_of_source
+        yield source, replace(rows_of_source, weight=2.0 if source == TWICE else 1.0)
         click.echo(f"{source}: {len(rows_of_source.supported)}")
 
 
