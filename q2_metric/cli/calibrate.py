@@ -63,6 +63,7 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     fitted = fitting.fit(
         truth, scores, name=name, metric=metric[0], signature=source.signature,
         kind=options["kind"], precision=precision)
-    report = fitting.experiment(truth, scores, fitted, precision=precision)
+    report = fitting.experiment(truth, scores, fitted, precision=precision,
+                                left_out=len(rows) - len(found))
     fitted.save(out)
     experiments.finish(report, options)

@@ -150,7 +150,9 @@ def _print(decided: Gate) -> None:
         lines += [f"      {line}" for line in case.findings]
     if len(shown) > SHOWN:
         lines.append(f"  and {len(shown) - SHOWN} more (--json or --junit lists all)")
-    lines += [f"  row {case.id} {case.why}: it does not count"
-              for case in decided.of("known")[:SHOWN]]
+    known = decided.of("known")
+    lines += [f"  row {case.id} {case.why}: it does not count" for case in known[:SHOWN]]
+    if len(known) > SHOWN:
+        lines.append(f"  and {len(known) - SHOWN} more that do not count")
     lines += [*decided.notes(), "gate passed" if decided.passed else "gate failed"]
     click.echo(plain("\n".join(lines)))

@@ -153,9 +153,20 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
     raise InputError(f"{out}: already exists and {problem}; {CHOOSE}")
 
 
+def check_unedited(out: str | Path) -> None:
+    """Checks that a file of scores is as it was when its manifest, if any, was written."""
+    fields = read_manifest(beside(out))
+    if fields and fields.get("complete") is True and isinstance(fields.get("output"), str) and (
+            fields["output"] != fingerprint(out)):
+        raise InputError(f"{out}: was edited after q2 score wrote it, or Git changed its line "
+                         f"endings: its SHA-256 is not that in {beside(out)}; score the rows again "
+                         "with q2 score")
+
+
 def check_evidence(out: str | Path, metric: str) -> None:
     """Checks that the manifest of a file of scores, if any, describes the file as it is now, and
     has a signature of the metric (else InputError)."""
+    check_unedited(out)
     record = beside(out)
     if not os.path.lexists(record):
         return
@@ -165,9 +176,6 @@ def check_evidence(out: str | Path, metric: str) -> None:
         problem = f"{record}: is not a manifest of q2 score"
     elif fields.get("complete") is not True:
         problem = f"{record}: says that the run did not finish"
-    elif fields["output"] != fingerprint(out):
-        problem = (f"{out}: was edited after q2 score wrote it, or Git changed its line endings: "
-                   f"its SHA-256 is not that in {record}")
     elif not all(map(signs, signatures, signatures.values())):
         problem = f"{record}: has a damaged signature"
     elif metric not in signatures:

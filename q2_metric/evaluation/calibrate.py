@@ -25,11 +25,11 @@ FOLDS = 5
 
 
 def read_labelled(path: str | Path, columns: Columns, form: str | None = None) -> list[Labelled]:
-    """Reads the rows of a file with their human labels, in any format that ``q2 score`` reads.
-    InputError: a row cannot be read or has no label; the message says which row."""
+    """Reads the rows of a file with their human labels, in any format that ``q2 score`` reads. Texts
+    may be blank. InputError: a row cannot be read or has no label; the message says which row."""
     labelled = []
     notes: list[str] = []
-    read = read_rows(path, columns, form=form, on_note=notes.append)
+    read = read_rows(path, columns, blank=True, form=form, on_note=notes.append)
     for number, row in enumerate(read, start=1):
         if isinstance(row, BadRow):
             raise InputError(f"{row.error}; every row of a labelled file must be readable")
@@ -61,11 +61,15 @@ def fit(
         MissingExtra: scikit-learn is not installed.
     """
     labels, values = st.checked(truth, scores)
+    fitted = _FITS[kind](labels, values)
+    if st.roc_auc(labels, values) < 0.5 or fitted.get("slope", 0) < 0:
+        raise InputError("higher scores go with inconsistent labels: do the labels mean the "
+                         "opposite (1 is consistent)?")
     return Calibration(
         name=name, metric=metric, kind=kind, signature=signature, n=len(labels),
         threshold=st.best_threshold(labels, values, precision=precision),
         rule="balanced accuracy" if precision is None else f"precision >= {precision:g}",
-        **_FITS[kind](labels, values))
+        **fitted)
 
 
 def _isotonic(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
@@ -84,11 +88,7 @@ def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
     model.fit(
         np.concatenate([values, values]).reshape(-1, 1), np.repeat([1, 0], len(values)),
         sample_weight=np.concatenate([target, 1 - target]))
-    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
-    if slope < 0:
-        raise InputError("higher scores go with inconsistent labels; calibrate the negative of "
-                         "the scores")
-    return {"slope": slope, "intercept": intercept}
+    return {"slope": float(model.coef_[0, 0]), "intercept": float(model.intercept_[0])}
 
 
 _FITS = {"isotonic": _isotonic, "platt": _platt}
@@ -96,9 +96,10 @@ _FITS = {"isotonic": _isotonic, "platt": _platt}
 
 def experiment(
     truth: Sequence[bool], scores: Sequence[float], fitted: Calibration, *,
-    precision: float | None = None,
+    precision: float | None = None, left_out: int = 0,
 ) -> Report:
-    """Measures a calibration on the responses on which it was fitted, and by cross-validation."""
+    """Measures a calibration on the responses on which it was fitted, and by cross-validation.
+    ``left_out`` is the number of further responses, which have no score."""
     labels, values = st.checked(truth, scores)
     held_out, decided = _cross_validated(labels, values, fitted, precision)
     applied = np.array([fitted.apply(value) for value in values])
@@ -109,7 +110,8 @@ def experiment(
             ("calibrated, fitted on these", _row(labels, applied, values > fitted.threshold)),
             (f"calibrated, held out ({FOLDS} parts)", _row(labels, held_out, decided)),
         ],
-        f"{int(labels.sum()):,} of {len(labels):,} responses are consistent. Threshold "
+        f"{int(labels.sum()):,} of {len(labels):,} responses are consistent"
+        f"{f' ({left_out:,} more have no score and were left out)' if left_out else ''}. Threshold "
         f"{fitted.threshold:.4f} ({fitted.rule}), {fitted.kind}. ROC-AUC × 100 of the scores: "
         f"{100 * st.roc_auc(labels, values):.1f}. Parts drawn with seed {st.SEED}.",
     )

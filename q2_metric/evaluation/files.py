@@ -80,7 +80,8 @@ def to_csv(report: Report) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value", "low", "high"))
     for table in report.tables:
-        named = [i for i, column in enumerate(table.columns) if column.kind == "text"]
+        kinds = [column.kind for column in table.columns]
+        named = range(next((i for i, kind in enumerate(kinds) if kind != "text"), len(kinds)))
         for row in table.rows:
             name = " / ".join(str(row[i]) for i in named if row[i])
             for i, cell in enumerate(row):

@@ -18,6 +18,7 @@ from q2_metric.metrics.registry import entry
 from q2_metric.metrics.settings import Reading
 from q2_metric.metrics.signature import signature
 from q2_metric.rows.columns import ALIASES, called
+from q2_metric.rows.record import are_numbers
 from q2_metric.types import Comparison, Example, Score
 
 USUAL: Reading = "consistent"
@@ -162,7 +163,8 @@ class FileSource:
     """Scores by any metric, from a column of a file.
 
     Its rows are matched to ``rows`` by their texts if the file has columns for response and
-    knowledge, otherwise by id, otherwise by order. InputError: the column is missing, a value is
+    knowledge (rows with the same texts in order), otherwise by id. Without ids, or with ids that
+    are only row numbers, they are matched by order. InputError: the column is missing, a value is
     not a number, or the rows cannot be matched."""
 
     def __init__(
@@ -189,23 +191,27 @@ class FileSource:
         elif ids and len(names := {example.id for example in rows}) == len(rows) and (
                 names <= {*ids}):
             given, wanted = ids, [example.id for example in rows]
-        elif len(numbers) != len(rows):
+        elif len(numbers) != len(rows) or (ids and not are_numbers(ids)):
             raise InputError(
                 f"{path}: its {len(numbers)} rows cannot be matched to the {len(rows)} responses; "
-                "add the columns response and knowledge, or ids, or use the same rows in order")
-        found = dict(zip(given, numbers, strict=True))
-        self._summaries: dict[tuple[str, str], ScoreSummary] = {}
+                "add the columns response and knowledge, or the ids of the data set (its row "
+                "numbers from 0), or use the same rows in order without ids")
+        found: dict[object, list[float | None]] = {}
+        for key, number in zip(given, numbers, strict=True):
+            found.setdefault(key, []).append(number)
+        self._rows = rows  # so that no other example gets the id() of one of these
+        self._summaries: dict[int, ScoreSummary] = {}
         for example, key in zip(rows, wanted, strict=True):
-            if key in found:
-                self._summaries.setdefault((example.response, example.knowledge),
-                                           ScoreSummary(found[key]))
+            if here := found.get(key):
+                self._summaries[id(example)] = ScoreSummary(here.pop(0) if here[1:] else here[0])
         if not self._summaries:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """One score for each example, in order; ``None`` for an example that is not in the file."""
+        """One score for each example, in order; ``None`` for an example that is not in the file.
+        The examples must be among ``rows``."""
         progress(len(examples))
-        return [self._summaries.get((one.response, one.knowledge)) for one in examples]
+        return [self._summaries.get(id(one)) for one in examples]
 
 
 def number_of(value: object, column: str, where: str) -> float | None:

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from zlib import crc32
 
 import torch
 from torchmetrics import Metric
 
+from q2_metric.errors import ModelError
 from q2_metric.metrics.registry import keywords as known_keywords
+from q2_metric.rows.plain import REASONS
 from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
 from q2_metric.scoring.judge import Judge
 
@@ -41,6 +44,9 @@ class GroundedMean(Metric):  # type: ignore[misc]
         super().__init__(**keywords)
         self.judge = Judge(metrics, no_claim, settings, strict)
         self.signature = self.judge.signature
+        # A MetricCollection joins metrics whose states have equal names and values.
+        settings = f"settings_{crc32(self.signature.encode()):08x}"
+        self.add_state(settings, torch.tensor(0), dist_reduce_fx="sum")
         for name in self.judge.names:
             self.add_state(f"{name}_sum", torch.tensor(0.0), dist_reduce_fx="sum")
             self.add_state(f"{name}_n", torch.tensor(0), dist_reduce_fx="sum")
@@ -54,6 +60,10 @@ class GroundedMean(Metric):  # type: ignore[misc]
         InputError if the lengths differ, or a value is not a text."""
         judged = self.judge(given_columns(preds, knowledge, histories, questions))
         for name in self.judge.names:
+            if self.judge.strict and judged and all(
+                    one.failed.get(name) == REASONS["fault"] for one in judged):
+                raise ModelError(f"{name} failed on all {len(judged)} responses of a batch; a "
+                                 "warning says why")
             mean = Mean.of(one.numbers[name] for one in judged)
             setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + mean.total)
             setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)

@@ -23,7 +23,10 @@ class Reward:
         self, metric: str = "groundedness", *, knowledge: str = "knowledge",
         history: str = "history", question: str = "question", **settings: Any,
     ) -> None:
-        self.judge = Judge([metric], settings=settings)
+        self.judge = Judge(metric, settings=settings, strict=False)
+        if len(self.judge.metrics) != 1:
+            raise InputError(f"metric is {metric!r}; a reward has one metric: make a Reward for "
+                             "each")
         self.signature = self.judge.signature
         self.knowledge, self.history, self.question = knowledge, history, question
         self.__name__ = entry(metric).name

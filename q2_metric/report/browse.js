@@ -70,7 +70,7 @@ const KINDS = {
   supported: ["with every answer supported", flagged("supported")],
   fallback: ["without a valid question", anyPlace((place) => !has(place, "error")
     && !has(place, "asked") && scored(place, one))],
-  error: ["not scored", flagged("error")],
+  error: ["without a score", anyPlace((place, state) => !scored(place, state.metric))],
   fails: ["that fail the gate", (item, {metric, threshold}) => {
     const place = item.places[item.places.length - 1];
     return has(place, "error") || (scored(place, metric) && scoreAt(place, metric) < Number(threshold));

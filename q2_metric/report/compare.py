@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.metrics.bootstrap import SEED, percentiles, resampled
+from q2_metric.rows.record import are_numbers
 from q2_metric.scoring import NoClaim
 from q2_metric.scoring.outcome import merged, of_row
 
@@ -66,8 +67,9 @@ IDENTITY = ("knowledge", "question", "history")
 @dataclass(slots=True)
 class SystemValues:
     """What is needed to match and compare the rows of a system, in their order. ``contexts`` are
-    hashes of each row's :data:`IDENTITY`; ``None`` if its texts are unknown. ``scores`` has, by
-    metric, each row's number that counts in the mean, or NaN."""
+    hashes of each row's :data:`IDENTITY`; ``None`` if its texts are unknown (a row without
+    knowledge has a context). ``scores`` has, by metric, each row's number that counts in the mean,
+    or NaN."""
 
     ids: list[str] = field(default_factory=list)
     contexts: list[tuple[int, ...] | None] = field(default_factory=list)
@@ -81,13 +83,21 @@ class SystemValues:
         for row in rows:
             values.ids.append(row["id"])
             parts = (row.get("knowledge"), row.get("question"), tuple(row.get("history") or ()))
-            values.contexts.append(None if parts[0] is None else tuple(map(hash, parts)))
+            unknown = parts[0] is None and row.get("reason") != "no_knowledge"
+            values.contexts.append(None if unknown else tuple(map(hash, parts)))
             numbers = merged(of_row(row), no_claim)
             for metric in metrics:
                 value = numbers.get(metric)
                 values.scores.setdefault(metric, array("d")).append(
                     math.nan if value is None else value)
         return values
+
+
+    @property
+    def unchecked(self) -> str:
+        """What to say if texts are unknown, so that rows matched by id may differ; else ""."""
+        return ("some rows have no texts: whether the matched rows have the same knowledge was not "
+                "checked" if None in self.contexts else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,31 +116,28 @@ def match(first: SystemValues, second: SystemValues) -> Matched | None:
     The first of these methods that works is used:
 
     1. by id, if the ids of each system are unique and both systems share some. Ids that are only
-       row numbers are used only if most rows with the same id also have the same :data:`IDENTITY`;
+       row numbers are used only if at most half of the pairs have other texts, and if the next
+       method finds no more pairs with the same texts;
     2. by :data:`IDENTITY`. Rows with equal texts are matched in order;
     3. by order, if all texts are unknown and both systems have the same number of rows.
     """
+    there = _places(second)
+    alike = sorted(pair for context, rows in _places(first).items()
+                   for pair in zip(rows, there.get(context, ()), strict=False))
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):
         places = {id_: place for place, id_ in enumerate(first.ids)}
         pairs = sorted((places[id_], i) for i, id_ in enumerate(second.ids) if id_ in places)
         changed = _changed(first, second, pairs)
-        counted = _counts(first) and _counts(second)
-        if pairs and not (counted and 2 * len(changed) > len(pairs)):
+        counted = are_numbers(first.ids) and are_numbers(second.ids)
+        same = len(pairs) - len(changed)
+        if pairs and not (counted and (same < len(changed) or same < len(alike))):
             return Matched("number" if counted else "id", pairs, changed)
-    there = _places(second)
-    pairs = sorted(pair for context, rows in _places(first).items()
-                   for pair in zip(rows, there.get(context, ()), strict=False))
-    if pairs:
-        return Matched("knowledge", pairs)
+    if alike:
+        return Matched("knowledge", alike)
     unknown = all(context is None for context in (*first.contexts, *second.contexts))
     if unknown and first.ids and len(first.ids) == len(second.ids):
         return Matched("order", [(i, i) for i in range(len(first.ids))])
     return None
-
-
-def _counts(column: SystemValues) -> bool:
-    """Whether the ids are only the row numbers 1, 2, …, as for a file that has no ids."""
-    return all(id_ == str(number) for number, id_ in enumerate(column.ids, start=1))
 
 
 def _changed(

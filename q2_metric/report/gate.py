@@ -181,9 +181,8 @@ def gate(
             raise InputError(f"{name}: no row matches a row of {old_name} by id or by knowledge "
                              "and history")
         matched, change = found, differences(first, second, found.pairs)[0]
-        if None in (*first.contexts, *second.contexts):
-            remarks.append("some rows have no texts: whether they are the same rows as in the "
-                           "baseline was not checked")
+        if unchecked := first.unchecked or second.unchecked:
+            remarks.append(unchecked)
     cases = _cases(rows, old, matched, metric, threshold, allowed)
     verdict = verdicts.VerdictCounts()
     for row in rows:

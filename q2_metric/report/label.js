@@ -62,7 +62,7 @@ function plain(place) {
     ...(row.question ? {question: row.question} : {}),
     ...((row.history || []).length ? {history: row.history} : {}),
     response: row.response,
-    ...(passages.length ? {contexts: passages} : {knowledge: row.knowledge}),
+    knowledge: passages.length ? passages : row.knowledge || "",
     ...(said === null ? {} : {label: said}), ...row.other};
 }
 

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
-from q2_metric.engine.manifest import Manifest, beside, read_manifest, signs
+from q2_metric.engine.manifest import Manifest, beside, check_unedited, read_manifest, signs
 from q2_metric.engine.result import SystemRun, values_of
 from q2_metric.errors import InputError
 from q2_metric.files import parse_json
@@ -19,7 +19,7 @@ from q2_metric.metrics.entry import RESERVED
 from q2_metric.report.spool import Spool
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow
 from q2_metric.rows.formats import records, shown, tells
-from q2_metric.rows.record import repeated
+from q2_metric.rows.record import repeated, value_of
 from q2_metric.rows.spreadsheet import from_cell
 from q2_metric.scoring import NO_CLAIM, Aggregate, NoClaim
 from q2_metric.scoring.outcome import of_row
@@ -56,26 +56,38 @@ def read_scores(
         systems_by: an input column. Rows with the same value in it form a system.
 
     Raises:
-        InputError: a file cannot be read or is no file of scores, or a row lacks the column
-            ``systems_by``.
+        InputError: a file cannot be read, is no file of scores or was edited afterwards, or no row
+            has the column ``systems_by``.
         MissingExtra: a parquet file needs pyarrow.
     """
     spools: dict[tuple[str, str], Spool] = {}
+    has_systems = False
     for path in map(str, paths):
         several = len(paths) > 1
+        check_unedited(path)
         for where, row in _rows(path, None if tells(path) else form):
             scored = row.pop("file", None)
             name = shown(path)
             if scored is not None:
                 name = f"{name}: {scored}" if several else scored
             if systems_by is not None:
-                value = _system_of(row, systems_by, where)
+                found = value_of(row.get(OTHER.name) or {}, systems_by)
+                has_systems = has_systems or found is not None
+                value, *more = values_of(found)
+                if more:
+                    raise InputError(f"{where}: has several values in {systems_by!r}, but belongs "
+                                     "to one system")
                 name = f"{name}: {value}" if several else value
             if (path, name) not in spools:
                 spools[path, name] = open_files.enter_context(Spool())
             spools[path, name].write([row])
         if not any(file == path for file, _ in spools):
             raise InputError(f"{path}: has no rows")
+    if systems_by is not None and not has_systems:
+        kept = dict.fromkeys(key for rows in spools.values() for row in rows
+                             for key in row.get(OTHER.name) or {})
+        raise InputError(f"no row contains the column {systems_by!r}; they contain: "
+                         f"{', '.join(map(repr, kept)) or 'none'}")
     return ScoreFiles(
         tuple(_system(name, path, rows) for (path, name), rows in spools.items()),
         tuple(spools.values()))
@@ -117,14 +129,6 @@ def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
         recorded = {}
     run.scores = tuple(aggregate.systems(registry.signatures(recorded) | recorded).values())
     return run
-
-
-def _system_of(row: OutputRow, column: str, where: str) -> str:
-    other = row.get(OTHER.name) or {}
-    if column not in other and row.get("error") is None:
-        kept = ", ".join(map(repr, other)) or "none"
-        raise InputError(f"{where}: does not contain the column {column!r}; it contains: {kept}")
-    return values_of(other.get(column))[0]
 
 
 def day(path: str) -> str:

@@ -17,6 +17,7 @@ from q2_metric.metrics.signature import mismatch, parse
 from q2_metric.report import compare
 from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OTHER, OutputRow
+from q2_metric.rows.record import repeated
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
 
@@ -58,7 +59,7 @@ def versus(
                for system, matched in zip(more, pairs, strict=True)]
     scores = [{score.name: score for score in run.scores} for run in files.runs]
     means = [[_cell(own[name].value, own[name].interval) for name in shared] for own in scores]
-    counts = [max(own[name].n for name in shared) for own in scores]
+    counts = [[own[name].n for name in shared] for own in scores]
     titles = [title(name) for name in shared]
     if all(golds):
         from sacrebleu.metrics.bleu import BLEU
@@ -66,19 +67,25 @@ def versus(
         titles += ["F1 (reference)", "BLEU (reference)"]
         signatures["bleu"] = bleu_signature(BLEU(), "bleu")
         known = [[gold for gold in own if gold] for own in golds]
-        counts = [max(n, len(own)) for n, own in zip(counts, known, strict=True)]
-        for row, own in zip(means, known, strict=True):
+        for row, numbers, own in zip(means, counts, known, strict=True):
             row += _gold_means(own)
+            numbers += [len(own)] * 2
         for all_, theirs, matched in zip(changes, golds[1:], pairs, strict=True):
             all_ += _gold_differences([(golds[0][a], theirs[b]) for a, b in matched])
+    together = all(len(set(own)) == 1 for own in counts)
+    numbered = ["n"] if together else [f"n ({name})" for name in titles]
     table = Table(
         "scores", "Mean scores with 95 % intervals",
-        (Column("system", "text"), *map(Column, titles), Column("n", "count")),
-        tuple((run.name, *row, n) for run, row, n in zip(files.runs, means, counts, strict=True)))
+        (Column("system", "text"), *map(Column, titles),
+         *(Column(name, "count") for name in numbered)),
+        tuple((run.name, *row, *own[:len(numbered)])
+              for run, row, own in zip(files.runs, means, counts, strict=True)))
     heading = f"{first.name} against {', '.join(run.name for run in others)}"
     notes = [f"{name}: no manifest is beside this file, so its models and settings are unknown"
              for name in sorted({run.name for run in files.runs
                                  if not all(score.signature for score in run.scores)})]
+    notes += sorted({f"{run.name}: {system.unchecked}" for run, system in
+                     zip(files.runs, (one, *more), strict=True) if system.unchecked})
     tested = _tested(first, others, titles, changes)
     return Report("compare", heading, (table, tested), signatures), notes
 
@@ -224,6 +231,9 @@ def _same_rows(
     for run, system, side in ((first, one, 0), (second, other, 1)):
         used = {pair[side] for pair in matched.pairs}
         if alone := [id_ for i, id_ in enumerate(system.ids) if i not in used]:
+            if twice := repeated(system.ids):
+                raise InputError(f"{run.name}: several rows have the id {twice!r}; give each row "
+                                 "an id of its own")
             there = first.name if side else second.name
             raise _other_rows(run.name, alone, f"in the other file ({there})")
     if matched.changed:

@@ -30,15 +30,13 @@ class ExampleReader:
     """Converts rows as they were read from a file to examples, or to bad rows.
 
     ``columns`` has the column of each field, and ``needs`` whether each row must have a response
-    and knowledge. ``blank`` allows these to be blank. With ``named_label``, the user named the
-    column of the label, and an unknown label is an error; otherwise it is ignored. Columns in
-    ``group_by`` are also copied to ``other`` if a field is read from them.
+    and knowledge. ``blank`` allows these to be blank. Columns in ``group_by`` are also copied to
+    ``other`` if a field is read from them.
     """
 
     columns: Mapping[str, str | None]
     needs: Mapping[str, bool]
     blank: bool
-    named_label: bool
     group_by: Sequence[str] = ()
 
     def row(self, index: int, record: Record) -> Row:
@@ -57,7 +55,7 @@ class ExampleReader:
         asked = value_of(fields, question) if question else None
         return Example(
             response, knowledge, self._history(fields), id_,
-            _label(fields, self.columns.get("label"), needed=self.named_label),
+            _label(fields, self.columns.get("label")),
             question=encodable(asked, _named("question", question))
             if isinstance(asked, str) and not is_blank(asked) else None,
             passages=passages, other=self._other(fields),
@@ -169,14 +167,9 @@ def no_label(value: object) -> bool:
     return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
 
 
-def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) -> bool | None:
+def _label(fields: Mapping[str, object], column: str | None) -> bool | None:
     value = value_of(fields, column) if column else None
-    if no_label(value):
-        return None
-    label = as_label(value)
-    if label is None and needed:
-        raise InputError(f"the label (field {column!r}) is {str(value)[:40]!r}, not 0 or 1")
-    return label
+    return None if no_label(value) else as_label(value)
 
 
 def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:

@@ -13,7 +13,7 @@ from q2_metric.files import STDIN
 from q2_metric.rows.delimited import read_table
 from q2_metric.rows.documents import read_document, read_jsonl
 from q2_metric.rows.parquet import arrow_files, read_arrow, read_parquet
-from q2_metric.rows.record import Record
+from q2_metric.rows.record import COMPRESSED, Record
 from q2_metric.rows.traces import chats, holds_traces
 
 
@@ -68,6 +68,8 @@ def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
             yield from _records(part, str(part), "arrow")
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
+    if suffix == ".gz":
+        raise InputError(f"{name}: {COMPRESSED}")
     if suffix not in _READERS and os.path.exists(path):
         raise InputError(
             f"{name}: cannot tell the format from the suffix {suffix!r}; "

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Literal
 
 from q2_metric.errors import InputError
-from q2_metric.rows.columns import ALIASES, Columns, as_label, check_column, described, resolve
+from q2_metric.rows.columns import (
+    ALIASES,
+    LABELS,
+    Columns,
+    as_label,
+    check_column,
+    described,
+    resolve,
+)
 from q2_metric.rows.examples import BadRow as BadRow
 from q2_metric.rows.examples import ExampleReader, no_label
 from q2_metric.rows.examples import Row as Row
@@ -72,7 +80,7 @@ def read_rows(
     on_columns(Columns(**resolved))
     if turns == "all":
         given, first = _each_turn(chain(first, given), resolved), []
-    reader = ExampleReader(resolved, needs, blank, columns.label is not None, group_by)
+    reader = ExampleReader(resolved, needs, blank, group_by)
     for index, record in enumerate(chain(first, given)):
         if record.note is not None:
             on_note(f"{record.where}: {record.note}")
@@ -110,19 +118,23 @@ def _said_at(chat: Sequence[object]) -> list[int]:
 def _settled(
     resolved: dict[str, str | None], columns: Columns, first: Sequence[Record],
 ) -> Iterator[str]:
-    """Yields warnings. Removes the label's column from ``resolved`` if it holds no labels."""
+    """Yields warnings. Removes the label's column from ``resolved`` if it holds no labels; if the
+    user named it, that is an InputError."""
     knowledge = resolved.get("knowledge")
     if knowledge and any(looks_folded(value_of(one.fields, knowledge)) for one in first):
         yield (f"the knowledge (column {knowledge!r}) looks like a list, but it is neither JSON "
                "nor a Python list of texts; it is read as one text")
     label = resolved.get("label")
-    if label is None or columns.label is not None:
+    if label is None:
         return
     values = [value for one in first if not no_label(value := value_of(one.fields, label))]
     strange = [str(value) for value in values if as_label(value) is None]
-    if 2 * len(strange) >= len(values):
+    if columns.label is not None and values and len(strange) == len(values):
+        raise InputError(f"the column {label!r} has no human labels: it contains "
+                         f"{strange[0][:40]!r}; labels are {', '.join(LABELS)}")
+    if columns.label is None and 2 * len(strange) >= len(values):
         resolved["label"] = None
-    elif any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
+    elif columns.label is None and any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
         resolved["label"] = None
         yield (f"the column {label!r} is not read as the human label: it contains "
                f"{strange[0][:40]!r} and not only 0 and 1; --label names a column")

@@ -68,11 +68,19 @@ def lone_returns(text: bytes | bytearray) -> str:
     return "; lines end with CR alone: save the file with the line end LF or CR LF"
 
 
+def are_numbers(ids: Sequence[str]) -> bool:
+    """Whether ids are only row numbers: 1, 2, …, as for a file without ids, or 0, 1, …"""
+    start = 0 if ids[:1] == ["0"] else 1
+    return all(id_ == str(number) for number, id_ in enumerate(ids, start))
+
+
 def repeated(names: Sequence[str]) -> str | None:
     return next((name for name, times in Counter(names).items() if times > 1), None)
 
 
 def _refuse_other_encodings(first_line: bytes, name: str) -> None:
+    if first_line.startswith(b"\x1f\x8b"):
+        raise InputError(f"{name}: {COMPRESSED}")
     if first_line.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         raise InputError(f"{name}: is UTF-32; save it as UTF-8")
     if first_line.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -83,5 +91,6 @@ def _refuse_other_encodings(first_line: bytes, name: str) -> None:
             f"{name}, line 1: has zero bytes, so it is UTF-16 or UTF-32; save it as UTF-8")
 
 
+COMPRESSED = "is compressed; decompress it first (gunzip)"
 _ZEROS = 0.05
 """With at least this share of zero bytes in its first line, a file is not UTF-8."""

@@ -91,9 +91,10 @@ def test_platt_on_two_points() -> None:
     assert found.apply(1.0) == pytest.approx(0.75, abs=1e-3)
 
 
-def test_platt_refuses_scores_that_fall() -> None:
+@pytest.mark.parametrize("kind", ["platt", "isotonic"])
+def test_scores_that_fall_are_refused(kind: Any) -> None:
     with pytest.raises(InputError, match="higher scores go with inconsistent labels"):
-        fitted([0, 0, 1, 1], [4.0, 3.0, 2.0, 1.0], kind="platt")
+        fitted([0, 0, 1, 1], [4.0, 3.0, 2.0, 1.0], kind=kind)
 
 
 def test_a_calibration_helps_on_held_out_responses() -> None:
@@ -142,7 +143,7 @@ def test_labels(value: object, wanted: bool, tmp_path: Path) -> None:
     ("row", "label", "message"),
     [
         ({"label": 2}, None, r"a\.jsonl, row 1: has no human label .*name the column"),
-        ({"label": 2}, "label", "line 1: the label .* is '2', not 0 or 1"),
+        ({"label": 2}, "label", "the column 'label' has no human labels: it contains '2'"),
         ({"label": None}, None, "has no human label"),
         ({"label": None}, "label", "has no human label"),
         ({"x": 1}, None, "has no human label .*--label"),
@@ -164,9 +165,12 @@ def test_a_value_that_is_no_label_is_named(tmp_path: Path) -> None:
 
 
 def test_a_labelled_file_must_be_whole(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", {"response": "", "knowledge": "k", "label": 1})
-    with pytest.raises(InputError, match=r"line 1: the response .* is empty; every row of a "
-                                          "labelled file"):
+    blank = {"response": "", "knowledge": "k", "label": 1}
+    path = write(tmp_path / "a.jsonl", blank)
+    assert len(fitting.read_labelled(path, Columns())) == 1, "it has no score and is left out"
+    path = write(tmp_path / "a.jsonl", blank, {**blank, "response": 3})
+    with pytest.raises(InputError, match=r"line 2: the response .* is a number, not a string; "
+                                          "every row of a labelled file"):
         fitting.read_labelled(path, Columns())
 
 

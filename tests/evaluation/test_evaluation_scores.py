@@ -135,7 +135,7 @@ def test_an_experiment_that_is_killed_goes_on(tmp_path: Path) -> None:
     for name in ("killed", "whole"):
         done = CliRunner().invoke(main, command(name))
         assert done.exit_code == 0, done.output
-    assert kept() == 1202  # 600 of each metric, and two signatures
+    assert kept() == 1803  # 600 of each metric, and three signatures
     tables = [json.loads((tmp_path / f"{name}.json").read_text())["tables"]
               for name in ("killed", "whole")]
     assert tables[0] == tables[1]
@@ -197,14 +197,29 @@ def foreign(path: Path, text: str, column: str = "mine") -> FileSource:
 
 def test_rows_are_matched_by_their_texts(tmp_path: Path) -> None:
     own = foreign(tmp_path / "s.csv", "Prediction,grounding,mine\nc,k,3\na,k,1\nx,k,9\nb,k,\n")
-    found = own.scores([*EXAMPLES, Example("a", "other")], quiet)
-    assert found == [ScoreSummary(1.0), ScoreSummary(None), ScoreSummary(3.0), None]
+    assert own.scores(EXAMPLES, quiet) == [
+        ScoreSummary(1.0), ScoreSummary(None), ScoreSummary(3.0)]
     assert own.signature == "mine|file:s.csv|version:unknown"
 
 
 def test_rows_are_matched_by_their_ids(tmp_path: Path) -> None:
     own = foreign(tmp_path / "s.csv", "id,mine\nC,3\nA,1\nB,2\nD,4\n")
     assert own.scores(EXAMPLES, quiet) == [ScoreSummary(1.0), ScoreSummary(2.0), ScoreSummary(3.0)]
+
+
+def test_rows_with_the_same_texts_have_their_own_scores(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("response,knowledge,mine\na,k,1\na,k,2\n")
+    rows = [Example("a", "k"), Example("a", "k"), Example("a", "k")]
+    own = FileSource(path, list(read_fields(path)), "mine", rows)
+    assert [one and one.value for one in own.scores(rows, quiet)] == [1.0, 2.0, 2.0]
+
+
+def test_other_ids_are_not_taken_for_an_order(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be matched .* the ids of the data set"):
+        foreign(tmp_path / "s.csv", "id,mine\n3,3\n1,1\n2,2\n")
+    own = foreign(tmp_path / "s.csv", "id,mine\n1,1\n2,2\n3,3\n")  # only row numbers
+    assert [one and one.value for one in own.scores(EXAMPLES, quiet)] == [1.0, 2.0, 3.0]
 
 
 def test_a_column_of_a_file_stands_alone(tmp_path: Path) -> None:

@@ -147,8 +147,16 @@ def test_each_evaluation_is_kept(tokenizer: Any, tmp_path: Path, caplog: Any) ->
     f1, bleu = json.loads(table.stdout)["tables"][0]["rows"][1][2:4]
     assert f1["value"] == pytest.approx(logged[60]["eval_f1"])
     assert bleu["value"] == pytest.approx(logged[60]["eval_bleu"])
-    trainer.evaluate()  # the same step again
+    kept = (runs / files[-1]).read_bytes()
+    own.respond = lambda model, prompts: ["other"] * len(prompts)
+    trainer.evaluate()  # the same step again, perhaps with the best checkpoint
     assert sorted(path.name for path in runs.glob("*.jsonl")) == files
+    assert (runs / files[-1]).read_bytes() == kept
+    assert "this one, outside of training, is not kept" in caplog.text
+    own.prefix = "test_"
+    trainer.evaluate()
+    assert (runs / "test-step-60.jsonl").exists()
+    (runs / "test-step-60.jsonl").unlink()
     caplog.clear()
     callback(trainer, metrics=["groundedness"], out=runs)
     assert sum("has 3 evaluations of an earlier training" in line for line in caplog.messages) == 1
@@ -566,6 +574,68 @@ def test_a_value_that_does_not_exist_ends_no_training(tokenizer: Any, tmp_path: 
     assert not any("eval_no_answer_rate" in entry for entry in trainer.state.log_history)
 
 
+def test_the_best_checkpoint_needs_a_score_that_is_computed(tokenizer: Any, tmp_path: Path) -> None:
+    def started(best: str, **keywords: Any) -> None:
+        trainer = make_trainer(
+            tokenizer, tmp_path, max_steps=1, eval_strategy="steps", save_strategy="steps",
+            load_best_model_at_end=True, metric_for_best_model=best)
+        if keywords.pop("early", False):
+            trainer.add_callback(transformers.EarlyStoppingCallback(1))
+        own = callback(trainer, **keywords)
+        own.on_train_begin(trainer.args, trainer.state, trainer.control)
+
+    started("scale", metrics="scale")
+    started("eval_loss", metrics="scale", early=True)
+    with pytest.raises(InputError, match="'eval_q2', but the callback computes scale"):
+        started("eval_q2", metrics="scale")
+    with pytest.raises(InputError, match="finds only names with .eval_.: leave out prefix='kg_'"):
+        started("kg_scale", metrics="scale", prefix="kg_")
+    with pytest.raises(InputError, match="EarlyStoppingCallback stands before Q2Callback"):
+        started("scale", metrics="scale", early=True)
+
+
+@pytest.mark.parametrize("prefix", ["eval_", "kg_"])
+def test_of_several_evaluation_sets_the_callback_runs_once(
+    tokenizer: Any, tmp_path: Path, prefix: str
+) -> None:
+    """Also if the sets have no labels, and so no loss."""
+    trainer = make_trainer(tokenizer, tmp_path)
+    data = [{"input_ids": row["input_ids"]} for row in encoded(tokenizer)]
+    trainer.eval_dataset = {"a": data, "b": data[:2]}
+    trainer.prediction_step = lambda *_, **__: (None, None, None)
+    calls: list[int] = []
+    own = callback(trainer, metrics="knowledge_f1", prefix=prefix)
+    own.respond = lambda model, prompts: calls.append(1) or ["it opened"] * len(prompts)
+    assert f"{prefix}knowledge_f1" in trainer.evaluate()
+    assert len(calls) == 1
+    assert f"{prefix}knowledge_f1" in trainer.evaluate(data)
+    assert len(calls) == 2
+
+
+def test_a_full_disk_or_a_failed_generation_ends_no_training(
+    tokenizer: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer = make_trainer(
+        tokenizer, tmp_path, max_steps=1, eval_steps=1, eval_strategy="steps", save_strategy="no")
+    own = callback(trainer, metrics="knowledge_f1", out=tmp_path / "runs")
+    own.respond = lambda model, prompts: ["it was opened in 1887 ."] * len(prompts)
+    (tmp_path / "runs").rename(tmp_path / "moved")
+    trainer.train()
+    [scored] = [entry for entry in trainer.state.log_history if "eval_knowledge_f1" in entry]
+    assert scored["eval_knowledge_f1"] > 0
+    assert "this evaluation is not kept in the folder out" in caplog.text
+
+    def fail(model: Any, prompts: Any) -> list[str]:
+        raise RuntimeError("out of memory")
+
+    own.respond = fail
+    assert math.isnan(trainer.evaluate()["eval_knowledge_f1"])
+    assert "no response was generated" in caplog.text
+    own.strict = True
+    with pytest.raises(RuntimeError, match="out of memory"):
+        trainer.evaluate()
+
+
 def test_an_evaluation_of_other_rows_is_left_alone(tokenizer: Any, tmp_path: Path) -> None:
     trainer = make_trainer(tokenizer, tmp_path)
     callback(trainer, metrics="knowledge_f1")
@@ -610,6 +680,13 @@ def test_compute_metrics_returns_and_warns_of_fallbacks(
     assert (found["q2"], found["fallback"], found["f1"]) == (0.9, 1.0, 1.0)
     assert "should not choose the best checkpoint" in caplog.text
     assert "q2 0.900" in caplog.text
+    others = [ids[1], *ids[1:]]  # another evaluation set of the same size
+    found = compute(SimpleNamespace(predictions=others, label_ids=others))
+    assert (math.isnan(found["q2"]), found["f1"]) == (True, 1.0)
+    assert "the labels are not those of the first evaluation" in caplog.text
+    found = compute(SimpleNamespace(predictions=ids[:2], label_ids=ids[:2]))
+    assert math.isnan(found["q2"])
+    assert "2 predictions for 6 knowledge texts" in caplog.text
     compute.metrics = [Breaking("q2")]
     assert math.isnan(compute(SimpleNamespace(predictions=ids, label_ids=ids))["q2"])
     compute.strict = True
@@ -684,6 +761,12 @@ def test_two_processes_log_what_one_logs(
     ([*ROWS, {"prompt": "a", "knowledge": "b"}], {}, "6 of 7 rows have a reference"),
     ([{"prompt": "a", "knowledge": "b"}], {"metrics": ["q2", "bleu"]}, "bleu compares with"),
     ([], {}, "no row"),
+    (ROWS, {"columns": {"history": "hist"}}, "no row has 'hist', which columns names for 'history"),
+    (ROWS, {"generation": {"max_new_token": 5}}, "did you mean 'max_new_tokens'"),
+    (ROWS, {"generation": "greedy"}, "generation is a string, not keywords of model.generate"),
+    (ROWS, {"batch_size": -1}, "batch_size is -1, not a whole number"),
+    (ROWS, {"prefix": None}, "prefix is None, not a text"),
+    (ROWS, {"strict": "no"}, "strict is 'no', not True or False"),
     ([{"prompt": "a", "knowledge": " "}] * 2, {}, "no row has a knowledge text"),
     (ROWS, {"metrics": "f1,bleu"}, "f1 and bleu are computed beside other metrics"),
     (ROWS, {"metrics": ["q2", "scale", "rouge"]}, "no metric 'rouge'"),

@@ -238,6 +238,35 @@ def test_a_training_goes_on_without_a_metric_that_breaks(
     with pytest.raises(ModelError, match="the device is lost"):
         strict.update(SAID, [KNOWLEDGE] * len(SAID))
 
+    class Odd(FakeClaims):
+        """Fails on each row, for a reason of its own."""
+
+        def score(self, examples: Sequence[Example], **_: Any) -> Any:
+            raise ValueError("no such row")
+
+    monkeypatch.setattr(metrics, "load_metrics", lambda *_, **__: [Odd("q2")])
+    few = GroundedMean("q2", strict=True)
+    with pytest.raises(ModelError, match="q2 failed on all 2 responses of a batch"):
+        few.update(["Rome has 7 hills.", "Rome is old."], [KNOWLEDGE] * 2)
+
+
+def test_a_collection_does_not_join_metrics_with_other_settings(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torchmetrics compares the states after the first batch, which may be equal by chance."""
+    needs("torchmetrics")
+    monkeypatch.setattr(metrics, "load_metrics", lambda *_, **__: [FakeClaims("q2")])
+    from torchmetrics import MetricCollection
+
+    from q2_metric.integrations.torchmetrics import GroundedMean
+
+    both = MetricCollection({
+        name: GroundedMean("q2", no_claim=name) for name in ("zero", "exclude")})
+    both.update(["Rome has 7 hills."], [KNOWLEDGE])
+    both.update(["Thanks a lot!"], [KNOWLEDGE])
+    found = {float(value) for name, value in both.compute().items() if name.endswith("q2")}
+    assert found == {0.25, 0.5}
+
 
 def threshold_of_deepeval(threshold: Any) -> None:
     needs("deepeval")

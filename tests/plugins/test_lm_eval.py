@@ -623,10 +623,15 @@ def test_custom_needs_a_file() -> None:
         run(Oracle())
 
 
-def test_a_row_without_knowledge_is_named(tmp_path: Path) -> None:
-    file = write(tmp_path / "rows.jsonl", *ROWS, {"knowledge": " ", "gold": "x"})
-    with pytest.raises(InputError, match=r"rows.jsonl, line 5: the knowledge .* is empty"):
-        run(Oracle(), metadata={"data_files": file})
+def test_a_row_without_knowledge_is_left_out(tmp_path: Path) -> None:
+    def found(*rows: Any) -> Any:
+        file = write(tmp_path / "rows.jsonl", *rows)
+        return run(Oracle(), metadata={"data_files": file})["results"]["q2_custom"]
+
+    whole, more = found(*ROWS), found(*ROWS, {"knowledge": " ", "gold": "x"})
+    assert more["q2,none"] == pytest.approx(whole["q2,none"])
+    with pytest.raises(InputError, match=r"rows.jsonl, line 5: the knowledge .* is a number"):
+        found(*ROWS, {"knowledge": 3, "gold": "x"})
 
 
 def test_a_file_without_rows(tmp_path: Path) -> None:

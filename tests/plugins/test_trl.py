@@ -35,6 +35,24 @@ def test_a_step_is_one_batch(fake: FakeClaims) -> None:
     assert fake.batches == [1]
 
 
+def test_a_metric_that_fails_on_all_rows_ends_no_training(
+    fake: FakeClaims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("the device is lost")
+
+    reward = Reward("q2")
+    monkeypatch.setattr(FakeClaims, "score", fail)
+    said = [f"Rome has {n} hills." for n in range(12)]  # eight or more count as a broken model
+    assert reward(["?"] * 12, said, knowledge=[KNOWLEDGE] * 12) == [None] * 12
+
+
+def test_a_reward_has_one_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="a reward has one metric"):
+        Reward("knowledge_f1,word_share")
+
+
 def test_what_repeats_the_history_claims_nothing() -> None:
     reward = Reward("q2", knowledge="text", history="turns")
     turns = [["Rome is an old town."], None]

@@ -208,7 +208,7 @@ def test_filter_and_sort(tab: Tab, address: str) -> None:
         "with an unanswered question (2)": ["first", "emoji"],
         "with every answer supported (2)": ["rtl", HOSTILE],
         "without a valid question (1)": ["none"],
-        "not scored (1)": ["bad"],
+        "without a score (1)": ["bad"],
     }
     page.get_by_label("Sort").select_option("as in the file")
     show = page.get_by_label("Show")
@@ -746,7 +746,7 @@ def test_an_empty_list_says_why_and_offers_a_way_out(tab: Tab, address: str) -> 
     page.goto(address + "#text=nowhere&show=error")
     empty = page.locator("#list .empty")
     assert empty.locator("p").inner_text() == (
-        "No response passes all of these filters: the search “nowhere”; “not scored”.")
+        "No response passes all of these filters: the search “nowhere”; “without a score”.")
     page.get_by_role("button", name="Show all responses").click()
     assert tab.count() == "6 responses"
 

@@ -124,8 +124,8 @@ def test_the_systems_of_a_column_are_compared(tab: Tab, tmp_path: Path) -> None:
     assert tab.page.locator("#list .question").first.inner_text() == "What about 2?"
     wrong = report(given, "--systems", "modell", "-o", page)
     assert wrong.returncode == 2
-    assert wrong.stderr == (f"q2: error: {given}, line 1: does not contain the column 'modell'; "
-                            "it contains: 'model'\n")
+    assert wrong.stderr == ("q2: error: no row contains the column 'modell'; "
+                            "they contain: 'model'\n")
 
 
 def test_all_runs_are_shown_by_group(tab: Tab, tmp_path: Path) -> None:

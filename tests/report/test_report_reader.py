@@ -55,7 +55,7 @@ def test_labels_of_the_reader(tab: Tab, page: Any, tmp_path: Path) -> None:
     first, second = map(json.loads, saved.read_text(encoding="utf-8").splitlines())
     assert first == {
         "id": "r1", "question": "Where?", "history": ["Hello."], "response": f"🎨 {TEXT}",
-        "contexts": [{"id": "d1", "text": "Rome lies in Italy."},
+        "knowledge": [{"id": "d1", "text": "Rome lies in Italy."},
                      {"id": "d2", "text": "It has 7 hills, they say."}],
         "label": 1, "model": "m"}
     assert (second["id"], second["label"]) == ("r3", 0)

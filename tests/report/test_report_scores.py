@@ -14,6 +14,7 @@ from fakes import FakeEntailment, FakeMetric, FakePersonal, FakeQuestions, FakeR
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
+from q2_metric.engine.manifest import beside
 from q2_metric.engine.result import SystemRun
 from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2
@@ -144,6 +145,9 @@ def test_two_files_scored_into_one(tmp_path: Path) -> None:
     assert [(system.name, system.rows) for system in runs] == [(str(first), 2), (str(second), 1)]
     lines = out.read_text().splitlines()
     out.write_text("\n".join([lines[2], lines[0], lines[1]]))  # as of several merged files
+    with pytest.raises(InputError, match="was edited after q2 score wrote it"):
+        read(out)
+    beside(out).unlink()
     mixed, rows = read(out)
     assert [system.name for system in mixed] == [str(second), str(first)]
     assert [row["id"] for row in rows] == ["a", "a", "b"]
@@ -238,6 +242,34 @@ def test_what_cannot_be_matched() -> None:
     assert match(column(("a", "k", 1.0)), column(("b", "l", 1.0))) is None
     assert match(column(("a", None, 1.0)), column(("b", None, 1.0), ("c", None, 1.0))) is None
     assert match(column(), column()) is None
+
+
+def test_row_numbers_do_not_outweigh_texts() -> None:
+    """Ids that are row numbers (0, 1, …: a pandas index; 1, 2, …: no ids at all)."""
+    def system(start: int, *knowledge: str) -> SystemValues:
+        return column(*((str(i), text, 0.0) for i, text in enumerate(knowledge, start)))
+
+    for start in (0, 1):
+        shuffled = match(system(start, "k", "l", "m"), system(start, "m", "k", "l"))
+        assert shuffled is not None
+        assert (shuffled.how, shuffled.pairs) == ("knowledge", [(0, 1), (1, 2), (2, 0)])
+        # A row is missing in the middle of the second file.
+        short = match(system(start, *"klmnop"), system(start, *"klmop"))
+        assert short is not None
+        assert short.pairs == [(0, 0), (1, 1), (2, 2), (4, 3), (5, 4)]
+        # The knowledge of one row changed: its number still says which row it is.
+        changed = match(system(start, "k", "l", "m"), system(start, "k", "new", "m"))
+        assert changed is not None
+        assert (changed.how, changed.changed) == ("number", {(1, 1): ("knowledge",)})
+
+
+def test_lost_knowledge_is_a_change() -> None:
+    rows = [{"id": "a", "knowledge": "k", "q2": 1.0}, {"id": "b", "knowledge": "l", "q2": 1.0}]
+    lost = [rows[0], {"id": "b", "knowledge": None, "q2": None, "reason": "no_knowledge"}]
+    matched = match(*(SystemValues.of("zero", some, ["q2"]) for some in (rows, lost)))
+    assert matched is not None
+    assert matched.changed == {(1, 1): ("knowledge",)}
+    assert SystemValues.of("zero", lost, ["q2"]).unchecked == ""
 
 
 def test_the_history_tells_turns_apart() -> None:

@@ -172,6 +172,30 @@ def test_other_rows_are_refused(tmp_path: Path) -> None:
     assert "(other question)" in asked.stderr
 
 
+def test_an_id_that_two_rows_have_is_named(tmp_path: Path) -> None:
+    a = scored(tmp_path, "a", [GOOD] * 3, context=GOOD)
+    twice = scored(tmp_path, "b", [GOOD] * 4, context=GOOD, id="same")
+    result = compare(a, twice)
+    assert result.exit_code == 2
+    assert "b.jsonl: several rows have the id 'same'" in result.stderr
+
+
+def test_rows_without_texts_were_not_checked(tmp_path: Path) -> None:
+    a, b = (scored(tmp_path, name, [GOOD] * 3, more=("--no-texts",)) for name in "ab")
+    assert f"{b}: some rows have no texts" in compare(a, b).stderr
+
+
+def test_each_mean_has_its_own_n(tmp_path: Path) -> None:
+    """f1 compares with the reference, which one row lacks."""
+    a, b = (scored(tmp_path, name, [GOOD, GOOD, "Thanks!"], reference=GOOD, more=(
+        "--metrics", "scale,word_share", "--preset", "bundled-small", "--no-claim", "exclude"))
+        for name in "ab")
+    scores, _ = json.loads(compare(a, b, "--format", "json").stdout)["tables"]
+    titles = [column["title"] for column in scores["columns"]]
+    row = dict(zip(titles, scores["rows"][0], strict=True))
+    assert (row["n (SCALE)"], row["n (F1 (reference))"]) == (2, 3)
+
+
 def test_other_signatures_are_refused(tmp_path: Path) -> None:
     a = scored(tmp_path, "a", [GOOD] * 3)
     b = scored(tmp_path, "b", [GOOD] * 3, more=("--no-claim", "exclude"))

@@ -741,8 +741,9 @@ def test_peoples_labels_are_read(tmp_path: Path) -> None:
     assert labels(1, "no", "Supported", None, False, "") == [True, False, True, None, False, None]
     # A column that is only called like one, unless it is named.
     assert labels("chit-chat", 1) == [None, None]
-    assert labels("chit-chat", 1, label="label") == [
-        f"{path}, line 1: the label (field 'label') is 'chit-chat', not 0 or 1", True]
+    assert labels("chit-chat", 1, label="label") == [None, True]
+    with pytest.raises(InputError, match="'label' has no human labels: it contains 'faithful'"):
+        labels("faithful", "invented", label="label")
     # Scores do not depend on it.
     assert Example("r", "k", label=True) == Example("r", "k", label=False)
 

@@ -78,7 +78,8 @@ def custom(
 
     A column of mixed types becomes JSON texts. A ``…_column`` is needed for columns whose names are
     not in :data:`CUSTOM_ALIASES`. If only some rows have a gold response, a warning says how many.
-    InputError: no file is named, a file cannot be read, or a row lacks knowledge."""
+    Knowledge may be blank; such a row has no score. InputError: no file is named, or a file or a row
+    cannot be read."""
     if not data_files:
         raise InputError(
             """q2_custom needs a file: --metadata '{"data_files": "/folder/rows.jsonl"}'""")
@@ -87,7 +88,8 @@ def custom(
     rows: list[dict[str, Any]] = []
     for file in files:
         given = list(records(file, shown(file)))
-        read = read_rows(file, columns, aliases=CUSTOM_ALIASES, need_response=False, given=given)
+        read = read_rows(file, columns, aliases=CUSTOM_ALIASES, need_response=False, blank=True,
+                         given=given)
         for record, row in zip(given, read, strict=True):
             if isinstance(row, BadRow):
                 raise InputError(row.error)

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from accelerate.utils import broadcast_object_list
-from transformers import TrainerCallback
+from transformers import EarlyStoppingCallback, TrainerCallback
 
 from q2_metric import scoring
-from q2_metric.errors import InputError, ModelError
+from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.integrations.trainer.keeping import folder_of, keep
 from q2_metric.integrations.trainer.loggers import show
 from q2_metric.integrations.trainer.responding import TrainerResponder
-from q2_metric.metrics.registry import PAPERS, listed
+from q2_metric.metrics.registry import METRICS, PAPERS, listed
 from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.rows.fields import OutputRow
@@ -66,14 +66,18 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         generation: keywords for ``model.generate``, which override the generation configs of
             trainer and model. ``generation_max_length`` counts only the response, for a decoder
             too.
-        prefix: an evaluation whose ``metric_key_prefix`` is neither this prefix nor "eval" is
-            ignored, because it evaluates other rows.
+        prefix: what the names of the logged scores begin with. transformers chooses the best
+            checkpoint only by names with "eval_". An evaluation whose ``metric_key_prefix`` is
+            neither this prefix nor "eval" is ignored, because it evaluates other rows.
         no_claim: how responses without a claim are averaged: as 0 ("zero"), or not at all
             ("exclude").
-        strict: end the training with the error of a metric that fails. Otherwise it is logged.
+        strict: end the training with the error of a metric or a generation that fails, or of a
+            file that cannot be written. Otherwise it is logged. (With several processes, an error
+            of the generation always ends the training.)
         out: a folder that keeps the responses and scores of each evaluation, with their evidence:
-            ``step-500.jsonl``, … ``q2 report FOLDER`` draws them as curves. Files of the same
-            steps, as of an earlier training, are replaced.
+            ``step-500.jsonl``, … (``test-step-500.jsonl`` with the prefix "test_").
+            ``q2 report FOLDER`` draws them as curves. During training, files of the same steps, as
+            of an earlier training, are replaced.
         settings: ``preset``, ``device`` and settings of the metrics.
 
     Add the callback before those that read its metrics, such as early stopping.
@@ -89,12 +93,18 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         prefix: str = "eval_", no_claim: NoClaim = NO_CLAIM, strict: bool = False,
         out: str | Path | None = None, **settings: Any,
     ) -> None:
+        _check_keywords(strict=strict, prefix=prefix, generation=generation, batch_size=batch_size)
         self.trainer, self.strict = trainer, strict
         self.out = None if out is None else folder_of(out)
         refuse_unknown(columns or (), [one.name for one in fields(Row)], "field in columns")
         if not isinstance(rows, Iterable):
             raise InputError(f"rows are {kind(rows)}, not a list or a data set")
+        rows = list(rows)
         self.rows = [_row(row, i, columns or {}) for i, row in enumerate(rows)]
+        for name, column in (columns or {}).items():
+            if self.rows and not any(column in row for row in rows):
+                raise InputError(f"no row has {column!r}, which columns names for {name!r}; the "
+                                 f"fields of row 0 are {', '.join(map(str, rows[0]))}")
         if not self.rows:
             raise InputError("there are no rows to generate responses for")
         with_gold = sum(row.reference is not None for row in self.rows)
@@ -115,8 +125,11 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         """Of the last evaluation, in the order of the rows. Empty except on the first process."""
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Warns if the training has no evaluations, because then nothing is scored."""
+        """Warns if the training has no evaluations, because then nothing is scored. InputError: the
+        best checkpoint is to be chosen by a score that is not computed, or early stopping would
+        look for a score before it is there."""
         self._check_trainer(args)
+        self._check_best(args.metric_for_best_model or "")
         if args.eval_strategy == "no" and state.is_world_process_zero:
             _LOG.warning(
                 'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
@@ -131,10 +144,10 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             return
         if isinstance(self.trainer.eval_dataset, dict):
             # The trainer evaluates each of its data sets. The callback runs only with the first.
-            first = next(iter(self.trainer.eval_dataset))
-            if f"{self.prefix}{first}_loss" not in metrics:
+            others = list(self.trainer.eval_dataset)[1:]
+            if not {f"eval_{name}_runtime" for name in others}.isdisjoint(metrics):
                 return
-        responses = self.respond(kwargs["model"], [row.prompt for row in self.rows])
+        responses = self._responses(kwargs["model"])
         numbers, unfit, kept = self._from_first(responses, state.global_step)
         metrics.update(numbers)
         self.trainer.log(dict(numbers))
@@ -147,12 +160,44 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             # NaN is no improvement for any of them, and the logged value stays.
             metrics[best] = float("nan")
 
+    def _check_best(self, best: str) -> None:
+        """Checks the name in ``metric_for_best_model``, and the order of the callbacks."""
+        if not self.trainer.is_world_process_zero():
+            return
+        ours = [*columns_of(metric.name for metric in self.metrics)]
+        short = best.removeprefix("eval_").removeprefix(self.prefix)
+        if short not in columns_of(METRICS):
+            return
+        if not self.prefix.startswith("eval_"):
+            raise InputError(f"metric_for_best_model is {best!r}, but transformers finds only "
+                             f"names with \"eval_\": leave out prefix={self.prefix!r}")
+        if short not in ours:
+            raise InputError(f"metric_for_best_model is {best!r}, but the callback computes "
+                             f"{', '.join(ours)}: name it in metrics")
+        callbacks = self.trainer.callback_handler.callbacks
+        if any(isinstance(one, EarlyStoppingCallback)
+               for one in callbacks[:callbacks.index(self)]):
+            raise InputError("EarlyStoppingCallback stands before Q2Callback, so it would not find "
+                             f"{best!r}: add it afterwards, with trainer.add_callback")
+
+    def _responses(self, model: Any) -> list[str] | None:
+        """The responses to all prompts; ``None`` if generating them failed, which is logged."""
+        try:
+            return self.respond(model, [row.prompt for row in self.rows])
+        except Exception as error:
+            # Other processes would wait for this one.
+            if self.strict or self.trainer.args.world_size > 1:
+                raise
+            _LOG.error("no response was generated, so this evaluation has no scores: %s: %s "
+                       "(strict=True raises the error)", type(error).__name__, error)
+            return None
+
     def _check_trainer(self, args: Any) -> None:
         if args is not self.trainer.args:
             raise InputError("this callback was made for another trainer: make one with "
                              "Q2Callback(trainer, ...) for each trainer")
 
-    def _from_first(self, responses: list[str], step: int) -> _Evaluated:
+    def _from_first(self, responses: list[str] | None, step: int) -> _Evaluated:
         """The numbers to log, and those by which this checkpoint must not be chosen as the best.
         The first process computes them and sends them to the others, because each process decides
         which checkpoint is the best. The scored rows are only on the first process. If it fails,
@@ -160,9 +205,10 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         failed: Exception | None = None
         found: _Evaluated = {}, [], []
         if self.trainer.is_world_process_zero():
-            self.responses = responses
+            self.responses = responses or []
             try:
-                found = self._evaluate(responses, step)
+                found = self._evaluate(responses, step) if responses else _nothing(
+                    self.metrics, self.prefix)
             except Exception as error:
                 failed = error
         # Some errors cannot be sent to other processes, but their text can.
@@ -178,7 +224,13 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         numbers, unfit = _numbers(run, self.rows, responses)
         rows = run.explanations(texts=True)
         if self.out is not None:
-            keep(self.out, step, run, rows)
+            name = f"{'' if self.prefix == 'eval_' else self.prefix.rstrip('_') + '-'}step-{step}"
+            try:
+                keep(self.out / f"{name}.jsonl", run, rows, replace=self.trainer.is_in_train)
+            except Q2Error as error:
+                if self.strict:
+                    raise
+                _LOG.error("this evaluation is not kept in the folder out: %s", error)
         return ({f"{self.prefix}{name}": value for name, value in numbers.items()},
                 [f"{self.prefix}{name}" for name in unfit], rows)
 
@@ -189,7 +241,13 @@ class Q2ComputeMetrics:
     It returns what :class:`Q2Callback` logs, whose arguments it shares, but cannot keep the trainer
     from choosing a checkpoint as the best. ``knowledge``, ``histories`` and ``questions`` have an
     entry for each row of the evaluation set, in order. The labels are the gold responses.
-    InputError: a keyword is wrong, or later, there are not as many predictions as rows."""
+
+    The trainer does not say which rows it evaluates. If their number or their labels are not those
+    of the first evaluation, an error is logged and the scores are NaN (with ``strict``, InputError
+    is raised). With ``train_sampling_strategy="group_by_length"``, the trainer sorts the evaluation
+    set, so the knowledge would be that of other rows: use :class:`Q2Callback` there.
+
+    InputError: a keyword is wrong."""
 
     def __init__(
         self, tokenizer: Any, knowledge: Sequence[str] | Sequence[Sequence[str]], *,
@@ -214,17 +272,31 @@ class Q2ComputeMetrics:
         _check_knowledge(self.rows)
         self.metrics = scoring.load(_grounded(metrics, gold=True), settings,
                                     own=signature(Q2ComputeMetrics).parameters)
+        self.golds: list[str] = []
         self.signature = scoring.signature_lines(self.metrics, self.no_claim)
 
     def __call__(self, prediction: Any) -> dict[str, float]:
         responses = self._decode(prediction.predictions)
-        if len(responses) != len(self.rows):
-            raise InputError(f"{len(responses)} predictions for {len(self.rows)} knowledge texts: "
-                             "give the knowledge of the evaluation set, in its order")
         golds = self._decode(prediction.label_ids)
+        if problem := self._other_rows(golds):
+            if self.strict:
+                raise InputError(problem)
+            _LOG.error("no score was computed: %s", problem)
+            return _nothing(self.metrics, "")[0] | scoring.against_gold(
+                responses, [[gold] for gold in golds])
         rows = [replace(row, reference=gold) for row, gold in zip(self.rows, golds, strict=True)]
         run = _scored(self.metrics, rows, responses, self.no_claim, strict=self.strict)
         return _numbers(run, rows, responses)[0]
+
+    def _other_rows(self, golds: list[str]) -> str:
+        """Says why the rows with these labels are not those of the knowledge, or ""."""
+        if len(golds) != len(self.rows):
+            return (f"{len(golds)} predictions for {len(self.rows)} knowledge texts: give the "
+                    "knowledge of the evaluation set, in its order")
+        self.golds = self.golds or golds
+        return "" if golds == self.golds else (
+            "the labels are not those of the first evaluation; this object has the knowledge of "
+            "one evaluation set only")
 
     def _decode(self, ids: Any) -> list[str]:
         import numpy as np
@@ -250,6 +322,28 @@ def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
         raise InputError("f1 and bleu are computed beside other metrics: also name one of "
                          f"{', '.join(PAPERS)}, groundedness")
     return [name for name in metrics if name not in with_gold]
+
+
+def _check_keywords(
+    *, strict: object, prefix: object, generation: object, batch_size: object
+) -> None:
+    """Before hours of training."""
+    if not isinstance(strict, bool):
+        raise InputError(f"strict is {strict!r}, not True or False")
+    if not isinstance(prefix, str) or not prefix.endswith("_"):
+        raise InputError(f'prefix is {prefix!r}, not a text such as "eval_"')
+    if generation is not None and not isinstance(generation, Mapping):
+        raise InputError(f"generation is {kind(generation)}, not keywords of model.generate, such "
+                         'as {"max_new_tokens": 50}')
+    if batch_size is not None and (
+            not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1):
+        raise InputError(f"batch_size is {batch_size!r}, not a whole number of at least 1")
+
+
+def _nothing(metrics: Sequence[Any], prefix: str) -> _Evaluated:
+    """The result of an evaluation without responses."""
+    names = [f"{prefix}{name}" for name in columns_of(metric.name for metric in metrics)]
+    return dict.fromkeys(names, math.nan), names, []
 
 
 def _check_knowledge(rows: Sequence[Row]) -> None:
@@ -285,7 +379,8 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
         prompt = scoring.check_text(prompt, f"the prompt of row {index}")
     return Row(
         prompt, tuple(scoring.check_texts(field("knowledge"), f"the knowledge of row {index}")),
-        tuple(scoring.check_texts(history, f"the history of row {index}")) if history else (),
+        () if history is None else tuple(
+            scoring.check_texts(history, f"the history of row {index}")),
         text("reference"), text("question"))
 
 

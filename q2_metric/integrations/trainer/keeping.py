@@ -21,7 +21,7 @@ def folder_of(out: str | Path) -> Path:
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        earlier = sum(1 for _ in folder.glob("step-*.jsonl"))
+        earlier = sum(1 for _ in folder.glob("*step-*.jsonl"))
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}; name a folder in out") from error
     if earlier:
@@ -31,10 +31,14 @@ def folder_of(out: str | Path) -> Path:
     return folder
 
 
-def keep(folder: Path, step: int, run: ScoredRows, rows: Sequence[OutputRow]) -> None:
-    """Writes ``step-STEP.jsonl``, the rows of ``run`` with their texts, and its manifest. A file of
-    the same step is replaced. Raises InputError or WriteError if it cannot be written."""
-    names, path = [metric.name for metric in run.metrics], folder / f"step-{step}.jsonl"
+def keep(path: Path, run: ScoredRows, rows: Sequence[OutputRow], *, replace: bool) -> None:
+    """Writes the rows of ``run`` with their texts, and their manifest. Without ``replace``, a file
+    that is there already stays. Raises InputError or WriteError if it cannot be written."""
+    if not replace and path.exists():
+        _LOG.warning("%s has an evaluation of this step already; this one, outside of training, is "
+                     "not kept", path)
+        return
+    names = [metric.name for metric in run.metrics]
     with replacing(path) as unfinished:
         write_rows(".jsonl", unfinished, Layout(names, texts=True), rows)
     write_manifest(beside(path), {
