@@ -155,8 +155,9 @@ def _comparison(truths: Truths, scores: Mapping[str, Scores], against: str) -> T
         (Column("set", "text"), Column("metric", "text"),
          Column(f"AUC minus that of {title(against)}", "hundred"), Column("p", "p")),
         tuple(lines),
-        f"The intervals come from a paired bootstrap, p from a two-sided permutation test of the "
-        f"metrics' ranks, each with {st.N_BOOTSTRAP:,} resamples (seed {st.SEED}).",
+        f"The intervals come from a paired bootstrap with {st.N_BOOTSTRAP:,} resamples, p from a "
+        f"two-sided permutation test of the metrics' ranks with {st.N_PERMUTATIONS:,} (seed "
+        f"{st.SEED}).",
     )
 
 
