@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from q2_metric.cli import experiments
-from q2_metric.cli.commands import FILE, Group, Read
-from q2_metric.errors import InputError
+from q2_metric.cli.commands import Group, Read
 from q2_metric.metrics.registry import METRICS
 
 if TYPE_CHECKING:
@@ -70,27 +68,3 @@ def _beside_overlap(sets: Sets, options: dict[str, Any]) -> ScoreColumns:
     options["metrics"] = [name for name in METRICS if name in asked]
     rows = [row.example for labelled in sets.values() for row in labelled]
     return experiments.columns_of(options, rows)
-
-
-@meta_eval.command("render")
-@click.argument("result", type=FILE)
-@click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
-@experiments.FORMAT_OPTION
-@experiments.OUTPUT_OPTIONS
-def render(result: Path, **options: Any) -> None:
-    """Print the tables of an earlier run again.
-
-    RESULT is a .json file that the earlier run wrote with --out. Here, --out writes these results
-    in another format, and --figures draws their diagrams.
-    """
-    from q2_metric.evaluation.files import read_json
-
-    report = read_json(result)
-    try:
-        experiments.check(options, report.name)
-        experiments.finish(report, options)
-    except InputError:
-        raise
-    # The file may be JSON of another kind.
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{result}: is not a result of q2 meta-eval ({error})") from error

@@ -25,8 +25,8 @@ FOLDS = 5
 
 
 def read_labelled(path: str | Path, columns: Columns, form: str | None = None) -> list[Labelled]:
-    """Reads the rows of a file with their human labels, in any format that ``q2 score`` reads. Texts
-    may be blank. InputError: a row cannot be read or has no label; the message says which row."""
+    """Reads the rows of a file with their human labels, in any format that ``q2 score`` reads.
+    Texts may be blank. InputError: a row cannot be read or has no label; the message names it."""
     labelled = []
     notes: list[str] = []
     read = read_rows(path, columns, blank=True, form=form, on_note=notes.append)

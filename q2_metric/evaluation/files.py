@@ -1,4 +1,4 @@
-"""Writes reports as JSON (whole; can be read back), CSV (one number a line), markdown, and LaTeX
+"""Writes reports as JSON (whole), CSV (one number a line), markdown, and LaTeX
 for papers that use the package booktabs."""
 
 import csv
@@ -8,12 +8,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from q2_metric.errors import InputError
 from q2_metric.evaluation.statistics import Interval
-from q2_metric.evaluation.tables import Cell, Column, Report, Table
-from q2_metric.files import check_place, parse_json, read_text, write_text
+from q2_metric.evaluation.tables import Report, Table
+from q2_metric.files import check_place, write_text
 from q2_metric.rows.spreadsheet import to_cell
 
 SUFFIXES = (".json", ".csv", ".md", ".tex")
@@ -53,24 +51,6 @@ def to_json(report: Report) -> str:
     return f'{whole.removesuffix("}").rstrip()},\n "curves": {line}\n}}\n'
 
 
-def read_json(path: str | Path) -> Report:
-    """Reads a report that :func:`write` wrote as JSON. InputError: the file is missing or does not
-    contain a report."""
-    text = read_text(path)
-    try:
-        report = parse_json(text)
-        if report.pop("format") != FORMAT:
-            raise KeyError("format")
-        tables = tuple(
-            Table(table["name"], table["title"],
-                  tuple(Column(**column) for column in table["columns"]),
-                  tuple(tuple(map(_cell, row)) for row in table["rows"]), table["note"])
-            for table in report.pop("tables"))
-        return Report(tables=tables, **report)
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: is not a result of q2 meta-eval") from error
-
-
 def to_csv(report: Report) -> str:
     """One number a line: table, row, column, value, and the interval (low, high).
 
@@ -91,14 +71,6 @@ def to_csv(report: Report) -> str:
                 cells = (table.name, name, table.columns[i].title, value, *ends)
                 writer.writerow(to_cell(cell) if isinstance(cell, str) else cell for cell in cells)
     return out.getvalue()
-
-
-def _cell(value: Any) -> Cell:
-    if isinstance(value, dict):
-        return Interval(**value)
-    if value is None or isinstance(value, (str, int, float)):
-        return value
-    raise ValueError(f"{value!r} cannot be in a cell")
 
 
 def to_markdown(report: Report, *, note: str = "") -> str:

@@ -45,8 +45,8 @@ class GroundedMean(Metric):  # type: ignore[misc]
         self.judge = Judge(metrics, no_claim, settings, strict)
         self.signature = self.judge.signature
         # A MetricCollection joins metrics whose states have equal names and values.
-        settings = f"settings_{crc32(self.signature.encode()):08x}"
-        self.add_state(settings, torch.tensor(0), dist_reduce_fx="sum")
+        own = f"settings_{crc32(self.signature.encode()):08x}"
+        self.add_state(own, torch.tensor(0), dist_reduce_fx="sum")
         for name in self.judge.names:
             self.add_state(f"{name}_sum", torch.tensor(0.0), dist_reduce_fx="sum")
             self.add_state(f"{name}_n", torch.tensor(0), dist_reduce_fx="sum")

@@ -129,12 +129,13 @@ def _settled(
         return
     values = [value for one in first if not no_label(value := value_of(one.fields, label))]
     strange = [str(value) for value in values if as_label(value) is None]
-    if columns.label is not None and values and len(strange) == len(values):
+    named = columns.label is not None
+    if named and values and len(strange) == len(values):
         raise InputError(f"the column {label!r} has no human labels: it contains "
                          f"{strange[0][:40]!r}; labels are {', '.join(LABELS)}")
-    if columns.label is None and 2 * len(strange) >= len(values):
+    if not named and 2 * len(strange) >= len(values):
         resolved["label"] = None
-    elif columns.label is None and any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
+    elif not named and any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
         resolved["label"] = None
         yield (f"the column {label!r} is not read as the human label: it contains "
                f"{strange[0][:40]!r} and not only 0 and 1; --label names a column")

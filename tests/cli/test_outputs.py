@@ -45,9 +45,7 @@ def run(words: str) -> Result:
     "calibrate lab.jsonl --metric knowledge_f1 --out lab.jsonl",
     "meta-eval true lab.csv --metrics knowledge_f1 --out lab.csv",
     "meta-eval true lab.csv --metrics knowledge_f1 --scores sc.csv --column s --out sc.csv",
-    "meta-eval render result.json --out a.md --note note.md --out note.md",
     "reproduce q2-v1-3 --scores sc.csv --column s --out sc.csv",
-    "meta-eval render result.json --out result.json",
     "select rank dialogue.json --pool pool.json --ranker bm25 --out pool.json",
     "select rank --logs logs.json --pool pool.json --ranker bm25 --out logs.json",
     "select evaluate --pool pool.json --logs logs.json --labels labels.json --out labels.json",
@@ -114,8 +112,8 @@ def test_figures_replace_no_input(folder: Path) -> None:
     drawn.mkdir()
     (drawn / "true_roc.svg").write_text("a note")
     (folder / "link.md").symlink_to(drawn / "true_roc.svg")
-    for note in ("drawn/true_roc.svg", "link.md"):
-        result = run(f"meta-eval render result.json --note {note} --figures drawn")
+    for scores in ("drawn/true_roc.svg", "link.md"):
+        result = run(f"meta-eval true lab.csv --scores {scores} --column s --figures drawn")
         assert (result.exit_code, result.stdout) == (2, "")
         assert "is an input, so it cannot be written" in result.stderr
     assert (drawn / "true_roc.svg").read_text() == "a note"
@@ -147,7 +145,6 @@ def test_figures_stay_in_their_folder(folder: Path) -> None:
     ("meta-eval true lab.csv --metrics knowledge_f1 --no-cache --out new.md --out mine.json", ""),
     ("meta-eval dev --out mine.csv", ""),
     ("reproduce --all --out mine.json", ""),
-    ("meta-eval render result.json --out mine.json", ""),
     ("select rank dialogue.json --pool pool.json --ranker bm25 --out mine.jsonl", ""),
     ("select evaluate --pool pool.json --logs logs.json --labels labels.json --out mine.md", ""),
     ("select train --pool pool.json --logs logs.json --labels labels.json --dev-logs logs.json "

@@ -32,7 +32,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-RESULT = Path(__file__).parents[2] / "docs/results/dev.json"
 SCORE = "score rows.jsonl --metrics knowledge_f1"
 
 
@@ -49,7 +48,6 @@ SCORE = "score rows.jsonl --metrics knowledge_f1"
      "q2: error: the response of this command is not valid Unicode at character 2"),
     ("score empty.jsonl --metrics knowledge_f1 --quiet", 2, "q2: error: empty.jsonl: has no rows"),
     ("score utf32.csv --metrics knowledge_f1", 2, "utf32.csv: is UTF-32; save it as UTF-8"),
-    (f"meta-eval render {RESULT} --note binary --out a.md", 2, "q2: error: binary: "),
 ])
 def test_a_line_and_a_code(folder: Path, words: str, code: int, said: str) -> None:
     (folder / "loop.jsonl").symlink_to("loop.jsonl")

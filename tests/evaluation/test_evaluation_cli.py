@@ -56,12 +56,8 @@ def test_a_csv_of_ones_own(loader: Loader, rows: Path, tmp_path: Path) -> None:
     outs = [tmp_path / f"r.{suffix}" for suffix in ("json", "csv", "md")]
     given = ["meta-eval", "true", rows, "--metrics", "scale,knowledge_f1", "--cache", cache]
     given += [part for out in outs for part in ("--out", out)]
-    note = tmp_path / "note.md"
-    note.write_text("How to read it.")
     first = run(*given)
     assert first.exit_code == 0, first.output
-    noted = run("meta-eval", "render", outs[0], "--out", tmp_path / "noted.md", "--note", note)
-    assert noted.exit_code == 0, noted.output
     assert "75.0 [" in first.stdout
     assert "scale|version:test" in first.stdout
     report = json.loads(outs[0].read_text())
@@ -69,8 +65,7 @@ def test_a_csv_of_ones_own(loader: Loader, rows: Path, tmp_path: Path) -> None:
     # The arguments behind it are those of the process, here of the test run.
     assert report["facts"]["command"].split()[0] == "q2"
     assert "auc,SCALE,mine,0.75," in outs[1].read_text()
-    assert "How to read it.\n\n## ROC-AUC" in (tmp_path / "noted.md").read_text()
-    assert "How to read it." not in outs[2].read_text()
+    assert "\n## ROC-AUC" in outs[2].read_text()
 
     second = run(*given, "--quiet", "--overwrite")
     assert second.exit_code == 0
@@ -113,17 +108,6 @@ def test_the_default_is_what_the_preset_computes_beside_word_overlap(
     assert [asked for (asked,), _ in loader.asked] == ["q2", "scale", "knowledge_f1", "word_share"]
     run("meta-eval", "true", rows, "--no-cache")
     assert ["groundedness"] in [names for names, _ in loader.asked]
-
-
-def test_render_again(loader: Loader, rows: Path, tmp_path: Path) -> None:
-    saved, page = tmp_path / "r.json", tmp_path / "r.md"
-    first = run(
-        "meta-eval", "true", rows, "--metrics", "knowledge_f1", "--no-cache", "--out", saved)
-    asked = len(loader.asked)
-    again = run("meta-eval", "render", saved, "--out", page)
-    assert again.stdout == first.stdout
-    assert page.read_text().startswith("# Agreement with people on TRUE")
-    assert len(loader.asked) == asked
 
 
 @pytest.mark.parametrize("full", ["q2_metric.evaluation.files.write_text",

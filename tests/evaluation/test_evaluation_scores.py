@@ -216,7 +216,7 @@ def test_rows_with_the_same_texts_have_their_own_scores(tmp_path: Path) -> None:
 
 
 def test_other_ids_are_not_taken_for_an_order(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be matched .* the ids of the data set"):
+    with pytest.raises(InputError, match=r"cannot be matched .* the ids of the data set"):
         foreign(tmp_path / "s.csv", "id,mine\n3,3\n1,1\n2,2\n")
     own = foreign(tmp_path / "s.csv", "id,mine\n1,1\n2,2\n3,3\n")  # only row numbers
     assert [one and one.value for one in own.scores(EXAMPLES, quiet)] == [1.0, 2.0, 3.0]

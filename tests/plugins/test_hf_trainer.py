@@ -588,7 +588,7 @@ def test_the_best_checkpoint_needs_a_score_that_is_computed(tokenizer: Any, tmp_
     started("eval_loss", metrics="scale", early=True)
     with pytest.raises(InputError, match="'eval_q2', but the callback computes scale"):
         started("eval_q2", metrics="scale")
-    with pytest.raises(InputError, match="finds only names with .eval_.: leave out prefix='kg_'"):
+    with pytest.raises(InputError, match=r"finds only names with .eval_.: leave out prefix='kg_'"):
         started("kg_scale", metrics="scale", prefix="kg_")
     with pytest.raises(InputError, match="EarlyStoppingCallback stands before Q2Callback"):
         started("scale", metrics="scale", early=True)

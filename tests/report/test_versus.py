@@ -238,15 +238,3 @@ def test_references(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     other = scored(tmp_path, "c", [GOOD] * 3, ideal=GOOD)
     refused = compare(a, other, "--reference", "ideal")
     assert "the references of two systems differ" in refused.stderr
-
-
-def test_render_prints_latex(tmp_path: Path) -> None:
-    a, b = scored(tmp_path, "a", [GOOD] * 3), scored(tmp_path, "b", [GOOD, BAD, GOOD])
-    kept = tmp_path / "compared.json"
-    kept.write_text(compare(a, b, "--format", "json").stdout, encoding="utf-8")
-    result = CliRunner().invoke(main, ["meta-eval", "render", str(kept), "--format", "latex"])
-    assert result.exit_code == 0, result.output
-    assert r"\begin{tabular}{lrr}" in result.stdout
-    out = tmp_path / "table.tex"
-    CliRunner().invoke(main, ["meta-eval", "render", str(kept), "--out", str(out), "--quiet"])
-    assert out.read_text(encoding="utf-8") == result.stdout

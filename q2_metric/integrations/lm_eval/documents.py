@@ -78,8 +78,8 @@ def custom(
 
     A column of mixed types becomes JSON texts. A ``…_column`` is needed for columns whose names are
     not in :data:`CUSTOM_ALIASES`. If only some rows have a gold response, a warning says how many.
-    Knowledge may be blank; such a row has no score. InputError: no file is named, or a file or a row
-    cannot be read."""
+    Knowledge may be blank; such a row has no score. InputError: no file is named, or a file or a
+    row cannot be read."""
     if not data_files:
         raise InputError(
             """q2_custom needs a file: --metadata '{"data_files": "/folder/rows.jsonl"}'""")

@@ -116,8 +116,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.respond.check([row.prompt for row in self.rows])
         self.prefix, self.no_claim = prefix, scoring.check_no_claim(no_claim)
         # The metrics are loaded now, so that a mistake is noticed before hours of training.
-        names = _grounded(metrics, gold=bool(with_gold))
-        self.metrics = (scoring.load(names, settings, own=signature(Q2Callback).parameters)
+        self.names = _grounded(metrics, gold=bool(with_gold))
+        self.metrics = (scoring.load(self.names, settings, own=signature(Q2Callback).parameters)
                         if trainer.is_world_process_zero() else [])
         self.signature = scoring.signature_lines(self.metrics, self.no_claim)
         """Empty except on the first process."""
@@ -162,9 +162,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
 
     def _check_best(self, best: str) -> None:
         """Checks the name in ``metric_for_best_model``, and the order of the callbacks."""
-        if not self.trainer.is_world_process_zero():
-            return
-        ours = [*columns_of(metric.name for metric in self.metrics)]
+        ours = [*columns_of(self.names)]
         short = best.removeprefix("eval_").removeprefix(self.prefix)
         if short not in columns_of(METRICS):
             return
@@ -208,7 +206,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             self.responses = responses or []
             try:
                 found = self._evaluate(responses, step) if responses else _nothing(
-                    self.metrics, self.prefix)
+                    self.names, self.prefix)
             except Exception as error:
                 failed = error
         # Some errors cannot be sent to other processes, but their text can.
@@ -282,7 +280,7 @@ class Q2ComputeMetrics:
             if self.strict:
                 raise InputError(problem)
             _LOG.error("no score was computed: %s", problem)
-            return _nothing(self.metrics, "")[0] | scoring.against_gold(
+            return _nothing([one.name for one in self.metrics])[0] | scoring.against_gold(
                 responses, [[gold] for gold in golds])
         rows = [replace(row, reference=gold) for row, gold in zip(self.rows, golds, strict=True)]
         run = _scored(self.metrics, rows, responses, self.no_claim, strict=self.strict)
@@ -340,9 +338,9 @@ def _check_keywords(
         raise InputError(f"batch_size is {batch_size!r}, not a whole number of at least 1")
 
 
-def _nothing(metrics: Sequence[Any], prefix: str) -> _Evaluated:
-    """The result of an evaluation without responses."""
-    names = [f"{prefix}{name}" for name in columns_of(metric.name for metric in metrics)]
+def _nothing(metrics: Sequence[str], prefix: str = "") -> _Evaluated:
+    """The result of an evaluation without scores."""
+    names = [f"{prefix}{name}" for name in columns_of(metrics)]
     return dict.fromkeys(names, math.nan), names, []
 
 

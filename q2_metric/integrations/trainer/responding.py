@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from accelerate.utils import gather_object
-from transformers import GenerationConfig
+from transformers import GenerationConfig, GenerationMixin
 
 from q2_metric.errors import InputError
 
@@ -123,13 +123,12 @@ def _generation(trainer: Any, ours: Mapping[str, Any]) -> tuple[GenerationConfig
     elif longest is not None:  # a decoder's max_length counts the prompt too
         config.max_length, config.max_new_tokens = None, longest
     others = config.update(**ours)
-    known = {*signature(model.generate).parameters, *signature(model.forward).parameters,
-             *vars(config)}
-    for name in others:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            raise InputError(f"generation has the unknown keyword {name!r}"
-                             + (f"; did you mean {near[0]!r}?" if near else ""))
+    known = {*signature(GenerationMixin.generate).parameters, *vars(config)}
+    for name in others.keys() - known:
+        # Others may be inputs of the model.
+        if near := get_close_matches(name, known, n=1, cutoff=0.8):
+            raise InputError(f"generation has the unknown keyword {name!r}; did you mean "
+                             f"{near[0]!r}?")
     if config.max_new_tokens is None and config.max_length is None:
         _LOG.warning("no setting limits the length of a response, so it ends after %d tokens: give "
                      'Q2Callback generation={"max_new_tokens": 100}, say', _SHORT)
