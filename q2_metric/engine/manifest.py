@@ -154,7 +154,7 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
 
 
 def check_unedited(out: str | Path) -> None:
-    """Checks that a file of scores is as it was when its manifest, if any, was written."""
+    """Checks that a file of scores is as its manifest, if any, says (else InputError)."""
     fields = read_manifest(beside(out))
     if fields and fields.get("complete") is True and isinstance(fields.get("output"), str) and (
             fields["output"] != fingerprint(out)):
@@ -164,9 +164,8 @@ def check_unedited(out: str | Path) -> None:
 
 
 def check_evidence(out: str | Path, metric: str) -> None:
-    """Checks that the manifest of a file of scores, if any, describes the file as it is now, and
-    has a signature of the metric (else InputError)."""
-    check_unedited(out)
+    """Checks that the manifest of a file of scores, if any, is of a finished run and has a
+    signature of the metric (else InputError)."""
     record = beside(out)
     if not os.path.lexists(record):
         return
