@@ -76,7 +76,8 @@ class Rows:
     weight: float = 1.0
 
     def weights(self) -> NDArray[np.float64]:
-        """The weight of each row. The supported rows have half of the source's weight."""
+        """The weight of each row. The supported rows have half of the source's weight, and the
+        others have the other half."""
         n_supported = float(self.supported.sum())
         of_class = np.where(self.supported, n_supported, len(self.supported) - n_supported)
         return np.divide(self.weight / 2, of_class, dtype=np.float64)
