@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from q2_metric.cli.main import main
-from q2_metric.evaluation import files as files_of_results
 
 KNOWLEDGE = {
     "hotel": {
@@ -128,17 +127,18 @@ def test_evaluate(files: dict[str, str]) -> None:
     folder = Path(files["folder"])
     shown = ok("select", "evaluate", *labelled(files), "--out", str(folder / "k.md"),
                "--out", str(folder / "k.json")).output
-    found = files_of_results.read_json(folder / "k.json")
-    tables = {table.name: {row[0]: row[1:] for row in table.rows} for table in found.tables}
+    found = json.loads((folder / "k.json").read_text(encoding="utf-8"))
+    tables = {table["name"]: {row[0]: row[1:] for row in table["rows"]}
+              for table in found["tables"]}
     rows = tables["selection"]
     bundled = next(name for name in rows if str(name).startswith("bundled"))
-    assert rows[bundled][:6] == (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-    assert found.facts["turns that need knowledge"] == "2"
-    assert tables["domains_r1"][bundled] == (1.0,)
+    assert rows[bundled][:6] == [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    assert found["facts"]["turns that need knowledge"] == "2"
+    assert tables["domains_r1"][bundled] == [1.0]
     assert tables["recall"]["bm25"][0] == 1.0
     assert any("hard vote" in str(name) for name in rows)
     (detection,) = tables["detection"].values()
-    assert detection[3:] == (3, 2)
+    assert detection[3:] == [3, 2]
     page = (folder / "k.md").read_text()
     assert f"| {bundled} | 100.0 | 100.0 | 100.0 | 0.0 | 0.0 | 0.0 |" in page
     assert "R@1" in shown
