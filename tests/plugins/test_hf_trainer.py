@@ -539,6 +539,32 @@ class Hollow(FakeMetric):
         return Score(example, 0.9, fallback=True, no_nli=0.9)
 
 
+class Partial(FakeMetric):
+    """Fails on responses that are not in its table."""
+
+    def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+        if any(example.response not in self.table for example in examples):
+            raise ValueError("no such response")
+        return super().score(examples)
+
+
+def test_an_evaluation_that_mostly_failed_is_never_the_best(
+    tokenizer: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer = make_trainer(
+        tokenizer, tmp_path, max_steps=1, eval_steps=1, save_steps=1, eval_strategy="steps",
+        save_strategy="steps", load_best_model_at_end=True, metric_for_best_model="scale")
+    own = callback(trainer, metrics="scale")
+    said = [f"the hall was opened in {year} ." for year in range(1901, 1907)]
+    own.respond = lambda model, prompts: said
+    own.metrics = [Partial("scale", dict.fromkeys(said[:2], 0.9))]
+    trainer.train()
+    [logged] = [entry for entry in trainer.state.log_history if "eval_scale" in entry]
+    assert logged["eval_scale"] == 0.9
+    assert "a metric failed on 4 of 6 responses: the means are of the others" in caplog.text
+    assert trainer.state.best_model_checkpoint is None
+
+
 def test_an_evaluation_of_fallbacks_is_never_the_best(
     tokenizer: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

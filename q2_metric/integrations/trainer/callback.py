@@ -413,6 +413,11 @@ def _numbers(
         unfit += scores
         _LOG.warning("this evaluation should not choose the best checkpoint: %s; %s", why,
                      ", ".join(f"{name} {numbers[name]:.3f}" for name in scores))
+    failed = sum(any(one.reason == "fault" for one in row.values()) for row in run.scores)
+    if failed:
+        _LOG.warning("a metric failed on %d of %d responses: the means are of the others", failed,
+                     len(rows))
+        unfit += scores if 2 * failed > len(rows) else []
     golds = [row.reference for row in rows if row.reference is not None]
     if golds:
         numbers |= scoring.against_gold(responses, [[gold] for gold in golds])
