@@ -12,7 +12,7 @@ from q2_metric.checks import Setting, settings_of
 from q2_metric.cli.commands import READ
 from q2_metric.errors import InputError
 from q2_metric.files import read_text
-from q2_metric.metrics.registry import METRICS
+from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.models.presets import preset
 from q2_metric.runtime_config import RuntimeConfig
 
@@ -68,16 +68,18 @@ _CONVERTED: Mapping[type, Callable[[str], Any]] = {
 def assignables() -> dict[str, Assignable]:
     """All that can be set, by name, except :data:`OPTIONS`."""
     found: dict[str, Assignable] = {}
-    for entry in sorted(METRICS.values(), key=lambda entry: bool(entry.bases)):
-        own = [Assignable(name, []) for name in entry.models]
-        own += [Assignable(one.name, [], one, entry.settings_class())
-                for one in entry.setting_fields()]
+    for metric in sorted(METRICS.values(), key=lambda metric: bool(metric.bases)):
+        own = [Assignable(name, []) for name in metric.models]
+        own += [Assignable(one.name, [], one, metric.settings_class())
+                for one in metric.setting_fields()]
         for one in own:
-            found.setdefault(one.name, one).titles.append(entry.title)
+            found.setdefault(one.name, one).titles.append(metric.title)
     return found | {setting.name: Assignable(setting.name, [], setting, RuntimeConfig)
                     for setting in settings_of(RuntimeConfig) if setting.name not in OPTIONS}
 
 
+GIVEN = "q2_metric.assigned"
+"""Key in ``ctx.meta`` of the names and values that ``-s`` gives."""
 OPTIONS = ("device", "dtype")
 """These are options of their own."""
 
@@ -88,7 +90,8 @@ def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) ->
     known = assignables()
     values: dict[str, Any] = dict.fromkeys(known)
     try:
-        given = ctx.meta.get(_PRESET_FILE, {}) | dict(map(_pair, pairs))
+        ctx.meta[GIVEN] = dict(map(_pair, pairs))
+        given = ctx.meta.get(_PRESET_FILE, {}) | ctx.meta[GIVEN]
         for name, text in given.items():
             if name not in known:
                 raise InputError(_no_such(name, known))
@@ -98,6 +101,17 @@ def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) ->
     ctx.params.update(values)
     ctx.meta[READ] = [value for name, value in values.items()
                       if value is not None and known[name].setting is None]
+
+
+def check_used(ctx: click.Context) -> None:
+    """Raises InputError if ``-s`` sets what none of the command's metrics has."""
+    metrics = ctx.params.get("metrics") or ()
+    used = {name for metric in metrics for name in entry(metric).keywords()}
+    for name in ctx.meta.get(GIVEN, {}):
+        if metrics and name not in used | {one.name for one in settings_of(RuntimeConfig)}:
+            having = ", ".join(one.title for one in METRICS.values() if name in one.keywords())
+            raise InputError(f"-s {name} would change nothing: it is for {having}, which this "
+                             "command does not compute")
 
 
 class Assigned(click.Option):

@@ -12,7 +12,14 @@ from click.core import ParameterSource
 
 from q2_metric import metrics
 from q2_metric.checks import settings_of
-from q2_metric.cli.assign import OPTIONS, Assigned, assign, completed, read_preset
+from q2_metric.cli.assign import (
+    OPTIONS,
+    Assigned,
+    assign,
+    check_used,
+    completed,
+    read_preset,
+)
 from q2_metric.cli.commands import Written
 from q2_metric.engine.cache import default_path
 from q2_metric.errors import InputError
@@ -84,12 +91,13 @@ def metrics_option(default: str | None = None) -> Option:
 
 
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of ``load_metrics`` that the user gave as options. Also sets
-    ``english.parser.LIGHT``, so that spaCy is imported faster, without parts that nothing else in
-    the process of ``q2`` uses."""
+    """The arguments of ``load_metrics`` that the user gave as options. InputError: no metric has
+    one of them. Also sets ``english.parser.LIGHT``, so that spaCy is imported faster, without parts
+    that nothing else in the process of ``q2`` uses."""
     from q2_metric.english.parse import parser as spacy_parser
 
     spacy_parser.LIGHT = True
+    check_used(click.get_current_context())
     return {key: options[key] for key in keywords() if options.get(key) is not None}
 
 

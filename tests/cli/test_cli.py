@@ -346,6 +346,7 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
     assert loader.keywords == {}
 
     settings = (
+        "--metrics q2,scale,bertscore "
         "--preset paper --device cuda --dtype bfloat16 -s batch_size=8 -s decoding=sample "
         "-s chunking=prompt -s prompt=scale-score "
         "-s questions_per_span=all -s personal=keep -s nli=false -s fallback=false "
@@ -388,6 +389,8 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
          "no metric 'rouge'; did you mean 'knowledge_f1'? The metrics are grounded"),
         (["score", "x.jsonl", "--metrics", ","], "no metric is named"),
         (["score", "x.jsonl", "-s", "branches=1"], "branches must be at least 2, not 1"),
+        (["score", "x.jsonl", "-m", "groundedness", "-s", "top_chunks=2"],
+         "-s top_chunks would change nothing: it is for SCALE, which this command does not"),
         (["score", "x.jsonl", "-s", "overlap=1"], "overlap must be at least 0 and below 1"),
         (["score", "x.jsonl", "-s", "decoding=best"],
          "decoding must be one of beam, greedy, sample, not 'best'"),

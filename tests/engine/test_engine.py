@@ -465,7 +465,7 @@ def test_a_resolvers_file_is_part_of_the_identity(
 def test_what_does_not_change_the_output_may_change(run: Runner, tmp_path: Path) -> None:
     run(stop_at="r7")
     other = ("-s", "batch_size=7", "--device", "cpu", "--quiet", "--cache", str(tmp_path / "c"))
-    result = run(*other, "-s", "chunk_size=100")  # which the metric does not have
+    result = run(*other)
     assert (result.exit_code, result.stderr) == (0, "")
     assert run.values() == list(VALUES.values())
 
