@@ -104,14 +104,14 @@ def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) ->
 
 
 def check_used(ctx: click.Context) -> None:
-    """Raises InputError if ``-s`` sets what none of the command's metrics has."""
-    metrics = ctx.params.get("metrics") or ()
-    used = {name for metric in metrics for name in entry(metric).keywords()}
+    """Raises InputError if ``-s`` sets something that none of the command's metrics uses."""
+    computed = {entry(name).title for name in ctx.params.get("metrics") or ()}
+    known = assignables()
     for name in ctx.meta.get(GIVEN, {}):
-        if metrics and name not in used | {one.name for one in settings_of(RuntimeConfig)}:
-            having = ", ".join(one.title for one in METRICS.values() if name in one.keywords())
-            raise InputError(f"-s {name} would change nothing: it is for {having}, which this "
-                             "command does not compute")
+        titles = known[name].titles  # none if it concerns how models run
+        if computed and titles and computed.isdisjoint(titles):
+            raise InputError(f"-s {name} would change nothing: it is for {', '.join(titles)}, "
+                             "which this command does not compute")
 
 
 class Assigned(click.Option):

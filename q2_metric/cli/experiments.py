@@ -130,7 +130,7 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
         report = replace(report, facts=facts())
     try:
         if not options["quiet"]:
-            print_as(report, options.get("shown_as", "text"))
+            print_as(report, "text")
     finally:
         _write(report, options)
 

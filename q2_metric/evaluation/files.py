@@ -1,5 +1,5 @@
-"""Writes reports as JSON (whole), CSV (one number a line), markdown, and LaTeX
-for papers that use the package booktabs."""
+"""Writes reports as JSON (whole), CSV (one number a line), markdown, and LaTeX for papers that use
+the package booktabs."""
 
 import csv
 import io
@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
+from itertools import takewhile
 from pathlib import Path
 
 from q2_metric.evaluation.statistics import Interval
@@ -60,8 +61,7 @@ def to_csv(report: Report) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value", "low", "high"))
     for table in report.tables:
-        kinds = [column.kind for column in table.columns]
-        named = range(next((i for i, kind in enumerate(kinds) if kind != "text"), len(kinds)))
+        named = range(len(list(takewhile(lambda column: column.kind == "text", table.columns))))
         for row in table.rows:
             name = " / ".join(str(row[i]) for i in named if row[i])
             for i, cell in enumerate(row):

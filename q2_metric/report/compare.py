@@ -92,7 +92,6 @@ class SystemValues:
                     math.nan if value is None else value)
         return values
 
-
     @property
     def unchecked(self) -> str:
         """What to say if texts are unknown, so that rows matched by id may differ; else ""."""

@@ -68,9 +68,9 @@ def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
             yield from _records(part, str(part), "arrow")
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
-    if suffix == ".gz":
-        raise InputError(f"{name}: {COMPRESSED}")
     if suffix not in _READERS and os.path.exists(path):
+        if suffix == ".gz":
+            raise InputError(f"{name}: {COMPRESSED}")
         raise InputError(
             f"{name}: cannot tell the format from the suffix {suffix!r}; "
             f"use one of {', '.join(_READERS)} (for the command q2, name it with --format, or use "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -48,6 +49,9 @@ SCORE = "score rows.jsonl --metrics knowledge_f1"
      "q2: error: the response of this command is not valid Unicode at character 2"),
     ("score empty.jsonl --metrics knowledge_f1 --quiet", 2, "q2: error: empty.jsonl: has no rows"),
     ("score utf32.csv --metrics knowledge_f1", 2, "utf32.csv: is UTF-32; save it as UTF-8"),
+    ("score rows.jsonl.gz -m knowledge_f1", 2, "rows.jsonl.gz: is compressed; decompress it first"),
+    ("score none.jsonl.gz -m knowledge_f1", 2, "none.jsonl.gz: there is no such file"),
+    ("score zipped.csv -m knowledge_f1", 2, "zipped.csv: is compressed; decompress it first"),
 ])
 def test_a_line_and_a_code(folder: Path, words: str, code: int, said: str) -> None:
     (folder / "loop.jsonl").symlink_to("loop.jsonl")
@@ -55,6 +59,8 @@ def test_a_line_and_a_code(folder: Path, words: str, code: int, said: str) -> No
     labelled = [{**json.loads(ROW), "label": label} for label in (0, 1) * 5]
     (folder / "labelled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
     (folder / "utf32.csv").write_text("response,knowledge\n", encoding="utf-32")
+    for name in ("rows.jsonl.gz", "zipped.csv"):
+        (folder / name).write_bytes(gzip.compress(ROW.encode()))
     (folder / "binary").write_bytes(b"\xff\xfe\x00")
     done = q2(words, folder)
     lines = done.stderr.decode().splitlines()

@@ -24,6 +24,7 @@ from q2_metric.metrics.registry import METRICS, PAPERS, listed
 from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.rows.fields import OutputRow
+from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.scoring.judge import report_broken, warn_of_row
 from q2_metric.text.given import is_blank, kind, missing
@@ -93,7 +94,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         prefix: str = "eval_", no_claim: NoClaim = NO_CLAIM, strict: bool = False,
         out: str | Path | None = None, **settings: Any,
     ) -> None:
-        _check_keywords(strict=strict, prefix=prefix, generation=generation, batch_size=batch_size)
+        _check_keywords(strict, prefix, generation)
+        RuntimeConfig(batch_size=batch_size)  # checks it
         self.trainer, self.strict = trainer, strict
         self.out = None if out is None else folder_of(out)
         refuse_unknown(columns or (), [one.name for one in fields(Row)], "field in columns")
@@ -322,9 +324,7 @@ def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
     return [name for name in metrics if name not in with_gold]
 
 
-def _check_keywords(
-    *, strict: object, prefix: object, generation: object, batch_size: object
-) -> None:
+def _check_keywords(strict: object, prefix: object, generation: object) -> None:
     """Before hours of training."""
     if not isinstance(strict, bool):
         raise InputError(f"strict is {strict!r}, not True or False")
@@ -333,9 +333,6 @@ def _check_keywords(
     if generation is not None and not isinstance(generation, Mapping):
         raise InputError(f"generation is {kind(generation)}, not keywords of model.generate, such "
                          'as {"max_new_tokens": 50}')
-    if batch_size is not None and (
-            not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1):
-        raise InputError(f"batch_size is {batch_size!r}, not a whole number of at least 1")
 
 
 def _nothing(metrics: Sequence[str], prefix: str = "") -> _Evaluated:
