@@ -111,6 +111,19 @@ class BundledScale(Scale):
         verdicts = dict(zip(pairs, self.judge_first(pairs, known), strict=True))
         return [one.deciding(verdicts) for one in searches]
 
+    def of_passages(
+        self, judged: Sequence[tuple[Judgement, Pair]], known: Known
+    ) -> list[Verdict]:
+        """The second model of a cascade reads a passage only where it can change what users see:
+        whether a contradicted claim stays so, and whether one sentence supports a supported one."""
+        pairs = [pair for _, pair in judged]
+        alone = [_raised(one).mean(one, NEAREST) for one in self.judge_first(pairs, known)]
+        self.judge([pair for (one, pair), verdict in zip(judged, alone, strict=True)
+                    if one.verdict == "contradicted" or (
+                        one.verdict == "supported" and verdict.entailment <= judgements.SUPPORTED)],
+                   known)
+        return [known.get(pair, verdict) for pair, verdict in zip(pairs, alone, strict=True)]
+
     def confirmed(self, judged: Judgement, found: tuple[str, Verdict] | None) -> Judgement:
         """Keeps "contradicted" only if a rule says so, or if the passage is about the claim and
         contradicts it by itself."""

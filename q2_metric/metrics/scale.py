@@ -191,6 +191,12 @@ class Scale:
         return [None if at is None else one.units[at]
                 for at, one in zip(best, searches, strict=True)]
 
+    def of_passages(
+        self, judged: Sequence[tuple[Judgement, Pair]], known: Known
+    ) -> list[Verdict]:
+        """The verdicts on the passages of the judgements."""
+        return self.judge([pair for _, pair in judged], known)
+
     def confirmed(self, judged: Judgement, found: tuple[str, Verdict] | None) -> Judgement:
         """A judgement after the verdict on its passage; ``None`` if no passage was sought."""
         return judged
@@ -300,15 +306,16 @@ class Scale:
     def _decided(self, searches: Sequence[Search], known: Known) -> list[Judgement]:
         """The judgements, each with the sentence that decided it."""
         places = self.deciding(searches, known)
-        pairs = [one.pair(*place) for one, place in zip(searches, places, strict=True) if place]
-        asked = iter(zip(pairs, self.judge(pairs, known), strict=True))
+        asked = [(one.judged, one.pair(*place))
+                 for one, place in zip(searches, places, strict=True) if place]
+        verdicts = iter(self.of_passages(asked, known))
         found = []
         for one, place in zip(searches, places, strict=True):
             judgement = one.judged
             if place:
-                (passage, _), verdict = next(asked)
+                verdict = next(verdicts)
                 judgement = judgements.decided(
-                    self.confirmed(judgement, (passage, verdict)), one.knowledge, place,
+                    self.confirmed(judgement, (one.pair(*place)[0], verdict)), one.knowledge, place,
                     verdict.entailment)
             found.append(judgement)
         return found

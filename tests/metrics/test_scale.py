@@ -120,9 +120,26 @@ def test_only_the_nearest_sentence_is_judged_where_the_verdicts_choose_none() ->
     sentences = [("the cat is red.", "red cat."), ("some dog barks.", "red cat.")]
     passage = ("some dog barks.", "big blue dog.")
     assert first.asked == [*chunks, sentences[0], passage, sentences[1]]
-    assert metric.backbone.asked == [*chunks, sentences[0], passage]  # type: ignore[attr-defined]
+    assert metric.backbone.asked == chunks  # type: ignore[attr-defined]
     assert [item.passage for score in scores for item in score.evidence
             if isinstance(item, Judgement)] == ["the cat is red.", "some dog barks.", "a bird."]
+
+
+def test_the_second_model_reads_a_passage_only_where_it_may_change_what_is_shown() -> None:
+    claim, two = "red cat.", "the cat is red. some dog barks."
+    passage = ("the cat is red.", claim)
+    for chunk, alone, again in [
+        (Verdict(0.9, 0.1, 0.0), Verdict(0.8, 0.2, 0.0), False),  # one sentence supports it
+        (Verdict(0.9, 0.1, 0.0), Verdict(0.2, 0.8, 0.0), True),  # or does it?
+        (Verdict(0.1, 0.1, 0.8), Verdict(0.1, 0.1, 0.8), True),
+        (Verdict(0.1, 0.9, 0.0), Verdict(0.2, 0.8, 0.0), False),
+    ]:
+        metric = cascade(FakeBackbone({(two, claim): chunk, passage: alone}))
+        metric.backbone.table = {(two, claim): chunk, passage: Verdict(0.6, 0.4, 0.0)}  # type: ignore[attr-defined]
+        [score] = metric.score([Example(claim, two)], evidence=True)
+        assert (passage in metric.backbone.asked) == again  # type: ignore[attr-defined]
+        [item] = score.evidence
+        assert (item.passage_support == pytest.approx(0.6, abs=0.1)) == again  # type: ignore[union-attr]
 
 
 def test_nothing_to_judge_has_no_value() -> None:
