@@ -105,8 +105,8 @@ _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
 _READER = Stage("bundled", networks=("reader",))
 _BOTH = Stage("bundled", networks=("entailment", "wide"))
 SMALL = Stage("bundled", networks=("entailment",))
-_SCALE = {"recipe": "bundled", "chunk_size": 200, "support": "consistent", "top_chunks": 3}
-"""For the package's models, which read a chunk of 200 tokens and a sentence in one window."""
+_SCALE = {"recipe": "bundled", "chunk_size": 150, "support": "consistent", "top_chunks": 4}
+"""For the package's models, which read a chunk and a claim in one window."""
 _BUNDLED = Preset(
     "bundled", "the package's own models: offline, no torch",
     questions=Stage("syntactic"), reader=_READER, nli=_BOTH, scale=_BOTH, scale_settings=_SCALE,
