@@ -111,7 +111,7 @@ def entailment_network(state: Path, shape: str) -> torch.nn.Module:
 def scale_with(backbone: BundledEntailment) -> Scale:
     """Makes SCALE as the paper has it, with chunks of ``bundled-small``: without the rules that may
     overrule the network. So two networks can be compared by their scores alone."""
-    settings = ScaleSettings(chunk_size=200, top_chunks=3, support="consistent")
+    settings = ScaleSettings(chunk_size=150, top_chunks=4, support="consistent")
     return Scale(backbone, settings, "trained")
 
 
