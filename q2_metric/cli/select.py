@@ -142,7 +142,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
               help="Leave out the turns and snippets of this domain; may be repeated.")
 def train(base: str, second_base: str | None, folder: Path, kind: Any, **options: Any) -> None:
     """Train a ranker, starting from an encoder or from GPT-2."""
-    from q2_metric.knowledge.rss_training import train_ensemble, train_rss
+    from q2_metric.knowledge.rss import train_ensemble, train_rss
 
     if second_base and kind != "ensemble":
         raise InputError("--second-base is for --kind ensemble")

@@ -19,8 +19,7 @@ from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel
 from q2_metric.knowledge.encoder import HeadedEncoder, written
 from q2_metric.knowledge.overlap import response_scores
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
-from q2_metric.knowledge.rss import CHOICE, HEADS, RssRanker, texts
-from q2_metric.knowledge.rss_training import draw, train_ensemble, train_rss
+from q2_metric.knowledge.rss import CHOICE, HEADS, RssRanker, draw, texts, train_ensemble, train_rss
 from q2_metric.knowledge.training import (
     CHECKPOINT,
     ENDED,
