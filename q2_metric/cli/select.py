@@ -11,8 +11,7 @@ from q2_metric.cli.commands import FILE, Group, Read
 from q2_metric.cli.experiments import facts, finish
 from q2_metric.errors import InputError
 from q2_metric.files import check_place
-from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, upto
-from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, read_pool, upto
 from q2_metric.knowledge.types import Dialogue
 
 

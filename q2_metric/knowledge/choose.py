@@ -10,9 +10,8 @@ from typing import Literal, NamedTuple
 
 from q2_metric.errors import InputError
 from q2_metric.files import read_json
-from q2_metric.knowledge.egr import EntityGuided
-from q2_metric.knowledge.ensemble import Ensemble, Vote
 from q2_metric.knowledge.mentions import Matching
+from q2_metric.knowledge.reranking import Ensemble, EntityGuided, Vote
 from q2_metric.knowledge.types import Detector, Pool, Ranker
 from q2_metric.models.hub.names import CONFIG
 

@@ -7,10 +7,9 @@ from typing import get_args
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.knowledge.detection import evaluate_detection
 from q2_metric.knowledge.dstc import LabelledTurns
-from q2_metric.knowledge.egr import margin_of, rerank
-from q2_metric.knowledge.ensemble import hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import Matching, MentionFinder
+from q2_metric.knowledge.reranking import hard_vote, margin_of, rerank, soft_vote
 from q2_metric.knowledge.rss import RssRanker
 from q2_metric.knowledge.types import TOP, Detector, Pool, Ranked, Ranker
 

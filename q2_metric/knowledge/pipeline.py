@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from q2_metric.knowledge.detection import THRESHOLD, evaluate_detection
 from q2_metric.knowledge.dstc import TurnLabel
-from q2_metric.knowledge.evaluate import OVERALL, evaluate
-from q2_metric.knowledge.overlap import response_scores
+from q2_metric.knowledge.evaluate import OVERALL, evaluate, response_scores
 from q2_metric.knowledge.types import Detector, Dialogue, Pool, Ranked, Ranker, Snippet
 
 if TYPE_CHECKING:

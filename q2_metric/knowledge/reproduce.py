@@ -16,14 +16,11 @@ from q2_metric.data.download import folder, here
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
 from q2_metric.knowledge import choose
-from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
-from q2_metric.knowledge.egr import margin_of, rerank
-from q2_metric.knowledge.ensemble import hard_vote, soft_vote
-from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate
+from q2_metric.knowledge.dstc import LabelledTurns, read_labelled, read_pool
+from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate, response_scores
 from q2_metric.knowledge.mentions import MentionFinder
-from q2_metric.knowledge.overlap import response_scores
 from q2_metric.knowledge.pipeline import answer, official_scores, respond
-from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.reranking import hard_vote, margin_of, rerank, soft_vote
 from q2_metric.knowledge.types import Pool, Ranked, Ranker
 
 if TYPE_CHECKING:

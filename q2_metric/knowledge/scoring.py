@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from q2_metric.knowledge.choose import BUNDLED, NAMES, NARROW, combined, load_ranker
-from q2_metric.knowledge.pools import passages, read_pool
+from q2_metric.knowledge.dstc import passages, read_pool
 from q2_metric.knowledge.types import Dialogue, Ranked
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.signature import signature as write_signature
