@@ -92,9 +92,9 @@ def _told(
 
 
 def _tables() -> Sequence[Any]:
-    from q2_metric.evaluation.reproduce import ratings, scale, wow
+    from q2_metric.evaluation.reproduce import q2, scale
     from q2_metric.knowledge import reproduce as selection
 
-    every = [*wow.TABLES, *ratings.TABLES, *scale.TABLES, *selection.TABLES]
+    every = [*q2.TABLES, *scale.TABLES, *selection.TABLES]
     papers = list(dict.fromkeys(one.paper for one in every))
     return sorted(every, key=lambda one: (papers.index(one.paper), one.table or 99))

@@ -184,8 +184,8 @@ def _turn(value: Any, where: str, from_end: int) -> Turn:
     if speaker not in (USER, SYSTEM, ""):
         raise InputError(f"{where} has the speaker {speaker!r}; it must be 'U' or 'S'")
     nbest = value.get("nbest") or []
-    hypotheses = [item.get("hyp") if isinstance(item, dict) else item for item in nbest] if (
-        isinstance(nbest, list)) else [None]
+    hypotheses: list[Any] = [None] if not isinstance(nbest, list) else [
+        item.get("hyp") if isinstance(item, dict) else item for item in nbest]
     if not all_text(hypotheses):
         raise InputError(f"{where} has an 'nbest' that is not a list of hypotheses with 'hyp'")
     others = dict.fromkeys(text for text in hypotheses if text != value["text"])

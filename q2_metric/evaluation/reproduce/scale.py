@@ -15,8 +15,7 @@ from q2_metric.data.true import read_true
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import average, detection_curves
-from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
+from q2_metric.evaluation.reproduce.table import Figures, Key, PaperTable, Run, measured
 from q2_metric.evaluation.scores import MetricSource, Scores, values
 from q2_metric.metrics.scale import Known, Scale, Search
 from q2_metric.models.endpoints import Endpoint
@@ -60,7 +59,7 @@ def _true(run: Run) -> Figures:
     for name, (truth, scores) in true_scores(
             run, ["q2", "scale", "knowledge_f1", "bertscore"]).items():
         for metric, column in scores.items():
-            key = Key(3, metric, run.size(metric), data=name, measure="ROC-AUC")
+            key = Key(metric, run.size(metric), data=name, measure="ROC-AUC")
             yield key, st.auc_interval(truth, values(column))
 
 
@@ -82,7 +81,7 @@ def _calibration(run: Run) -> Figures:
         for metric, column in scores.items():
             numbers = values(column)
             for variant, own in (("", numbers), ("stretched to [0, 1]", st.min_max(numbers))):
-                yield Key(4, metric, run.size(metric), variant, name, "ECE"), st.ece(truth, own)
+                yield Key(metric, run.size(metric), variant, name, "ECE"), st.ece(truth, own)
     run.draw({"reliability": detection_curves(found)["reliability"]})
 
 
@@ -109,11 +108,11 @@ def _screeneval(run: Run) -> Figures:
     numbers = {"scale": scale, "Rouge-1": words,
                **{metric: values(column) for metric, column in others.items()}}
     for metric, column in numbers.items():
-        yield from measured(Key(5, metric, run.size(metric), data="ScreenEval"), {
+        yield from measured(Key(metric, run.size(metric), data="ScreenEval"), {
             "Pearson": st.correlation("pearsonr", truth, column),
             "Kendall": st.correlation("kendalltau", truth, column),
             "ROC-AUC": st.auc_interval(truth, column),
-            **({"seconds": seconds} if metric == "scale" else {})})
+            "seconds": seconds if metric == "scale" else None})
 
 
 def _rouge(examples: Sequence[Example]) -> list[float]:
@@ -139,7 +138,7 @@ def _macro_f1(run: Run) -> Figures:
     else:
         run.left_out.append("A chat model is asked if Q2_CHAT_MODEL is set (openai:MODEL@URL).")
     for model, (found, spent) in decided.items():
-        yield from measured(Key(6, *model, data="ScreenEval"),
+        yield from measured(Key(*model, data="ScreenEval"),
                             {"F1-macro": found["F1-macro"], "seconds": spent})
 
 
@@ -151,7 +150,7 @@ def _retrieval(run: Run) -> Figures:
     source = run.source("scale", {"chunk_size": WHOLE})
     found = search(source, [row.example for row in rows])
     hits = [line in row.relevant for row, (line, _) in zip(rows, found, strict=True)]
-    return measured(Key(7, "scale", run.size("scale"), data="ScreenEval"), {
+    return measured(Key("scale", run.size("scale"), data="ScreenEval"), {
         "recall": st.share_interval(hits),
         "seconds": sum(seconds for _, seconds in found) / len(found)})
 
@@ -190,7 +189,7 @@ def _chunk_sizes(run: Run) -> Figures:
         found = st.roc_auc(truth, scores), st.ece(truth, scores), seconds
         for (name, line), value in zip(lines.items(), found, strict=True):
             line.append(value)
-            yield Key(0, "scale", run.size("scale"), "", f"{size} tokens", name), value
+            yield Key("scale", run.size("scale"), "", f"{size} tokens", name), value
     run.draw({"sweep": {name: {"scale": {"x": list(CHUNKS), "y": line}}
                         for name, line in lines.items()}})
 

@@ -1,20 +1,46 @@
-"""What a table of a paper is, what it is measured with, and how it is shown beside the paper's."""
+"""What a table of a paper is, what it is measured with, and how it is shown beside the paper's.
+
+``papers/PAPER.tsv`` has one line for each published figure, in the paper's order and as printed.
+Its first lines say what is missing or odd.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar
 
 from q2_metric.data.catalogue import CATALOGUE
 from q2_metric.data.download import here
 from q2_metric.errors import InputError, MissingExtra, ModelError
-from q2_metric.evaluation import published
-from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns, Scores
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table, number
 from q2_metric.metrics.registry import title
 from q2_metric.models.presets import Preset, preset
 from q2_metric.types import Example
+
+PAPERS: Mapping[str, str] = {
+    "q2-emnlp": "Q², EMNLP 2021",
+    "q2-v1": "Q², arXiv v1",
+    "scale": "SCALE, EMNLP 2023",
+    "rss-egr": "RSS and EGR, DSTC9",
+}
+"""For each version of a paper, how tables cite it."""
+
+_EXPONENTS = {"%": -2, "x100": -2}  # all other units are kept
+
+
+class Key(NamedTuple):
+    """What a figure of a table is of. ``model`` is our name of a metric, or the paper's name of a
+    system. ``size`` is "" for the paper's default model. ``data`` is a data set or a part of it."""
+
+    model: str
+    size: str = ""
+    variant: str = ""
+    data: str = ""
+    measure: str = ""
+
 
 Figures = Iterator[tuple[Key, Cell]]
 """What was measured, with the keys of the published figures."""
@@ -28,9 +54,22 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+@cache
+def published(paper: str) -> dict[int, dict[Key, float]]:
+    """All figures of a paper by their table, in their order. Shares, scores and AUCs are in [0, 1],
+    times in seconds, costs in dollars."""
+    text = files("q2_metric.evaluation").joinpath("papers", f"{paper}.tsv").read_text("utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    figures: dict[int, dict[Key, float]] = {}
+    for table, *key, printed, unit in rows[1:]:
+        value = float(f"{printed}e{_EXPONENTS.get(unit, 0)}")
+        figures.setdefault(int(table), {})[Key(*key)] = value
+    return figures
+
+
 def measured(key: Key, cells: Mapping[str, Cell]) -> Figures:
-    """The figures of one model and data set, by measure."""
-    return ((key._replace(measure=name), cell) for name, cell in cells.items())
+    """The figures of one model and data set, by measure; ``None`` is left out."""
+    return ((key._replace(measure=name), cell) for name, cell in cells.items() if cell is not None)
 
 
 @dataclass
@@ -129,6 +168,10 @@ class PaperTable:
     def measure(self, run: Run) -> dict[Key, Cell]:
         return dict(self.figures(run))
 
+    @property
+    def published(self) -> dict[Key, float]:
+        return published(self.paper).get(self.table, {})
+
     def missing(self) -> list[str]:
         """The data sets that it needs and that are not here."""
         lacking = [name for name in self.data if not here(name)]
@@ -177,13 +220,13 @@ def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
 
 def _published(one: PaperTable, key: Key) -> Key | None:
     """The published figure that is shown beside ours: of the same size, or the first other one."""
-    known = published.listed(one.paper, one.table)
+    known = one.published
     same = [other for other in known if other._replace(size="") == key._replace(size="")]
     return key if key in known else (same[0] if same else None)
 
 
 def _table(one: PaperTable, run: Run, figures: Mapping[Key, Cell]) -> Table:
-    known = published.listed(one.paper, one.table)
+    known = one.published
     beside = {key: other for key in figures if (other := _published(one, key))}
     beside |= {key: key for key in known if key not in beside.values()}
     every = list({**figures, **beside})
@@ -205,7 +248,7 @@ def _table(one: PaperTable, run: Run, figures: Mapping[Key, Cell]) -> Table:
             key.data if wide else key.measure: (figures.get(key), known.get(beside.get(key, key)))
             for key in keys}, columns)
     return Table(
-        one.name, f"{published.PAPERS[one.paper]}, {one.title}",
+        one.name, f"{PAPERS[one.paper]}, {one.title}",
         (Column("model", "text"), Column("variant", "text"),
          *(() if wide else (Column("data", "text"),)), Column("figures", "text"),
          *(Column(name, KINDS.get(measures[0] if wide else name, "number")) for name in columns)),
