@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from q2_metric.errors import InputError, optional
 from q2_metric.metrics.bootstrap import N_BOOTSTRAP as N_BOOTSTRAP
 from q2_metric.metrics.bootstrap import SEED as SEED
-from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles, resampled
+from q2_metric.metrics.bootstrap import percentiles, resampled
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -75,8 +75,8 @@ def share_interval(hits: ArrayLike) -> Interval:
     values = np.asarray(hits, np.float64)
     if not len(values):
         raise InputError("a mean needs at least one value")
-    mean = float(values.mean())
-    return Interval(mean, *(bootstrap_interval(list(values)) or (mean, mean)))
+    return around(float(values.mean()),
+                  resampled(len(values), lambda rows: values[rows].mean(axis=1)))
 
 
 def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:
@@ -110,8 +110,14 @@ def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> tup
     _, other = checked(truth, second)
     drawn = _of_both_classes(
         labels, lambda rows: aucs(labels[rows], one[rows]) - aucs(labels[rows], other[rows]))
+    # The permutation swaps ranks within a response, so the labels stay in place.
+    tested = scipy_stats().permutation_test(
+        [scipy_stats().rankdata(values) for values in (one, other)],
+        lambda a, b, axis: aucs(labels, a) - aucs(labels, b),
+        permutation_type="samples", n_resamples=N_PERMUTATIONS, vectorized=True,
+        batch=max(1, _RANKED_AT_ONCE // len(labels)), rng=np.random.default_rng(SEED))
     value = roc_auc(labels, one) - roc_auc(labels, other)
-    return around(value, drawn), _exchanged(labels, one, other)
+    return around(value, drawn), float(tested.pvalue)
 
 
 def _of_both_classes(labels: Bools, measure: Callable[[Places], Floats]) -> Floats:
@@ -120,25 +126,9 @@ def _of_both_classes(labels: Bools, measure: Callable[[Places], Floats]) -> Floa
         labels[rows].any(axis=1), labels[rows].all(axis=1)))
 
 
-def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
-    def difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
-        # The permutation swaps values within a response, so the labels stay in place.
-        kept = [np.moveaxis(ranks, axis, -1) for ranks in (a, b)]
-        first, second = (aucs(np.broadcast_to(labels, ranks.shape), ranks) for ranks in kept)
-        return first - second
-
-    tested = scipy_stats().permutation_test(
-        [scipy_stats().rankdata(values) for values in (one, other)], difference,
-        permutation_type="samples", n_resamples=N_PERMUTATIONS, vectorized=True,
-        batch=max(1, _RANKED_AT_ONCE // len(labels)), rng=np.random.default_rng(SEED))
-    return float(tested.pvalue)
-
-
 def aucs(labels: Bools, values: Floats) -> Floats:
     """The ROC-AUC of each row, from ranks (Mann and Whitney): (rows, responses) -> (rows,).
-
-    scikit-learn computes one AUC at a time, which is thousands of times slower for many resamples.
-    """
+    scikit-learn computes one AUC at a time, thousands of times slower."""
     ranks = scipy_stats().rankdata(values, axis=-1)
     positive = labels.sum(axis=-1)
     negative = labels.shape[-1] - positive
