@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.detection import probable
+from q2_metric.evaluation.agreement import probable
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import title

@@ -13,7 +13,7 @@ from optional import agreement
 from q2_metric.cli.render import print_report
 from q2_metric.errors import InputError
 from q2_metric.evaluation import files, tables
-from q2_metric.evaluation.detection import detection_curves
+from q2_metric.evaluation.agreement import detection_curves
 from q2_metric.evaluation.scores import ScoreSummary
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table

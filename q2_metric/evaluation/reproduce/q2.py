@@ -15,7 +15,7 @@ from q2_metric.data.labelled import Labelled
 from q2_metric.data.usr import REFERENCE, read_usr
 from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected, whole_dialogues
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.detection import average, decided, detection_curves
+from q2_metric.evaluation.agreement import average, decided, detection_curves
 from q2_metric.evaluation.reproduce.table import Figures, Key, PaperTable, Run, measured, where
 from q2_metric.evaluation.scores import Scores, ScoreSummary, known, values
 from q2_metric.types import Example

@@ -14,7 +14,7 @@ from q2_metric.data.screeneval import read_screeneval
 from q2_metric.data.true import read_true
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.detection import average, detection_curves
+from q2_metric.evaluation.agreement import average, detection_curves
 from q2_metric.evaluation.reproduce.table import Figures, Key, PaperTable, Run, measured
 from q2_metric.evaluation.scores import MetricSource, Scores, values
 from q2_metric.metrics.scale import Known, Scale, Search
