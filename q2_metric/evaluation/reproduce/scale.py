@@ -59,8 +59,7 @@ def _true(run: Run) -> Figures:
     for name, (truth, scores) in true_scores(
             run, ["q2", "scale", "knowledge_f1", "bertscore"]).items():
         for metric, column in scores.items():
-            key = Key(metric, run.size(metric), data=name, measure="ROC-AUC")
-            yield key, st.auc_interval(truth, values(column))
+            yield Key(metric, data=name, measure="ROC-AUC"), st.auc_interval(truth, values(column))
 
 
 def _averaged(figures: Figures, sets: Sequence[str]) -> Figures:
@@ -81,76 +80,72 @@ def _calibration(run: Run) -> Figures:
         for metric, column in scores.items():
             numbers = values(column)
             for variant, own in (("", numbers), ("stretched to [0, 1]", st.min_max(numbers))):
-                yield Key(metric, run.size(metric), variant, name, "ECE"), st.ece(truth, own)
+                yield Key(metric, "", variant, name, "ECE"), st.ece(truth, own)
     run.draw({"reliability": detection_curves(found)["reliability"]})
 
 
-def _rows(run: Run) -> list[Labelled]:
-    return run.some(read_screeneval(folder("screeneval") / "screen_eval.json"))
+def _rows(run: Run) -> tuple[list[Labelled], list[bool], list[Example]]:
+    """ScreenEval, with its labels and its examples."""
+    rows = run.some(read_screeneval(folder("screeneval") / "screen_eval.json"))
+    return rows, [row.consistent for row in rows], [row.example for row in rows]
 
 
 def _timed(run: Run, examples: Sequence[Example], **settings: int) -> tuple[list[float], float]:
     """SCALE's scores and the seconds they took, at batch size 1 and without the cache."""
     metric = run.source("scale", {**settings, "batch_size": 1}).metric
     start = time.perf_counter()
-    scores = [score for example in examples for score in metric.score([example])]
+    scores = [metric.score([example])[0].value for example in examples]
     seconds = time.perf_counter() - start
-    return [st.THRESHOLD if score.value is None else score.value for score in scores], seconds
+    return [st.THRESHOLD if score is None else score for score in scores], seconds
 
 
 def _screeneval(run: Run) -> Figures:
     """Table 5."""
-    rows = _rows(run)
-    truth, examples = [row.consistent for row in rows], [row.example for row in rows]
-    words = _rouge(examples)  # first, because its package may be missing
+    _, truth, examples = _rows(run)
+    rouge = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
+    scorer = rouge.RougeScorer(["rouge1"])
+    words = [scorer.score(one.knowledge, one.response)["rouge1"].fmeasure for one in examples]
     scale, seconds = _timed(run, examples)
     others = run.scores(examples, ["bertscore"])
     numbers = {"scale": scale, "Rouge-1": words,
                **{metric: values(column) for metric, column in others.items()}}
     for metric, column in numbers.items():
-        yield from measured(Key(metric, run.size(metric), data="ScreenEval"), {
+        yield from measured(Key(metric, data="ScreenEval"), {
             "Pearson": st.correlation("pearsonr", truth, column),
             "Kendall": st.correlation("kendalltau", truth, column),
             "ROC-AUC": st.auc_interval(truth, column),
             "seconds": seconds if metric == "scale" else None})
 
 
-def _rouge(examples: Sequence[Example]) -> list[float]:
-    rouge = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
-    scorer = rouge.RougeScorer(["rouge1"])
-    return [scorer.score(one.knowledge, one.response)["rouge1"].fmeasure for one in examples]
-
-
 def _macro_f1(run: Run) -> Figures:
     """Table 6: the threshold is the best one on the same sentences, as in the paper."""
-    rows = _rows(run)
-    truth = [row.consistent for row in rows]
-    scores, seconds = _timed(run, [row.example for row in rows])
+    _, truth, examples = _rows(run)
+    scores, seconds = _timed(run, examples)
     best = st.best_threshold(truth, scores, rule="macro_f1")
-    decided = {("scale", run.size("scale")): (st.detection(truth, scores, best), seconds)}
+    decided = {"scale": (st.detection(truth, scores, best), seconds)}
     if name := os.environ.get("Q2_CHAT_MODEL"):
         asked = Endpoint(name)
-        prompts = [PROMPT.format(dialogue=row.example.knowledge, sentence=row.example.response)
-                   for row in rows]
+        prompts = [PROMPT.format(dialogue=one.knowledge, sentence=one.response)
+                   for one in examples]
         start = time.perf_counter()
         said = [float("yes" in asked.texts([prompt], 1)[0].lower()) for prompt in prompts]
-        decided[asked.model, ""] = st.detection(truth, said), time.perf_counter() - start
+        decided[asked.model] = st.detection(truth, said), time.perf_counter() - start
     else:
         run.left_out.append("A chat model is asked if Q2_CHAT_MODEL is set (openai:MODEL@URL).")
     for model, (found, spent) in decided.items():
-        yield from measured(Key(*model, data="ScreenEval"),
+        yield from measured(Key(model, data="ScreenEval"),
                             {"F1-macro": found["F1-macro"], "seconds": spent})
 
 
 def _retrieval(run: Run) -> Figures:
     """Table 7: the tree search begins with the whole dialogue, in two parts."""
-    rows = [row for row in _rows(run) if row.consistent and row.relevant]
+    rows = [row for row in _rows(run)[0] if row.consistent and row.relevant]
     if not rows:
         raise InputError("screeneval: no supported sentence has a marked utterance ('rel_utt')")
     source = run.source("scale", {"chunk_size": WHOLE})
     found = search(source, [row.example for row in rows])
     hits = [line in row.relevant for row, (line, _) in zip(rows, found, strict=True)]
-    return measured(Key("scale", run.size("scale"), data="ScreenEval"), {
+    return measured(Key("scale", data="ScreenEval"), {
         "recall": st.share_interval(hits),
         "seconds": sum(seconds for _, seconds in found) / len(found)})
 
@@ -181,15 +176,14 @@ def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int 
 
 def _chunk_sizes(run: Run) -> Figures:
     """Figures 4 and 5."""
-    rows = _rows(run)
-    truth, examples = [row.consistent for row in rows], [row.example for row in rows]
+    _, truth, examples = _rows(run)
     lines: dict[str, list[float]] = {"ROC-AUC": [], "ECE": [], "seconds": []}
     for size in CHUNKS:
         scores, seconds = _timed(run, examples, chunk_size=size)
         found = st.roc_auc(truth, scores), st.ece(truth, scores), seconds
         for (name, line), value in zip(lines.items(), found, strict=True):
             line.append(value)
-            yield Key("scale", run.size("scale"), "", f"{size} tokens", name), value
+            yield Key("scale", data=f"{size} tokens", measure=name), value
     run.draw({"sweep": {name: {"scale": {"x": list(CHUNKS), "y": line}}
                         for name, line in lines.items()}})
 

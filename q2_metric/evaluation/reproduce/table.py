@@ -136,10 +136,6 @@ class Run:
         count = min(len(items), self.limit or len(items))
         return [items[i * len(items) // count] for i in range(count)]
 
-    def size(self, metric: str) -> str:
-        """The size by which published figures name the model of SCALE; "" for others."""
-        return self.preset.scale.model.rpartition("/")[2] if metric == "scale" else ""
-
 
 @dataclass(frozen=True)
 class PaperTable:
@@ -166,7 +162,10 @@ class PaperTable:
         return f"{self.paper}-{self.table or 'figures'}"
 
     def measure(self, run: Run) -> dict[Key, Cell]:
-        return dict(self.figures(run))
+        """The figures; the size of SCALE is the name of its model, as in published figures."""
+        size = run.preset.scale.model.rpartition("/")[2]
+        return {key._replace(size=size) if key.model == "scale" else key: cell
+                for key, cell in self.figures(run)}
 
     @property
     def published(self) -> dict[Key, float]:
@@ -220,9 +219,8 @@ def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
 
 def _published(one: PaperTable, key: Key) -> Key | None:
     """The published figure that is shown beside ours: of the same size, or the first other one."""
-    known = one.published
-    same = [other for other in known if other._replace(size="") == key._replace(size="")]
-    return key if key in known else (same[0] if same else None)
+    same = [other for other in one.published if other._replace(size="") == key._replace(size="")]
+    return key if key in same else next(iter(same), None)
 
 
 def _table(one: PaperTable, run: Run, figures: Mapping[Key, Cell]) -> Table:
@@ -230,8 +228,8 @@ def _table(one: PaperTable, run: Run, figures: Mapping[Key, Cell]) -> Table:
     beside = {key: other for key in figures if (other := _published(one, key))}
     beside |= {key: key for key in known if key not in beside.values()}
     every = list({**figures, **beside})
-    measures = list(dict.fromkeys(key.measure for key in [*known, *every]))
-    data = list(dict.fromkeys(key.data for key in [*known, *every]))
+    measures, data = (list(dict.fromkeys(getattr(key, name) for key in [*known, *every]))
+                      for name in ("measure", "data"))
     wide = len(measures) == 1 and len(data) > 2
     columns = data if wide else measures
     rows: dict[tuple[str, ...], list[Key]] = {}
