@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from q2_metric.data.download import folder, here
 from q2_metric.evaluation.reproduce.table import Figures, Key, PaperTable, Run, measured
@@ -17,12 +17,9 @@ from q2_metric.knowledge import choose
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled, read_pool
 from q2_metric.knowledge.evaluate import OVERALL, ErrorKind, Selection, evaluate, response_scores
 from q2_metric.knowledge.mentions import MentionFinder
-from q2_metric.knowledge.pipeline import answer, official_scores, respond
 from q2_metric.knowledge.reranking import hard_vote, margin_of, rerank, soft_vote
+from q2_metric.knowledge.respond import Responder, answer, official_scores, respond
 from q2_metric.knowledge.types import Pool, Ranked, Ranker
-
-if TYPE_CHECKING:
-    from q2_metric.knowledge.respond import Responder
 
 DSTC10 = "DSTC10 validation"
 NO_EGR, NO_DOMAIN = "no EGR", "no domain name"
@@ -164,8 +161,6 @@ def _generation(run: Run) -> Figures:
 def _responder(run: Run, model: str = "", *, sample: bool = False) -> Responder | None:
     """The given responder, or the first trained one."""
     if model := model or "".join(path for path, _ in _trained(run, "responder")[:1]):
-        from q2_metric.knowledge.respond import Responder
-
         return Responder(model, sample=sample)
     run.left_out.append("The response is the answer of the snippet: there is no trained responder "
                         "(q2 respond train).")
