@@ -53,10 +53,8 @@ def to_json(report: Report) -> str:
 
 
 def to_csv(report: Report) -> str:
-    """One number a line: table, row, column, value, and the interval (low, high).
-
-    Texts are escaped so that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
-    """
+    """One number a line: table, row, column, value, and the interval (low, high). Texts are escaped
+    so that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`)."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value", "low", "high"))

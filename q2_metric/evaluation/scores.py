@@ -32,10 +32,8 @@ NEUTRAL = 0.5
 
 
 class ScoreSummary(NamedTuple):
-    """What the experiments need of a :class:`~q2_metric.types.Score`.
-
-    ``questions`` and ``unanswered``, a part of them, are ``None`` if the metric asks no questions.
-    """
+    """What the experiments need of a :class:`~q2_metric.types.Score`. ``questions`` and
+    ``unanswered``, a part of them, are ``None`` if the metric asks no questions."""
 
     value: float | None
     no_nli: float | None = None
@@ -59,10 +57,8 @@ Bar = Callable[[str, int], AbstractContextManager[Progress]]
 
 
 class ScoreColumns:
-    """Gets the scores of several metrics for the same examples.
-
-    Without ``reading`` (definition of "supported"), each data set has that of its guideline.
-    """
+    """Gets the scores of several metrics for the same examples. Without ``reading`` (definition of
+    "supported"), each data set has that of its guideline."""
 
     def __init__(
         self, sources: Sequence[MetricSource | FileSource | ByGuideline],
@@ -160,12 +156,10 @@ def scored(name: str, score: Score) -> ScoreSummary:
 
 
 class FileSource:
-    """Scores by any metric, from a column of a file.
-
-    Its rows are matched to ``rows`` by their texts if the file has columns for response and
-    knowledge (rows with the same texts in order), otherwise by id. Without ids, or with ids that
-    are only row numbers, they are matched by order. InputError: the column is missing, a value is
-    not a number, or the rows cannot be matched."""
+    """Scores by any metric, from a column of a file. Its rows are matched to ``rows`` by their
+    texts if the file has columns for response and knowledge (rows with the same texts in order),
+    otherwise by id. Without ids, or with ids that are only row numbers, they are matched by order.
+    InputError: the column is missing, a value is not a number, or the rows cannot be matched."""
 
     def __init__(
         self, path: str | Path, lines: Sequence[tuple[str, Mapping[str, object]]], column: str,

@@ -100,12 +100,10 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
 
 def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> tuple[Interval, float]:
     """The AUC of the ``first`` scores minus that of the ``second``, on the same responses, and the
-    p-value of a test whether it differs from 0.
-
-    The interval is that of a paired bootstrap. The p-value is that of a two-sided permutation test,
-    which swaps the ranks of the two metrics for random responses (Bandos, Rockette and Gur, 2005);
-    the lowest possible is ``2 / (N_PERMUTATIONS + 1)``.
-    """
+    p-value of a test whether it differs from 0. The interval is that of a paired bootstrap. The
+    p-value is that of a two-sided permutation test, which swaps the ranks of the two metrics for
+    random responses (Bandos, Rockette and Gur, 2005); the lowest possible is
+    ``2 / (N_PERMUTATIONS + 1)``."""
     labels, one = checked(truth, first)
     _, other = checked(truth, second)
     drawn = _of_both_classes(
@@ -183,10 +181,8 @@ def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
-    """The recall (x) and the precision (y) of one class at each threshold.
-
-    With ``consistent=False``, responses whose score is at most the threshold are found.
-    """
+    """The recall (x) and the precision (y) of one class at each threshold. With
+    ``consistent=False``, responses whose score is at most the threshold are found."""
     labels, values = checked(truth, scores)
     sign = 1 if consistent else -1
     precision, recall, thresholds = sklearn_metrics().precision_recall_curve(
@@ -289,12 +285,10 @@ REPEATS = 1000
 def system_correlation(
     consistent: ArrayLike, inconsistent: ArrayLike, repeats: int = REPEATS
 ) -> Interval:
-    """Spearman's correlation between the mean scores of simulated systems and their quality.
-
-    As in the authors' code (sys_level.py), all systems of a repeat have the same contexts, drawn
-    with replacement. A repeat in which all systems have equal scores counts as 0. The result is the
-    mean over the repeats, with the 2.5th and 97.5th percentiles.
-    """
+    """Spearman's correlation between the mean scores of simulated systems and their quality. As in
+    the authors' code (sys_level.py), all systems of a repeat have the same contexts, drawn with
+    replacement. A repeat in which all systems have equal scores counts as 0. The result is the mean
+    over the repeats, with the 2.5th and 97.5th percentiles."""
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if len(good) != len(bad) or not len(good):
         raise InputError(f"there are {len(good)} consistent and {len(bad)} inconsistent responses; "

@@ -26,10 +26,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Programs find a table by ``name``; ``title`` and ``note`` are for readers.
-
-    The first columns, of kind "text", say what a row is about.
-    """
+    """Programs find a table by ``name``; ``title`` and ``note`` are for readers. The first columns,
+    of kind "text", say what a row is about."""
 
     name: str
     title: str

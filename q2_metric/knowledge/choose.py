@@ -33,10 +33,8 @@ def load_ranker(
     name: str = BUNDLED, *, narrow: int | None = None, device: str = "auto",
     batch_size: int | None = None,
 ) -> Ranker:
-    """Loads a ranker: "bundled", "bm25", or the folder of a trained model.
-
-    A trained model scores the ``narrow`` snippets that the bundled ranker keeps, or all.
-    """
+    """Loads a ranker: "bundled", "bm25", or the folder of a trained model. A trained model scores
+    the ``narrow`` snippets that the bundled ranker keeps, or all."""
     if name == BUNDLED:
         from q2_metric.knowledge.bundled import BundledRanker
 

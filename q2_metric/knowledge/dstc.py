@@ -38,10 +38,9 @@ def passages(texts: Sequence[str]) -> Pool:
 
 
 def read_pool(path: str | Path) -> Pool:
-    """Reads a ``knowledge.json`` of DSTC9 or a list of passages (JSON, or JSON Lines).
-
-    A passage is a string, or an object with the fields of :data:`FIELDS`; the answer is required.
-    InputError: the file is malformed or has no snippets, or a snippet has no answer."""
+    """Reads a ``knowledge.json`` of DSTC9 or a list of passages (JSON, or JSON Lines). A passage is
+    a string, or an object with the fields of :data:`FIELDS`; the answer is required. InputError:
+    the file is malformed or has no snippets, or a snippet has no answer."""
     path = Path(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         from q2_metric.rows.formats import read_fields
@@ -103,10 +102,8 @@ def read_logs(path: str | Path) -> list[Dialogue]:
 
 
 def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
-    """Reads one dialogue from a JSON list of strings, or of turns as in ``logs.json``.
-
-    ``turn`` is the number, from 0, of the last turn to read; ``None`` reads all turns.
-    """
+    """Reads one dialogue from a JSON list of strings, or of turns as in ``logs.json``. ``turn`` is
+    the number, from 0, of the last turn to read; ``None`` reads all turns."""
     turns = _read_list(path, "turns")
     if turns and isinstance(turns[0], list):
         raise InputError(f"{path}: holds several dialogues; pass it with --logs, or give a file "

@@ -23,11 +23,9 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 class Selection(NamedTuple):
-    """The results of a ranker on ``n`` dialogue turns. All other values are in [0, 1].
-
-    The errors are shares of turns whose first snippet has the wrong domain, the right domain but
-    the wrong entity, or the right entity but the wrong document. They and ``r1`` add up to 1.
-    """
+    """The results of a ranker on ``n`` dialogue turns. All other values are in [0, 1]. The errors
+    are shares of turns whose first snippet has the wrong domain, the right domain but the wrong
+    entity, or the right entity but the wrong document. They and ``r1`` add up to 1."""
 
     n: int
     r1: float
@@ -42,7 +40,6 @@ def evaluate(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]]
 ) -> dict[str, Selection]:
     """The results of a ranker on all turns (key :data:`OVERALL`), and on the turns of each domain.
-
     Only the first five snippets count. The first gold key determines the domain of a turn.
     InputError: there are no turns, the lengths differ, or a turn has no gold snippet. MissingExtra:
     ``ir_measures`` is not installed."""

@@ -33,10 +33,8 @@ def compare(
     detector: Detector | None = None, **facts: str,
 ) -> Report:
     """Evaluates each ranker alone, each with EGR (exact and fuzzy matching of names), and votes;
-    and the detector. ``facts`` are about the run, such as its date and its command.
-
-    Turns that need no knowledge are left out. The time does not include the indexing of the pool.
-    """
+    and the detector. ``facts`` are about the run, such as its date and its command. Turns that need
+    no knowledge are left out. The time does not include the indexing of the pool."""
     seeking = labelled.seeking()
     rows, recall = _ranked(rankers, pool, seeking)
     tables = [_selection(rows), *_domains(rows)]

@@ -33,9 +33,7 @@ _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
 
 class NameMention(NamedTuple):
     """The words [start, end) of a turn (of :func:`spoken_words`) mention an entity's name.
-
-    ``closeness`` is their similarity, ``share`` the part of the name that was said: in (0, 1].
-    """
+    ``closeness`` is their similarity, ``share`` the part of the name that was said: in (0, 1]."""
 
     entity: Entity
     turn: int
@@ -204,11 +202,9 @@ def _common_words(pool: Pool) -> frozenset[str]:
 def _variants(
     named: dict[Entity, str], common: frozenset[str]
 ) -> tuple[dict[str, list[tuple[Entity, float]]], dict[str, str]]:
-    """The full and the shortened form of each name, without blanks ("yalehotel", "yale").
-
-    Returns, by form, the entities with the share of the name that it contains, and the letters of
-    its words that are not common.
-    """
+    """The full and the shortened form of each name, without blanks ("yalehotel", "yale"). Returns,
+    by form, the entities with the share of the name that it contains, and the letters of its words
+    that are not common."""
     variants: dict[str, list[tuple[Entity, float]]] = defaultdict(list)
     rare_of: dict[str, str] = {}
     for entity, name in named.items():

@@ -40,10 +40,8 @@ def rerank(
 
 
 class EntityGuided:
-    """A ranker followed by Entity Guided Reranking.
-
-    ``matching`` of names is "exact" as in the paper, or "fuzzy" (rapidfuzz, for spoken text).
-    """
+    """A ranker followed by Entity Guided Reranking. ``matching`` of names is "exact" as in the
+    paper, or "fuzzy" (rapidfuzz, for spoken text)."""
 
     def __init__(self, ranker: Ranker, matching: Matching = "exact") -> None:
         self.ranker = ranker
@@ -66,11 +64,9 @@ def margin_of(ranker: Ranker) -> float | None:
 
 
 def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
-    """A vote on ranks: in each round, every ranking votes for its next snippet.
-
-    Snippets are ordered by their votes after the first round, then the second, and so on; the order
-    of the rankings breaks ties. A snippet's score is its share of the votes in the first round.
-    """
+    """A vote on ranks: in each round, every ranking votes for its next snippet. Snippets are
+    ordered by their votes after the first round, then the second, and so on; the order of the
+    rankings breaks ties. A snippet's score is its share of the votes in the first round."""
     depth = max(map(len, rankings))
     votes: dict[Snippet, list[int]] = defaultdict(lambda: [0] * depth)  # the new ones of each round
     for ranking in rankings:
@@ -82,11 +78,9 @@ def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 
 
 def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
-    """A vote by the mean of probabilities: a softmax over the scores of each ranking.
-
-    The first snippet gets the highest probability, also if reranking moved it to the front. The
-    rankings need one scale: BM25's large scores would outvote the log-odds of others.
-    """
+    """A vote by the mean of probabilities: a softmax over the scores of each ranking. The first
+    snippet gets the highest probability, also if reranking moved it to the front. The rankings need
+    one scale: BM25's large scores would outvote the log-odds of others."""
     total: dict[Snippet, float] = defaultdict(float)
     for ranking in rankings:
         scores = sorted((ranked.score for ranked in ranking), reverse=True)

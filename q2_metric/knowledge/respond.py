@@ -101,9 +101,7 @@ class Responder:
 
     def row(self, item: GroundedTurn) -> dict[str, list[int]]:
         """The tokens that the model reads: the snippet, then as much of the dialogue's end as fits.
-
-        A snippet of more than three quarters of the input is cut.
-        """
+        A snippet of more than three quarters of the input is cut."""
         tokenizer = self.loaded.tokenizer
         knowledge = f"knowledge: {item.snippet.text} dialogue:"
         ask = f" {RESPONSE}" if self.continues else ""
@@ -152,9 +150,8 @@ def train_responder(
     base: str, items: Sequence[GroundedTurn], dev: Sequence[GroundedTurn], folder: str | Path,
     settings: TrainSettings, *, device: str = "auto", report: Report | None = None,
 ) -> Progress:
-    """Trains a responder on reference responses and saves the model with the best dev loss.
-
-    A call with the same arguments resumes an interrupted run. ``report`` gets the negative loss.
+    """Trains a responder on reference responses and saves the model with the best dev loss. A call
+    with the same arguments resumes an interrupted run. ``report`` gets the negative loss.
     InputError: there are no items, or an item has no response."""
     if not items or not dev:
         raise InputError("the responder needs labelled turns for training and for development")
@@ -211,13 +208,11 @@ def respond(
 def official_scores(
     answers: Sequence[TurnReply | None], labels: Sequence[TurnLabel]
 ) -> tuple[Scores, str]:
-    """DSTC9's scores of all three subtasks, and why METEOR is missing, if it is.
-
-    A turn that is not detected, or wrongly detected, counts against subtasks 2 and 3 too: precision
-    divides the sum over the right detections by all detected turns, and recall by all turns that
-    need knowledge. Their F1 is the mean over the right detections times the F1 of detection.
-    Without a right detection, subtask 1 alone has scores.
-    """
+    """DSTC9's scores of all three subtasks, and why METEOR is missing, if it is. A turn that is not
+    detected, or wrongly detected, counts against subtasks 2 and 3 too: precision divides the sum
+    over the right detections by all detected turns, and recall by all turns that need knowledge.
+    Their F1 is the mean over the right detections times the F1 of detection. Without a right
+    detection, subtask 1 alone has scores."""
     found = evaluate_detection([float(one is not None) for one in answers],
                                [label.target for label in labels])
     scores: Scores = {

@@ -102,9 +102,8 @@ def train_rss(
     settings: TrainSettings, *, negatives: int = NEGATIVES, kind: Kind = "rss", domain: bool = True,
     device: str = "auto", dev_candidates: int = DEV_CANDIDATES, report: Report | None = None,
 ) -> Progress:
-    """Trains a ranker from an encoder or GPT-2, and saves the model with the best dev R@1.
-
-    The scores of "rss" are trained with binary cross-entropy: 1 for the right snippet, 0 for wrong
+    """Trains a ranker from an encoder or GPT-2, and saves the model with the best dev R@1. The
+    scores of "rss" are trained with binary cross-entropy: 1 for the right snippet, 0 for wrong
     ones; that of "choice" with a softmax over the right snippet and the wrong ones. Without
     ``domain``, the ranker does not read domain names. A call with the same arguments resumes an
     interrupted run. All turns must need knowledge. InputError: there are no turns, or a snippet is

@@ -54,9 +54,8 @@ class SelectedExample(Example):
 
 
 class PoolSelector:
-    """Chooses the knowledge of each row from a pool of snippets, by the row's history.
-
-    Its arguments are those of :class:`PoolChoice`. Entity Guided Reranking follows each ranker.
+    """Chooses the knowledge of each row from a pool of snippets, by the row's history. Its
+    arguments are those of :class:`PoolChoice`. Entity Guided Reranking follows each ranker.
     InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded."""
 
     def __init__(self, pool: str, rankers: Sequence[str] = (BUNDLED,)) -> None:
@@ -71,11 +70,9 @@ class PoolSelector:
         return write_signature(name, {**settings, "knowledge": self.name})
 
     def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
-        """Returns the rows, in order, with their chosen knowledge.
-
-        A row without history becomes a :class:`~q2_metric.rows.read.BadRow`. A row that has its own
-        pool and blank knowledge is unchanged. ``first`` is the index of the first row in the file.
-        """
+        """Returns the rows, in order, with their chosen knowledge. A row without history becomes a
+        :class:`~q2_metric.rows.read.BadRow`. A row that has its own pool and blank knowledge is
+        unchanged. ``first`` is the index of the first row in the file."""
         with_knowledge = list(rows)
         askers: dict[int, Example] = {}
         for place, row in enumerate(rows):

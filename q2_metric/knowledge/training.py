@@ -30,13 +30,11 @@ CHECKPOINT, ENDED = "checkpoint.pt", "progress.json"
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """Settings of a training run; by default Bae et al.'s for rankers (section 4.3).
-
-    ``rate`` is the learning rate of Adam. Ours: the best evaluation's model is kept, because the
-    paper does not say which epoch's it takes; ``evaluate_every`` counts steps (``None``: an epoch);
-    training ends after ``patience`` evaluations without an improvement (``None``: after all epochs,
-    as in the paper).
-    """
+    """Settings of a training run; by default Bae et al.'s for rankers (section 4.3). ``rate`` is
+    the learning rate of Adam. Ours: the best evaluation's model is kept, because the paper does not
+    say which epoch's it takes; ``evaluate_every`` counts steps (``None``: an epoch); training ends
+    after ``patience`` evaluations without an improvement (``None``: after all epochs, as in the
+    paper)."""
 
     rate: float = 1e-5
     batch_size: int = 16

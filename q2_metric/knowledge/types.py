@@ -57,11 +57,9 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """An answer, and the question that it answers ("" for a plain passage).
-
-    ``domain`` is "" if the pool has no domains. ``entity_name`` is ``None`` if the snippet is about
-    a whole domain ("taxi").
-    """
+    """An answer, and the question that it answers ("" for a plain passage). ``domain`` is "" if the
+    pool has no domains. ``entity_name`` is ``None`` if the snippet is about a whole domain
+    ("taxi")."""
 
     domain: str
     entity_id: str
@@ -86,10 +84,9 @@ class Snippet:
 
 
 class Pool:
-    """The snippets from which a ranker chooses, in order; errors name ``source``.
-
-    Two pools are never equal, so that an index can be cached for each. InputError: the pool is
-    empty, a snippet has no answer, or a key occurs twice."""
+    """The snippets from which a ranker chooses, in order; errors name ``source``. Two pools are
+    never equal, so that an index can be cached for each. InputError: the pool is empty, a snippet
+    has no answer, or a key occurs twice."""
 
     def __init__(self, snippets: Sequence[Snippet], source: str = "the pool") -> None:
         self.snippets = tuple(snippets)

@@ -210,10 +210,8 @@ def _other_knowledge(run: Run) -> Figures:
 def other_knowledge(
     examples: Sequence[Example], annotated: Sequence[Labelled], *, same_dialogue: bool
 ) -> list[Example]:
-    """Replaces the knowledge of each example by that of another, random turn of ``annotated``.
-
-    An example is left out if there is no such turn.
-    """
+    """Replaces the knowledge of each example by that of another, random turn of ``annotated``. An
+    example is left out if there is no such turn."""
     by_dialogue: dict[str, dict[str, None]] = {}
     for row in annotated:
         by_dialogue.setdefault(_dialogue(row.example), {})[row.example.knowledge] = None
