@@ -149,7 +149,6 @@ def _auc(truths: Truths, rows: Rows, good: str, note: str) -> Table:
 
 
 def _comparison(truths: Truths, numbers: Numbers, against: str) -> Table:
-    """The differences in ROC-AUC from ``against``, with interval and p-value."""
     lines = [(key, title(metric), *st.auc_difference(truth, own[key], numbers[against][key]))
              for key, truth in truths.items() for metric, own in numbers.items()
              if metric != against]
@@ -192,7 +191,6 @@ def _probabilities(truths: Truths, numbers: Numbers) -> list[Table]:
 
 
 def detection_table(name: str, heading: str, truth: Sequence[bool], scores: Scores) -> Table:
-    """A table of ROC-AUC, decisions at 0.5, and calibration error, with a row per metric."""
     return Table.of(
         name, heading, "metric",
         [(title(metric), _measured(truth, column)) for metric, column in scores.items()],
@@ -248,7 +246,6 @@ def detection_curves(sets: Mapping[str, tuple[Sequence[bool], Scores]]) -> dict[
 
 
 def _series(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, Any]:
-    """Of one metric, the data of each kind of figure."""
     series: dict[str, Any] = {
         "precision_recall": {
             "consistent": _points(st.precision_recall(truth, numbers)),

@@ -50,7 +50,6 @@ Styles = Mapping[str, Mapping[str, Any]]
 
 
 def _figure(rows: int, columns: int, size: float = PANEL) -> tuple[Any, Any]:
-    """A figure, and its axes (rows, columns) of ``size`` inches."""
     figure = import_module("matplotlib.figure").Figure(
         (size * columns, size * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)

@@ -72,7 +72,6 @@ def to_csv(report: Report) -> str:
 
 
 def to_markdown(report: Report, *, note: str = "") -> str:
-    """The report as a markdown page; ``note`` (markdown) stands above the tables."""
     facts = dict(report.facts)
     command = facts.pop("command", "")
     about = ", ".join(f"{name}: {value}" for name, value in facts.items())
@@ -118,7 +117,6 @@ def escape(text: str) -> str:
 
 
 def to_latex(report: Report) -> str:
-    """All tables of a report, and the command that made them as a comment."""
     facts = [f"% {name}: {' '.join(str(value).split())}" for name, value in report.facts.items()]
     signed = [f"% {line}" for line in dict.fromkeys(report.signatures.values())]
     lines = ["% \\usepackage{booktabs}", *facts, *signed]

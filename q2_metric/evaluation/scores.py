@@ -106,7 +106,6 @@ class ScoreColumns:
         return by_name
 
     def reading_of(self, name: str) -> Reading:
-        """The reading of the data set with this name."""
         return self._reading or ("attributable" if name in ATTRIBUTABLE else USUAL)
 
     def readings(self, names: Iterable[str]) -> str:
@@ -142,7 +141,6 @@ class MetricSource(CachedMetric):
     """The scores of one of our metrics, from the cache or by computing them."""
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """One score for each example, in order."""
         return [scored(self.name, score) for score in self.score(examples, progress=progress)]
 
 

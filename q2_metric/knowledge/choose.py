@@ -60,7 +60,6 @@ def combined(
 def load_detector(
     name: str, pool: Pool, *, device: str = "auto", batch_size: int | None = None
 ) -> Detector:
-    """Loads a detector: "bundled", or the folder of a trained one."""
     from q2_metric.knowledge.detection import BundledDetector, EncoderDetector
 
     if name == BUNDLED:

@@ -71,7 +71,6 @@ def _documents(value: object, path: Path) -> Iterator[tuple[str, Any, dict[str, 
 
 
 def _snippet(item: Any, own: Mapping[str, Any], doc_id: str, where: str) -> Snippet:
-    """``own`` are the ids of a snippet, ``doc_id`` is for one without."""
     if isinstance(item, str):
         item = {"answer": item}
     if not isinstance(item, dict):

@@ -31,7 +31,6 @@ Rankers = list[tuple[str, str, Ranker]]
 
 
 def _data(run: Run, part: str = "validation") -> tuple[str, Pool, LabelledTurns]:
-    """The name of the data in figures, the pool, and the labelled turns."""
     name, place = part, "dstc9"
     if not here("dstc9"):
         name, place = DSTC10, "dstc10"
@@ -70,7 +69,6 @@ def _joined(*variants: str) -> str:
 
 
 def _selection(run: Run) -> Figures:
-    """Table 3: each ranker with and without EGR, and votes, with EGR before or after the vote."""
     data, pool, turns = _data(run)
     seeking = turns.seeking()
     gold = [label.knowledge for label in seeking.labels]
@@ -99,7 +97,6 @@ def _selection(run: Run) -> Figures:
 
 
 def _alone(run: Run) -> Iterator[tuple[Key, dict[str, Selection]]]:
-    """What each ranker finds, without EGR."""
     data, pool, turns = _data(run)
     seeking = turns.seeking()
     gold = [label.knowledge for label in seeking.labels]
@@ -109,7 +106,6 @@ def _alone(run: Run) -> Iterator[tuple[Key, dict[str, Selection]]]:
 
 
 def _errors(run: Run) -> Figures:
-    """Table 6."""
     for key, selections in _alone(run):
         found = selections[OVERALL]
         yield from measured(key, {
@@ -118,7 +114,6 @@ def _errors(run: Run) -> Figures:
 
 
 def _unseen(run: Run) -> Figures:
-    """Table 5: rankers that were trained without restaurants."""
     for alone, found in _alone(run):
         data = alone.data if alone.data == DSTC10 else "restaurants not in training"
         key = alone._replace(data=data)
@@ -128,7 +123,6 @@ def _unseen(run: Run) -> Figures:
 
 
 def _pipeline(run: Run) -> Figures:
-    """Table 2: detection, selection and response of the whole pipeline (figure 1)."""
     data, pool, turns = _data(run, "test")
     detectors = [path for path, _ in _trained(run, "detector")]
     own, given = _rankers(run)
@@ -143,7 +137,6 @@ def _pipeline(run: Run) -> Figures:
 
 
 def _generation(run: Run) -> Figures:
-    """Table 4: responses to the snippets that the labels name."""
     data, pool, turns = _data(run)
     seeking = turns.seeking()
     snippets = [pool.find(label.knowledge[0]) for label in seeking.labels]
@@ -159,7 +152,6 @@ def _generation(run: Run) -> Figures:
 
 
 def _responder(run: Run, model: str = "", *, sample: bool = False) -> Responder | None:
-    """The given responder, or the first trained one."""
     if model := model or "".join(path for path, _ in _trained(run, "responder")[:1]):
         return Responder(model, sample=sample)
     run.left_out.append("The response is the answer of the snippet: there is no trained responder "

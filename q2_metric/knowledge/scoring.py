@@ -65,7 +65,6 @@ class PoolSelector:
         self.name = self._ranker.name
 
     def sign(self, signature: str) -> str:
-        """Adds the names of the rankers to a metric's signature."""
         name, settings = parse(signature)
         return write_signature(name, {**settings, "knowledge": self.name})
 

@@ -110,7 +110,6 @@ def train(
 
 
 def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
-    """For each training step, the indices of the examples in its batch."""
     size, batches = settings.batch_size, []
     for epoch in range(settings.epochs):
         order = list(range(count))

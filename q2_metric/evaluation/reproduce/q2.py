@@ -45,7 +45,6 @@ Groups = dict[str, list[Example]]
 
 
 def sample(examples: Sequence[Example]) -> list[Example]:
-    """A random sample, in order; always the same."""
     drawn = Random(st.SEED).sample(range(len(examples)), min(RANDOM_SAMPLE, len(examples)))
     return [examples[i] for i in sorted(drawn)]
 
@@ -132,7 +131,6 @@ def _smaller_scores(run: Run) -> Figures:
 
 
 def _sizes(run: Run) -> dict[str, dict[str, str]]:
-    """The models of the preset, and each smaller model in its place."""
     if run.preset.questions.kind == "seq2seq":
         return {"": {}, **SMALLER}
     run.left_out.append("The smaller T5 and ALBERT need a preset with Hub models.")
@@ -140,7 +138,6 @@ def _sizes(run: Run) -> dict[str, dict[str, str]]:
 
 
 def _responses(run: Run) -> Figures:
-    """Decisions at 0.5 on the selected responses, and the curves of figure 3."""
     selected = run.some(read_selected())
     truth = [row.consistent for row in selected]
     scores = run.scores([row.example for row in selected], ["q2", *BASELINES])
@@ -167,8 +164,7 @@ def _contexts(run: Run) -> tuple[list[tuple[int, int]], list[Example]]:
 def _correlations(
     places: Sequence[tuple[int, int]], scores: Scores, size: str = ""
 ) -> Figures:
-    """Spearman's correlation with the simulated systems' quality; the bounds are percentiles.
-    ``places`` are those of :func:`pairs`."""
+    """The bounds are percentiles; ``places`` are those of :func:`pairs`."""
     for metric, column in scores.items():
         numbers = values(column)
         found = st.system_correlation([numbers[good] for good, _ in places],
@@ -244,8 +240,6 @@ def _length(run: Run) -> Figures:
 
 
 def _robustness(run: Run) -> Figures:
-    """Figures 3 to 9: precision and recall of responses, mean scores of simulated systems, and the
-    distributions of scores."""
     selected = run.some(read_selected())
     truth = [row.consistent for row in selected]
     metrics = ("q2", "overlap", "knowledge_bleu")

@@ -38,7 +38,6 @@ WHOLE = 10**6
 
 
 def true_scores(run: Run, metrics: Sequence[str]) -> dict[str, tuple[list[bool], Scores]]:
-    """Labels and scores of each set that is here."""
     found: dict[str, tuple[list[bool], Scores]] = {}
     for name in SETS:
         place = name if here(f"true/{name}") else PART if name == "dialfact" else ""
@@ -55,7 +54,6 @@ def true_scores(run: Run, metrics: Sequence[str]) -> dict[str, tuple[list[bool],
 
 
 def _true(run: Run) -> Figures:
-    """Table 3."""
     for name, (truth, scores) in true_scores(
             run, ["q2", "scale", "knowledge_f1", "bertscore"]).items():
         for metric, column in scores.items():
@@ -63,7 +61,6 @@ def _true(run: Run) -> Figures:
 
 
 def _averaged(figures: Figures, sets: Sequence[str]) -> Figures:
-    """The figures, and their averages if those of all ``sets`` are here."""
     found = dict(figures)
     yield from found.items()
     for row in dict.fromkeys(key._replace(data="") for key in found):
@@ -85,7 +82,6 @@ def _calibration(run: Run) -> Figures:
 
 
 def _rows(run: Run) -> tuple[list[Labelled], list[bool], list[Example]]:
-    """ScreenEval, with its labels and its examples."""
     rows = run.some(read_screeneval(folder("screeneval") / "screen_eval.json"))
     return rows, [row.consistent for row in rows], [row.example for row in rows]
 
@@ -100,7 +96,6 @@ def _timed(run: Run, examples: Sequence[Example], **settings: int) -> tuple[list
 
 
 def _screeneval(run: Run) -> Figures:
-    """Table 5."""
     _, truth, examples = _rows(run)
     rouge = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
     scorer = rouge.RougeScorer(["rouge1"])
@@ -118,7 +113,6 @@ def _screeneval(run: Run) -> Figures:
 
 
 def _macro_f1(run: Run) -> Figures:
-    """Table 6: the threshold is the best one on the same sentences, as in the paper."""
     _, truth, examples = _rows(run)
     scores, seconds = _timed(run, examples)
     best = st.best_threshold(truth, scores, rule="macro_f1")
@@ -138,7 +132,6 @@ def _macro_f1(run: Run) -> Figures:
 
 
 def _retrieval(run: Run) -> Figures:
-    """Table 7: the tree search begins with the whole dialogue, in two parts."""
     rows = [row for row in _rows(run)[0] if row.consistent and row.relevant]
     if not rows:
         raise InputError("screeneval: no supported sentence has a marked utterance ('rel_utt')")
@@ -175,7 +168,6 @@ def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int 
 
 
 def _chunk_sizes(run: Run) -> Figures:
-    """Figures 4 and 5."""
     _, truth, examples = _rows(run)
     lines: dict[str, list[float]] = {"ROC-AUC": [], "ECE": [], "seconds": []}
     for size in CHUNKS:

@@ -127,7 +127,6 @@ class Run:
         return found
 
     def draw(self, curves: Mapping[str, Mapping[str, Any]]) -> None:
-        """Adds the panels of curves to those of other tables."""
         for kind, panels in curves.items():
             self.curves[kind] = {**self.curves.get(kind, {}), **panels}
 
@@ -172,7 +171,6 @@ class PaperTable:
         return published(self.paper).get(self.table, {})
 
     def missing(self) -> list[str]:
-        """The data sets that it needs and that are not here."""
         lacking = [name for name in self.data if not here(name)]
         return [] if self.any_data and len(lacking) < len(self.data) else lacking
 
@@ -258,8 +256,7 @@ def _lines(
     row: Sequence[str], models: tuple[str, str], cells: Mapping[str, tuple[Cell, float | None]],
     columns: Sequence[str],
 ) -> list[tuple[Cell, ...]]:
-    """Up to three rows of a table: our figures, the published ones, and their difference.
-    ``models`` names the models of the first two."""
+    """Up to three rows of a table; ``models`` names those of the first two."""
     found = [cells.get(name, (None, None)) for name in columns]
     ours, theirs = (": ".join(filter(None, pair))
                     for pair in zip(("ours", "published"), models, strict=True))
