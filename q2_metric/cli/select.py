@@ -102,7 +102,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 
     The default dialogues are the data set dstc10 (q2 data download dstc10).
     """
-    from q2_metric.evaluation.files import SUFFIXES
+    from q2_metric.evaluation.tables import SUFFIXES
     from q2_metric.knowledge.choose import load_detector
     from q2_metric.knowledge.experiment import compare
 
