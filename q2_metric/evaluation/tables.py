@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -142,8 +141,9 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
 def to_text(report: Report, suffix: str, *, note: str = "") -> str:
     """A report as a file with one of :data:`SUFFIXES`. ``note`` is markdown for the page's top;
     other formats leave it out."""
-    return {".json": to_json, ".csv": to_csv, ".tex": to_latex,
-            ".md": partial(to_markdown, note=note)}[suffix](report)
+    if suffix == ".md":
+        return to_markdown(report, note=note)
+    return {".json": to_json, ".csv": to_csv, ".tex": to_latex}[suffix](report)
 
 
 def to_json(report: Report) -> str:
