@@ -41,14 +41,9 @@ class BundledDetector:
     """P(needs knowledge) as a logistic function of two similarities of the last turn: with the most
     similar question of the pool, and with the most similar of :data:`REQUESTS`.
 
-    Args:
-        vectors: a function that turns texts into unit vectors; the default is the bundled one.
-        weights: (3,); the default is what :mod:`tools.training.selection` learned.
-
-    Raises:
-        InputError: no snippet of the pool has a question.
-        ModelError: the bundled weights are missing.
-    """
+    ``vectors`` turns texts into unit vectors; ``weights`` (3,) are what
+    :mod:`tools.training.selection` learned. InputError: no snippet of the pool has a question.
+    ModelError: the bundled weights are missing."""
 
     def __init__(self, pool: Pool, vectors: Any = None, weights: Any = None) -> None:
         from q2_metric.models.bundled import selection

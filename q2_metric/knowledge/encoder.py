@@ -37,14 +37,11 @@ class HeadedEncoder:
     Args:
         model: Hub name or folder of a model to train, or of a trained one.
         known: the heads that the model can have: names, in order.
-        trained: if false, the model gets the first of ``known`` as new heads.
+        trained: if false, the model gets the first of ``known`` as new heads, from ``seed``.
         domain: whether a new ranker reads domain names; a trained one knows it itself.
-        seed: of the values of new heads.
 
-    Raises:
-        MissingExtra: torch is not installed.
-        ModelError: the model cannot be loaded, or was not trained for one of ``known``.
-    """
+    MissingExtra: torch is not installed. ModelError: the model cannot be loaded, or was not trained
+    for one of ``known``."""
 
     def __init__(
         self, model: str, *known: tuple[str, ...], device: str = "auto", trained: bool = True,

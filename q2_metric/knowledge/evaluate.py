@@ -80,10 +80,8 @@ def _measure(
     measures = (ir.Success @ 1, ir.Success @ TOP, ir.RR @ TOP)
     qrels = [ir.Qrel(str(i), "/".join(key), 1) for i, keys in enumerate(gold) for key in set(keys)]
     # The order decides, not the score, because EGR moves a snippet and keeps its score.
-    run = [
-        ir.ScoredDoc(str(i), "/".join(ranked.snippet.key), float(-place))
-        for i, ranking in enumerate(rankings)
-        for place, ranked in enumerate(ranking[:TOP])]
+    run = [ir.ScoredDoc(str(i), "/".join(ranked.snippet.key), float(-place))
+           for i, ranking in enumerate(rankings) for place, ranked in enumerate(ranking[:TOP])]
     measured = [[0.0, 0.0, 0.0] for _ in gold]
     for metric in ir.iter_calc(measures, qrels, run):
         measured[int(metric.query_id)][measures.index(metric.measure)] = float(metric.value)
@@ -103,15 +101,9 @@ def first_stage_recall(
 def response_scores(
     responses: Sequence[str], references: Sequence[str]
 ) -> tuple[dict[str, float], str]:
-    """BLEU, METEOR and ROUGE of responses, at least one, in lower case and without punctuation and
-    articles.
-
-    Returns:
-        The mean of each score over the responses, in [0, 1], and why METEOR is missing, if it is.
-
-    Raises:
-        MissingExtra: ``rouge-score`` or ``nltk`` is not installed.
-    """
+    """The mean BLEU, METEOR and ROUGE, in [0, 1], of responses, at least one, in lower case and
+    without punctuation and articles; and why METEOR is missing, if it is. MissingExtra:
+    ``rouge-score`` or ``nltk`` is not installed."""
     rouge = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
     scorer = rouge.RougeScorer(["rouge1", "rouge2"])
     texts = [(_normalised(said), _normalised(gold))

@@ -72,25 +72,19 @@ def spoken_words(text: str) -> list[str]:
 
 
 def _said(digits: str) -> list[str]:
-    if len(digits) == 2 and digits[0] == "1":
-        return [_TEENS[int(digits[1])]]
-    if len(digits) == 2 and digits[0] > "1":
-        ten = [_TENS[int(digits[0])]]
-        return ten if digits[1] == "0" else [*ten, _DIGITS[int(digits[1])]]
-    return [_DIGITS[int(digit)] for digit in digits]
+    if len(digits) != 2 or digits[0] == "0":
+        return [_DIGITS[int(digit)] for digit in digits]
+    ten, one = map(int, digits)
+    if ten == 1:
+        return [_TEENS[one]]
+    return [_TENS[ten], _DIGITS[one]] if one else [_TENS[ten]]
 
 
 class MentionFinder:
-    """Finds the entities of one knowledge pool in dialogues.
-
-    Args:
-        matching: "exact" finds a name if all its words occur in the turn. "fuzzy" also finds names
-            that were misheard, split, or shortened by their common words ("the yale" for "Yale
-            Hotel"), and searches the speech recogniser's other hypotheses.
-
-    Raises:
-        MissingExtra: "fuzzy" needs rapidfuzz, which is not installed.
-    """
+    """Finds the entities of one knowledge pool in dialogues. "exact" matching finds a name if all
+    its words occur in the turn. "fuzzy" also finds names that were misheard, split, or shortened by
+    their common words ("the yale" for "Yale Hotel"), and searches the speech recogniser's other
+    hypotheses. MissingExtra: "fuzzy" needs rapidfuzz, which is not installed."""
 
     def __init__(self, pool: Pool, matching: Matching = "exact") -> None:
         self.matching = matching
@@ -137,8 +131,6 @@ class MentionFinder:
                 if len(joined) > 2:
                     rare = "".join(word for word in part if word not in self._common)
                     places[joined] = (start, start + len(part), rare)
-        if not places or not self._variants:
-            return []
         best: dict[tuple[Entity, int, int], NameMention] = {}
         for said, name, close in self._near(list(places)):
             start, end, rare = places[said]

@@ -21,20 +21,13 @@ Vote = Literal["hard", "soft"]
 def rerank(
     ranking: Sequence[Ranked], mentioned: Sequence[Entity], margin: float | None = None
 ) -> list[Ranked]:
-    """Moves the best snippet of the entity mentioned last to the front (Algorithm 1).
-
-    Args:
-        ranking: the ranker's snippets, best first. Their scores are kept.
-        mentioned: the entity mentioned last comes first. One without a snippet is passed over.
-        margin: a snippet can move only if its score is at most this much below the best score;
-            ``None`` as in the paper.
-    """
+    """Moves the best snippet of the entity mentioned last to the front (Algorithm 1); scores are
+    kept. In ``mentioned``, that entity comes first; one without a snippet is passed over. A snippet
+    can move only if its score is at most ``margin`` below the best; ``None`` as in the paper."""
     least = ranking[0].score - margin if ranking and margin is not None else -math.inf
     for entity in mentioned:
         for place, ranked in enumerate(ranking[:TOP]):
-            if ranked.score < least:
-                continue
-            if ranked.snippet.key[:2] == entity:
+            if ranked.score >= least and ranked.snippet.key[:2] == entity:
                 return [ranked, *ranking[:place], *ranking[place + 1 :]]
     return list(ranking)
 

@@ -49,18 +49,12 @@ class GroundedTurn(NamedTuple):
 
 
 class Responder:
-    """Writes responses to dialogues, each from a snippet of knowledge, by beam search or, with
-    ``sample``, by nucleus sampling (0.9 of the probability, a fixed seed).
+    """Writes responses to dialogues, each from a snippet of knowledge, by beam search (1: greedy)
+    or, with ``sample``, by nucleus sampling (0.9 of the probability, a fixed seed).
 
-    Args:
-        model: Hub name or folder of an encoder–decoder or decoder-only model that
-            :func:`train_responder` trained; other models do not know this form of input.
-        beam: width of the beam search; with 1, decoding is greedy.
-
-    Raises:
-        MissingExtra: torch is not installed.
-        ModelError: the model cannot be loaded.
-    """
+    ``model`` is the Hub name or folder of an encoder–decoder or decoder-only model that
+    :func:`train_responder` trained; other models do not know this form of input. MissingExtra:
+    torch is not installed. ModelError: the model cannot be loaded."""
 
     def __init__(
         self, model: str = MODEL, *, device: str = "auto", batch_size: int = 8, beam: int = BEAM,

@@ -46,13 +46,9 @@ def texts(snippet: Snippet, heads: Sequence[str] = HEADS, *, domain: bool = True
 
 
 class RssRanker:
-    """Ranks by RSS or by multiple choice.
-
-    Args:
-        model: a folder that :func:`train_rss` wrote.
-        narrow: number of snippets, at least 1, that the bundled ranker, as a first stage, keeps;
-            with ``None``, all snippets are scored, as in the paper.
-    """
+    """Ranks by RSS or by multiple choice, with a ``model`` (folder) that :func:`train_rss` wrote.
+    Of ``narrow`` snippets, at least 1, that the bundled ranker keeps as a first stage; ``None``:
+    of all, as in the paper."""
 
     def __init__(
         self, model: str, narrow: int | None = None, *, device: str = "auto", batch_size: int = 32

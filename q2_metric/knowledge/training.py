@@ -63,10 +63,9 @@ def train(
     judge: Callable[[], float], folder: str | Path, settings: TrainSettings,
     report: Report | None = None,
 ) -> Progress:
-    """Trains with Adam until the evaluation no longer improves, and saves the best model.
-
-    An interrupted run resumes from a subfolder. InputError: the saved state belongs to other
-    settings, or cannot be read.
+    """Trains with Adam until the evaluation no longer improves, and saves the best model. An
+    interrupted run resumes from a subfolder. InputError: the saved state belongs to other settings,
+    or cannot be read.
 
     Args:
         count: number of training examples.
@@ -118,9 +117,7 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
     return batches
 
 
-def _keep_best(
-    loaded: LoadedModel, folder: str | Path, progress: Progress, value: float
-) -> None:
+def _keep_best(loaded: LoadedModel, folder: str | Path, progress: Progress, value: float) -> None:
     if progress.best is None or value > progress.best:
         progress.best, progress.best_step, progress.worse = value, progress.step, 0
         loaded.model.save_pretrained(folder)
