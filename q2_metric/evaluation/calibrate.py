@@ -55,11 +55,8 @@ def fit(
         precision: minimum precision of the threshold (see ``best_threshold``). With ``None``,
             the threshold maximises balanced accuracy.
 
-    Raises:
-        InputError: all labels are equal, scores fall as consistency rises, or the precision cannot
-            be reached.
-        MissingExtra: scikit-learn is not installed.
-    """
+    InputError: all labels are equal, scores fall as consistency rises, or the precision cannot be
+    reached. MissingExtra: scikit-learn is not installed."""
     labels, values = st.checked(truth, scores)
     fitted = _FITS[kind](labels, values)
     if st.roc_auc(labels, values) < 0.5 or fitted.get("slope", 0) < 0:

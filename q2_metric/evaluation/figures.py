@@ -59,12 +59,9 @@ def _row(
     panels: Panels, styles: Styles, draw: Callable[[Any, Any, Mapping[str, Any]], None],
     xlabel: str, ylabel: str = "", *, unit: bool = False, legend: bool = True,
 ) -> Any:
-    """A figure with a row of panels, in which ``draw`` draws each metric's curve.
-
-    Args:
-        ylabel: if "", the title of a panel stands beside its y-axis instead of above it.
-        unit: whether both axes go from 0 to 1; a grey line then shows where they are equal.
-    """
+    """A figure with a row of panels, in which ``draw`` draws each metric's curve. Without
+    ``ylabel``, the title of a panel stands beside its y-axis instead of above it. With ``unit``,
+    both axes go from 0 to 1, and a grey line shows where they are equal."""
     figure, axes = _figure(1, len(panels))
     for axis, (panel, curves) in zip(axes[0], panels.items(), strict=True):
         axis.set(xlabel=xlabel, ylabel=ylabel or panel, title=panel if ylabel else "")

@@ -50,8 +50,6 @@ class ByGuideline(NamedTuple):
 
 Scores = Mapping[str, Sequence[ScoreSummary | None]]
 """The scores of the same responses by several metrics, keyed by the metric's name."""
-
-
 Bar = Callable[[str, int], AbstractContextManager[Progress]]
 """Opens a progress bar with a title, for a total number of responses."""
 
@@ -79,12 +77,9 @@ class ScoreColumns:
     def scores(
         self, examples: Sequence[Example], title: str = "", *, complete: bool = True
     ) -> dict[str, list[ScoreSummary | None]]:
-        """The scores of each column of the metrics, in the order of ``examples``.
-
-        Args:
-            title: name of the data set, which determines the reading.
-            complete: if true, a missing score is an InputError.
-        """
+        """The scores of each column of the metrics, in the order of ``examples``. ``title`` names
+        the data set, which determines the reading. A missing score is an InputError, unless
+        ``complete`` is false."""
         by_name: dict[str, list[ScoreSummary | None]] = {}
         reading = self.reading_of(title)
         for given in self._sources:

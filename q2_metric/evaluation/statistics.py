@@ -196,14 +196,8 @@ def best_threshold(
 ) -> float:
     """The best threshold half-way between two neighbouring scores, the lowest of equally good ones.
 
-    Args:
-        rule: the statistic that the threshold maximises.
-        precision: a minimum precision in (0, 1], which replaces ``rule``. The threshold then has
-            the highest recall of consistent responses for which the precision is reached.
-
-    Raises:
-        InputError: all labels are equal, or the precision cannot be reached.
-    """
+    It maximises ``rule``, or, with a minimum ``precision`` in (0, 1], the recall of consistent
+    responses. InputError: all labels are equal, or the precision cannot be reached."""
     labels, values = checked(truth, scores)
     positive, negative = labels.sum(), (~labels).sum()
     # At point i, responses that score at least order[i] count as consistent. The first point, at

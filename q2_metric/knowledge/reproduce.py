@@ -170,8 +170,7 @@ TABLES = (
            "response. As in DSTC9's scorer, a turn that is not detected, or wrongly detected, "
            "counts against subtasks 2 and 3 too.", _pipeline),
     _table(3, "selection", "The ensemble is a hard vote of the trained rankers, each with EGR; "
-           "without trained rankers, of the package's own.",
-           _selection),
+           "without trained rankers, of the package's own.", _selection),
     _table(4, "responses", "To the snippets that the labels name. NUBIA is not measured: its "
            "package needs an old torch.", _generation),
     _table(5, "restaurants not in training", "Give rankers that were trained with "

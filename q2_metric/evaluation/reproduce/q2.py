@@ -138,10 +138,8 @@ def _sizes(run: Run) -> dict[str, dict[str, str]]:
 
 
 def _responses(run: Run) -> Figures:
-    selected = run.some(read_selected())
-    truth = [row.consistent for row in selected]
-    scores = run.scores([row.example for row in selected], ["q2", *BASELINES])
-    run.draw(detection_curves({f"{len(selected)} selected responses": (truth, scores)}))
+    truth, scores = run.judged(read_selected(), ["q2", *BASELINES])
+    run.draw(detection_curves({f"{len(truth)} selected responses": (truth, scores)}))
     for metric, column in scores.items():
         numbers = values(column)
         yield from measured(Key(metric, data="WoW"), {
@@ -161,9 +159,7 @@ def _contexts(run: Run) -> tuple[list[tuple[int, int]], list[Example]]:
     return pairs(kept), [row.example for row in kept]
 
 
-def _correlations(
-    places: Sequence[tuple[int, int]], scores: Scores, size: str = ""
-) -> Figures:
+def _correlations(places: Sequence[tuple[int, int]], scores: Scores, size: str = "") -> Figures:
     """The bounds are percentiles; ``places`` are those of :func:`pairs`."""
     for metric, column in scores.items():
         numbers = values(column)
@@ -177,14 +173,12 @@ def _v1_systems(run: Run) -> Figures:
     """Only contexts in which both responses have a valid question (186 in the paper)."""
     places, examples = _contexts(run)
     q2 = run.scores(examples, ["q2"], **V1)
-    kept = [item is not None and bool(item.questions) for item in q2.get("q2", [])]
-    if not kept:
-        return
-    both = [(good, bad) for good, bad in places if kept[good] and kept[bad]]
+    kept = {i for i, item in enumerate(q2.get("q2", ())) if item is not None and item.questions}
+    both = [pair for pair in places if kept.issuperset(pair)]
     run.notes.append(f"{len(both)} of {len(places)} contexts have two responses with a question.")
     if both:
-        scores = {**q2, **run.scores(examples, ["overlap", "knowledge_bleu"])}
-        yield from _correlations(both, scores)
+        yield from _correlations(
+            both, {**q2, **run.scores(examples, ["overlap", "knowledge_bleu"])})
 
 
 def _smaller_systems(run: Run) -> Figures:
@@ -199,8 +193,7 @@ def _other_knowledge(run: Run) -> Figures:
     own = system_groups(run)["dodeca consistent"]
     groups = {f"{kind} dialogue": other_knowledge(own, annotated, same_dialogue=kind == "same")
               for kind in ("same", "other")}
-    return _by_token_f1(
-        absolute(run, groups, ["q2"], ("questions", "mean", "unanswerable"), **V1))
+    return _by_token_f1(absolute(run, groups, ["q2"], ("questions", "mean", "unanswerable"), **V1))
 
 
 def other_knowledge(
@@ -240,11 +233,8 @@ def _length(run: Run) -> Figures:
 
 
 def _robustness(run: Run) -> Figures:
-    selected = run.some(read_selected())
-    truth = [row.consistent for row in selected]
-    metrics = ("q2", "overlap", "knowledge_bleu")
-    scores = run.scores([row.example for row in selected], metrics, **V1)
-    panel = f"{len(selected)} selected responses (v1)"
+    truth, scores = run.judged(read_selected(), ("q2", "overlap", "knowledge_bleu"), **V1)
+    panel = f"{len(truth)} selected responses (v1)"
     curves = detection_curves({panel: (truth, scores)})
     lines: dict[str, Any] = {}
     for metric, column in scores.items():
@@ -265,8 +255,7 @@ def _usr(run: Run, first: bool) -> Figures:
     variant has 0 for responses without a question (section 6.3)."""
     rated = run.some(read_usr(folder("usr") / "tc_usr_data.json",
                               leave_out=() if first else (REFERENCE,)))
-    settings = V1 if first else {}
-    scores = run.scores([one.example for one in rated], ["q2"], **settings)
+    scores = run.scores([one.example for one in rated], ["q2"], **V1 if first else {})
     variants = ("", NO_QUESTION) if first else ("",)
     for (metric, column), variant in product(scores.items(), variants):
         kept = known(column)

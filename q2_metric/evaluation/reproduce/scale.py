@@ -46,10 +46,9 @@ def true_scores(run: Run, metrics: Sequence[str]) -> dict[str, tuple[list[bool],
             continue
         if place == PART:
             run.notes.append(f"dialfact is {PART}, {CATALOGUE['true/' + PART].description}.")
-        rows = run.some(read_true(place))
-        truth = [row.consistent for row in rows]
-        if any(truth) and not all(truth):
-            found[name] = truth, run.scores([row.example for row in rows], metrics, place)
+        rows = read_true(place)
+        if len({row.consistent for row in run.some(rows)}) > 1:
+            found[name] = run.judged(rows, metrics, place)
     return found
 
 
@@ -119,8 +118,7 @@ def _macro_f1(run: Run) -> Figures:
     decided = {"scale": (st.detection(truth, scores, best), seconds)}
     if name := os.environ.get("Q2_CHAT_MODEL"):
         asked = Endpoint(name)
-        prompts = [PROMPT.format(dialogue=one.knowledge, sentence=one.response)
-                   for one in examples]
+        prompts = [PROMPT.format(dialogue=one.knowledge, sentence=one.response) for one in examples]
         start = time.perf_counter()
         said = [float("yes" in asked.texts([prompt], 1)[0].lower()) for prompt in prompts]
         decided[asked.model] = st.detection(truth, said), time.perf_counter() - start

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from q2_metric.data.catalogue import CATALOGUE
 from q2_metric.data.download import here
+from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns, Scores
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table, number
@@ -125,6 +126,14 @@ class Run:
             self.signatures |= {f"{key} {own}".strip(): signed
                                 for key, signed in columns.signatures.items()}
         return found
+
+    def judged(
+        self, rows: Sequence[Labelled], metrics: Sequence[str], name: str = "", **settings: Any
+    ) -> tuple[list[bool], Scores]:
+        """The labels and the :meth:`scores` of some of the rows."""
+        some = self.some(rows)
+        return ([row.consistent for row in some],
+                self.scores([row.example for row in some], metrics, name, **settings))
 
     def draw(self, curves: Mapping[str, Mapping[str, Any]]) -> None:
         for kind, panels in curves.items():
