@@ -35,6 +35,8 @@ MOST_POINTS = 201
 Sets = Mapping[str, Sequence[Labelled]]
 Truths = Mapping[str, Sequence[bool]]
 """The human labels of each data set."""
+Judged = Mapping[str, tuple[Sequence[bool], Scores]]
+"""The human labels and the scores of each data set."""
 Numbers = Mapping[str, Mapping[str, list[float]]]
 """The scores by metric and data set."""
 Rows = list[tuple[str, dict[Column, Cell]]]
@@ -72,7 +74,7 @@ def on_true(columns: ScoreColumns, sets: Sets, *, against: str | None = None) ->
         raise InputError(f"there is no metric {against!r} to compare with; the metrics are "
                          f"{', '.join(names)}")
     against = against or ("knowledge_f1" if "knowledge_f1" in names else names[0])
-    scores, numbers = _scores(columns, sets)
+    scores, numbers = _scores(columns, sets, truths)
     parts = "".join(f" {key} is a part of {SAME_SET[key]}." for key in sets if key in SAME_SET)
     rows: Rows = [(title(metric), _over(found, "average", "hundred"))
                   for metric, found in _aucs(truths, numbers).items()]
@@ -81,16 +83,17 @@ def on_true(columns: ScoreColumns, sets: Sets, *, against: str | None = None) ->
         tables.append(_comparison(truths, numbers, against))
     tables.append(_calibration(truths, numbers))
     tables += [
-        detection_table(f"detection_{name}", f"Response level: {name}", truths[name], scores[name])
-        for name in sets
+        detection_table(f"detection_{name}", f"Response level: {name}", *judged)
+        for name, judged in scores.items()
     ]
-    return _report("true", "TRUE", tables, columns, truths, scores)
+    return Report("true", "Agreement with people on TRUE", tuple(tables), columns.signatures,
+                  detection_curves(scores))
 
 
 def on_dev(columns: ScoreColumns, sets: Sets) -> Report:
     """Measures each metric's ROC-AUC and calibration, and where word overlap agrees better."""
     truths = _truths(sets)
-    scores, numbers = _scores(columns, sets)
+    scores, numbers = _scores(columns, sets, truths)
     found = _aucs(truths, numbers)
     below = {name: Column(f"below {title(name)} on", "text") for name in found if name in COUNTS}
     rows: Rows = [
@@ -101,7 +104,8 @@ def on_dev(columns: ScoreColumns, sets: Sets) -> Report:
     note = (f"{columns.readings(sets)} A response without a score counts as "
             f"{st.THRESHOLD:g}.")
     tables = [_auc(truths, rows, "Supported", note), *_probabilities(truths, numbers)]
-    return _report("dev", "the development sets", tables, columns, truths, scores)
+    return Report("dev", "Agreement with people on the development sets", tuple(tables),
+                  columns.signatures, detection_curves(scores))
 
 
 def _truths(sets: Sets) -> dict[str, list[bool]]:
@@ -112,19 +116,12 @@ def _truths(sets: Sets) -> dict[str, list[bool]]:
     return truths
 
 
-def _scores(columns: ScoreColumns, sets: Sets) -> tuple[dict[str, Scores], Numbers]:
-    scores: dict[str, Scores] = {name: columns.scores([row.example for row in rows], name)
-                                 for name, rows in sets.items()}
-    return scores, {metric: {name: values(own[metric]) for name, own in scores.items()}
+def _scores(columns: ScoreColumns, sets: Sets, truths: Truths) -> tuple[Judged, Numbers]:
+    judged: Judged = {
+        name: (truths[name], columns.scores([row.example for row in rows], name))
+        for name, rows in sets.items()}
+    return judged, {metric: {name: values(scores[metric]) for name, (_, scores) in judged.items()}
                     for metric in columns.names}
-
-
-def _report(
-    name: str, data: str, tables: Sequence[Table], columns: ScoreColumns, truths: Truths,
-    scores: Mapping[str, Scores],
-) -> Report:
-    return Report(name, f"Agreement with people on {data}", tuple(tables), columns.signatures,
-                  detection_curves({key: (truths[key], scores[key]) for key in scores}))
 
 
 def _aucs(truths: Truths, numbers: Numbers) -> dict[str, dict[str, st.Interval]]:
@@ -234,8 +231,8 @@ def average(cells: Sequence[Cell]) -> float | None:
     return sum(found) / len(found) if found and len(found) == len(cells) else None
 
 
-def detection_curves(sets: Mapping[str, tuple[Sequence[bool], Scores]]) -> dict[str, Any]:
-    """The data of the figures; ``sets`` holds (labels, scores) by the title of a panel."""
+def detection_curves(sets: Judged) -> dict[str, Any]:
+    """The data of the figures; the keys are the titles of panels."""
     kinds = ("precision_recall", "roc", "reliability", "histogram")
     curves: dict[str, Any] = {kind: {panel: {} for panel in sets} for kind in kinds}
     for panel, (truth, columns) in sets.items():

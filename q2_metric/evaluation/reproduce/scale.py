@@ -167,13 +167,14 @@ def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int 
 
 def _chunk_sizes(run: Run) -> Figures:
     _, truth, examples = _rows(run)
-    lines: dict[str, list[float]] = {"ROC-AUC": [], "ECE": [], "seconds": []}
+    lines: dict[str, list[float]] = {}
     for size in CHUNKS:
         scores, seconds = _timed(run, examples, chunk_size=size)
-        found = st.roc_auc(truth, scores), st.ece(truth, scores), seconds
-        for (name, line), value in zip(lines.items(), found, strict=True):
-            line.append(value)
-            yield Key("scale", data=f"{size} tokens", measure=name), value
+        found = {"ROC-AUC": st.roc_auc(truth, scores), "ECE": st.ece(truth, scores),
+                 "seconds": seconds}
+        yield from measured(Key("scale", data=f"{size} tokens"), found)
+        for name, value in found.items():
+            lines.setdefault(name, []).append(value)
     run.draw({"sweep": {name: {"scale": {"x": list(CHUNKS), "y": line}}
                         for name, line in lines.items()}})
 

@@ -85,7 +85,6 @@ class Run:
         limit: maximum number of examples of a data set; ``None`` for all.
         trained: folders of trained rankers, detectors and responders.
         narrow: how many snippets a trained ranker reads for a turn; ``None`` for all.
-        skipped: metrics that cannot run, and why.
         notes: what a reader must know of the table that is measured.
         left_out: what was not measured of it, and why.
     """
@@ -97,7 +96,6 @@ class Run:
     limit: int | None = None
     trained: Sequence[str] = ()
     narrow: int | None = None
-    skipped: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     curves: dict[str, Any] = field(default_factory=dict)
@@ -110,9 +108,6 @@ class Run:
         or lacks a model for these settings, is left out with a note."""
         found: Scores = {}
         for metric in self.metrics or metrics:
-            if metric in self.skipped:
-                self.left_out.append(f"{title(metric)} was left out: {self.skipped[metric]}.")
-                continue
             try:
                 columns = self.columns([metric], settings, examples)
                 found = {**found, **columns.scores(examples, name, complete=False)}
