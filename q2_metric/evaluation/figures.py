@@ -116,10 +116,6 @@ def _robustness(axis: Any, curve: Any, style: Mapping[str, Any]) -> None:
                       color=style["color"])
 
 
-def _sweep(axis: Any, curve: Any, style: Mapping[str, Any]) -> None:
-    axis.plot(curve["x"], curve["y"], marker="o", markersize=3, **style)
-
-
 def _histogram(panels: Panels, styles: Styles) -> Any:
     metrics = list(styles)
     figure, axes = _figure(len(panels), len(metrics), 0.62 * PANEL)
@@ -150,7 +146,8 @@ DRAWINGS: Mapping[str, Callable[[Panels, Styles], Any]] = {
     "robustness": partial(_row, draw=_robustness, xlabel="share of inconsistent responses",
                           ylabel="mean score"),
     "histogram": _histogram,
-    "sweep": partial(_row, draw=_sweep, xlabel="chunk size in tokens"),
+    "sweep": partial(_row, xlabel="chunk size in tokens", draw=lambda axis, curve, style: axis.plot(
+        curve["x"], curve["y"], marker="o", markersize=3, **style)),
 }
 _ENDINGS = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
 

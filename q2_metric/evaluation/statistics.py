@@ -32,8 +32,6 @@ N_PERMUTATIONS = 10_000
 _RANKED_AT_ONCE = 1 << 21
 """Scores that the permutation test ranks in one call (about 50 MB)."""
 
-Rule = Literal["balanced_accuracy", "macro_f1"]
-
 
 def scipy_stats() -> Any:
     return optional("scipy.stats", "agreement with people", "scipy", "meta")
@@ -191,7 +189,8 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = 
 
 
 def best_threshold(
-    truth: ArrayLike, scores: ArrayLike, *, rule: Rule = "balanced_accuracy",
+    truth: ArrayLike, scores: ArrayLike, *,
+    rule: Literal["balanced_accuracy", "macro_f1"] = "balanced_accuracy",
     precision: float | None = None,
 ) -> float:
     """The best threshold half-way between two neighbouring scores, the lowest of equally good ones.

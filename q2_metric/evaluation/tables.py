@@ -225,19 +225,14 @@ def to_latex(report: Report) -> str:
     signed = [f"% {line}" for line in dict.fromkeys(report.signatures.values())]
     lines = ["% \\usepackage{booktabs}", *facts, *signed]
     for table in report.tables:
-        lines += ["", *latex_table(table)]
+        sides = "".join("l" if column.kind == "text" else "r" for column in table.columns)
+        shown = [[re.sub(r"-(?=\d)", "−", cell) if side == "r" else cell
+                  for cell, side in zip(row, sides, strict=True)] for row in table.shown()]
+        # A row that starts with a bracket would be read as the argument of the \\ before it.
+        head, *rows = (" & ".join(re.sub(r"^\[", "{[}", escape(cell)) for cell in row) + r" \\"
+                       for row in [[column.title for column in table.columns], *shown])
+        note = [rf"\par\small {escape(table.note)}"] if table.note else []
+        lines += ["", r"\begin{table}", r"\centering", rf"\caption{{{escape(table.title)}}}",
+                  rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *rows,
+                  r"\bottomrule", r"\end{tabular}", *note, r"\end{table}"]
     return "\n".join(lines) + "\n"
-
-
-def latex_table(table: Table) -> list[str]:
-    sides = "".join("l" if column.kind == "text" else "r" for column in table.columns)
-    rows = [[column.title for column in table.columns],
-            *([re.sub(r"-(?=\d)", "−", cell) if column.kind != "text" else cell
-               for cell, column in zip(row, table.columns, strict=True)] for row in table.shown())]
-    # A row that starts with a bracket would be read as the argument of the \\ before it.
-    lines = [" & ".join(re.sub(r"^\[", "{[}", escape(cell)) for cell in row) + r" \\"
-             for row in rows]
-    note = [rf"\par\small {escape(table.note)}"] if table.note else []
-    return [r"\begin{table}", r"\centering", rf"\caption{{{escape(table.title)}}}",
-            rf"\begin{{tabular}}{{{sides}}}", r"\toprule", lines[0], r"\midrule", *lines[1:],
-            r"\bottomrule", r"\end{tabular}", *note, r"\end{table}"]

@@ -16,8 +16,6 @@ from q2_metric.knowledge.types import TOP, Key, Ranked
 
 ErrorKind = Literal["domain", "entity", "document"]
 OVERALL = "all"
-ORDERS = range(1, 5)
-"""The orders of BLEU."""
 _PUNCTUATION = re.compile(r"""[!"#$%&()*+,\-./:;<=>?@\[\]\\^`{|}~_']""")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
@@ -112,7 +110,7 @@ def response_scores(
     overlaps = [scorer.score(gold, said) for said, gold in texts]
     bleu = optional("nltk.translate.bleu_score", "BLEU", "nltk", "knowledge")
     scores = {f"BLEU-{order}": fmean(_bleu(bleu, *pair, order) for pair in words)
-              for order in ORDERS}
+              for order in range(1, 5)}
     scores |= {f"ROUGE-{n}": fmean(item[f"rouge{n}"].fmeasure for item in overlaps) for n in (1, 2)}
     scores["ROUGE-L"] = fmean(_rouge_l(rouge, *pair) for pair in words)
     meteor = optional("nltk.translate.meteor_score", "METEOR", "nltk", "knowledge")

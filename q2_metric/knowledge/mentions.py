@@ -112,16 +112,13 @@ class MentionFinder:
         """In the order of the dialogue, without names inside a longer one."""
         mentions: list[NameMention] = []
         for i, turn in enumerate(dialogue.turns):
-            of_turn = self._exact_mentions(i, turn)
+            of_turn = [NameMention(entity, i, start, start + len(part), 1.0, 1.0)
+                       for start, part in _parts(spoken_words(turn.text), self._longest)
+                       for entity in self._exact.get(tuple(part), ())]
             if self.matching == "fuzzy":
                 of_turn += self._fuzzy_mentions(i, turn)
             mentions += _outermost(of_turn)
         return mentions
-
-    def _exact_mentions(self, i: int, turn: Turn) -> list[NameMention]:
-        return [NameMention(entity, i, start, start + len(part), 1.0, 1.0)
-                for start, part in _parts(spoken_words(turn.text), self._longest)
-                for entity in self._exact.get(tuple(part), ())]
 
     def _fuzzy_mentions(self, i: int, turn: Turn) -> list[NameMention]:
         places: dict[str, tuple[int, int, str]] = {}

@@ -96,7 +96,11 @@ def train(
             model.eval()
             with torch.inference_mode():
                 value = judge()
-            _keep_best(loaded, folder, progress, value)
+            progress.worse += 1
+            if progress.best is None or value > progress.best:
+                progress.best, progress.best_step, progress.worse = value, progress.step, 0
+                model.save_pretrained(folder)
+                loaded.tokenizer.save_pretrained(folder)
             waited = settings.patience is not None and progress.worse >= settings.patience
             progress.done = last or waited
             _save(state, model, optimizer, {"progress": asdict(progress), "settings": same})
@@ -115,15 +119,6 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
         random.Random(f"{settings.seed}-epoch-{epoch}").shuffle(order)
         batches += [order[at : at + size] for at in range(0, count, size)]
     return batches
-
-
-def _keep_best(loaded: LoadedModel, folder: str | Path, progress: Progress, value: float) -> None:
-    if progress.best is None or value > progress.best:
-        progress.best, progress.best_step, progress.worse = value, progress.step, 0
-        loaded.model.save_pretrained(folder)
-        loaded.tokenizer.save_pretrained(folder)
-    else:
-        progress.worse += 1
 
 
 def _save(state: Path, model: nn.Module, optimizer: Optimizer, about: dict[str, Any]) -> None:

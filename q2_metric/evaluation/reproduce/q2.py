@@ -35,7 +35,6 @@ SMALLER = {"t5-small": {"question_model": "valhalla/t5-small-qa-qg-hl"},
            "albert-base": {"reader_model": "twmkn9/albert-base-v2-squad2"}}
 """The smaller models of EMNLP's tables 7 and 8; the Hub models are those of ``paper-small``."""
 
-NO_QUESTION = "0 without a question"
 THRESHOLD = 0.1
 """A pair with a higher score counts as consistent (EMNLP, section 5.3; v1, section 6.4)."""
 RANDOM_SAMPLE = 150
@@ -256,7 +255,7 @@ def _usr(run: Run, first: bool) -> Figures:
     rated = run.some(read_usr(folder("usr") / "tc_usr_data.json",
                               leave_out=() if first else (REFERENCE,)))
     scores = run.scores([one.example for one in rated], ["q2"], **V1 if first else {})
-    variants = ("", NO_QUESTION) if first else ("",)
+    variants = ("", "0 without a question") if first else ("",)
     for (metric, column), variant in product(scores.items(), variants):
         kept = known(column)
         if variant:
