@@ -101,8 +101,7 @@ def on_dev(columns: ScoreColumns, sets: Sets) -> Report:
             column: ", ".join(key for key in own if own[key].value < found[name][key].value)
             for name, column in below.items()}})
         for metric, own in found.items()]
-    note = (f"{columns.readings(sets)} A response without a score counts as "
-            f"{st.THRESHOLD:g}.")
+    note = f"{columns.readings(sets)} A response without a score counts as {st.THRESHOLD:g}."
     tables = [_auc(truths, rows, "Supported", note), *_probabilities(truths, numbers)]
     return Report("dev", "Agreement with people on the development sets", tuple(tables),
                   columns.signatures, detection_curves(scores))

@@ -149,16 +149,16 @@ class LabelledTurns(NamedTuple):
 def read_labelled(logs: str | Path | None, labels: str | Path, pool: Pool) -> LabelledTurns:
     """Reads dialogues and their labels, whose snippets must all be in the pool. Without ``logs``,
     the dialogue of a label is its response, and labels without a response are left out."""
-    dialogues = None if logs is None else read_logs(logs)
     read = read_labels(labels)
-    if dialogues is not None and len(read) != len(dialogues):
-        raise InputError(f"{labels}: has {len(read)} labels for {len(dialogues)} dialogues")
     for i, label in enumerate(read):
         for key in label.knowledge:
             pool.find(key, f"{labels}: label {i}")
-    if dialogues is None:
+    if logs is None:
         read = [label for label in read if label.response.strip()]
-        dialogues = [Dialogue.of(label.response) for label in read]
+        return LabelledTurns([Dialogue.of(label.response) for label in read], read)
+    dialogues = read_logs(logs)
+    if len(read) != len(dialogues):
+        raise InputError(f"{labels}: has {len(read)} labels for {len(dialogues)} dialogues")
     return LabelledTurns(dialogues, read)
 
 

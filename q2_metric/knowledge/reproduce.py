@@ -44,8 +44,7 @@ def _data(run: Run, part: str = "validation") -> tuple[str, Pool, LabelledTurns]
 def _rankers(run: Run) -> tuple[Rankers, Rankers]:
     """The package's own rankers, and the trained ones. Of rankers of one kind, which differ in
     their random seeds, the second and later ones are variants."""
-    own: Rankers = [(name, "", choose.load_ranker(name))
-                    for name in (choose.BUNDLED, choose.BM25)]
+    own: Rankers = [(name, "", choose.load_ranker(name)) for name in choose.NAMES]
     seen: Counter[choose.Trained] = Counter()
     given: Rankers = []
     for path, kind in _trained(run, "ranker"):

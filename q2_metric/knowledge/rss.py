@@ -109,8 +109,7 @@ def train_rss(
     golds = [pool.find(label.knowledge[0], f"turn {i}") for i, label in enumerate(turns.labels)]
     held = [pool.find(label.knowledge[0], f"dev turn {i}") for i, label in enumerate(dev.labels)]
     if len(pool) < 2:
-        raise InputError(f"{pool.source}: has a single snippet; there is no wrong snippet to "
-                         "sample")
+        raise InputError(f"{pool.source}: has a single snippet; no wrong one can be drawn")
     rng = random.Random(settings.seed)
     # In random order: the right snippet must not come first among equal scores.
     choices = [rng.sample([gold, *draw(pool, gold, dev_candidates - 1, rng)], dev_candidates)
@@ -120,10 +119,8 @@ def train_rss(
 
     def loss_of(places: Sequence[int], rng: random.Random) -> Tensor:
         return _loss(encoder, 1 + negatives, [
-            (turns.dialogues[i], snippet, float(snippet is golds[i]))
-            for i in places
-            for snippet in (golds[i], *draw(pool, golds[i], negatives, rng))
-        ])
+            (turns.dialogues[i], snippet, float(snippet is golds[i])) for i in places
+            for snippet in (golds[i], *draw(pool, golds[i], negatives, rng))])
 
     def judge() -> float:
         ranked = score(encoder, dev.dialogues, choices, 1, 2 * settings.batch_size)
@@ -158,11 +155,9 @@ def _loss(
     from torch.nn import functional as F
 
     target = torch.tensor([label for _, _, label in items], device=encoder.loaded.device)
-    read = [texts(s, encoder.heads, domain=encoder.domain) for _, s, _ in items]
-    logits = [
-        encoder.logits([(d, text[head]) for (d, _, _), text in zip(items, read, strict=True)]
-                       )[:, head]
-        for head in range(len(encoder.heads))]
+    read = [(d, texts(s, encoder.heads, domain=encoder.domain)) for d, s, _ in items]
+    logits = [encoder.logits([(dialogue, said[head]) for dialogue, said in read])[:, head]
+              for head in range(len(encoder.heads))]
     if encoder.heads == CHOICE:
         groups = logits[0].reshape(-1, size)
         right = torch.zeros(len(groups), dtype=torch.long, device=groups.device)
