@@ -23,10 +23,8 @@ Places = NDArray[np.int64]
 
 THRESHOLD = 0.5
 """A response counts as consistent if its score is above 0.5 (Q², section 5.1)."""
-
 N_BINS = 10
 """Bins of equal width on [0, 1], as in the code of SCALE's authors."""
-
 N_PERMUTATIONS = 10_000
 """As in ``q2 compare``. With 1,000, a p-value of 0.04 may come out as 0.06."""
 _RANKED_AT_ONCE = 1 << 21
@@ -71,8 +69,6 @@ def around(value: float, drawn: Floats) -> Interval:
 def share_interval(hits: ArrayLike) -> Interval:
     """The mean of numbers, at least one, with its 95 % bootstrap percentile interval."""
     values = np.asarray(hits, np.float64)
-    if not len(values):
-        raise InputError("a mean needs at least one value")
     return around(float(values.mean()),
                   resampled(len(values), lambda rows: values[rows].mean(axis=1)))
 
