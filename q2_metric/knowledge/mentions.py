@@ -12,6 +12,7 @@ from q2_metric.text.alignment import STOP_WORDS
 
 Entity = tuple[str, str]
 """(domain, entity id)"""
+_Forms = dict[str, tuple[str, list[tuple[Entity, float]]]]
 
 Matching = Literal["exact", "fuzzy"]
 
@@ -101,7 +102,7 @@ class MentionFinder:
                 optional(f"rapidfuzz.{module}", "fuzzy matching of names", "rapidfuzz",
                          "knowledge") for module in ("process", "fuzz"))
             self._common = _common_words(pool)
-            self._variants, self._rare = _variants(named, self._common)
+            self._forms = _forms(named, self._common)
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:
         """The mentioned entities, each once; the entity mentioned last comes first."""
@@ -132,14 +133,14 @@ class MentionFinder:
         for said, name, close in self._near(list(places)):
             start, end, rare = places[said]
             # "a motel" resembles "Ram's Hotel", but not the word that distinguishes the name.
-            name_rare = self._rare[name]
+            name_rare, entities = self._forms[name]
             if close < 1:
                 if not name_rare or (len(name_rare) <= SURE_LENGTH and rare != name_rare):
                     continue
                 close = min(close, self._fuzz.ratio(rare, name_rare) / 100)
                 if close < CLOSE:
                     continue
-            for entity, share in self._variants[name]:
+            for entity, share in entities:
                 mention = NameMention(entity, i, start, end, close, share)
                 key = (entity, start, end)
                 if key not in best or best[key].strength < mention.strength:
@@ -148,7 +149,7 @@ class MentionFinder:
 
     def _near(self, heard: Sequence[str]) -> Iterator[tuple[str, str, float]]:
         """Yields (words, name, similarity) for words, without blanks, that resemble a name."""
-        names = list(self._variants)
+        names = list(self._forms)
         for first in range(0, len(heard), SLAB):
             part = heard[first : first + SLAB]
             closeness = self._process.cdist(
@@ -188,22 +189,18 @@ def _common_words(pool: Pool) -> frozenset[str]:
     return STOP_WORDS | {word for word, count in entities.items() if count > most}
 
 
-def _variants(
-    named: dict[Entity, str], common: frozenset[str]
-) -> tuple[dict[str, list[tuple[Entity, float]]], dict[str, str]]:
-    """The full and the shortened form of each name, without blanks ("yalehotel", "yale"). Returns,
-    by form, the entities with the share of the name that it contains, and the letters of its words
-    that are not common."""
-    variants: dict[str, list[tuple[Entity, float]]] = defaultdict(list)
-    rare_of: dict[str, str] = {}
+def _forms(named: dict[Entity, str], common: frozenset[str]) -> _Forms:
+    """The full and the shortened form of each name, without blanks ("yalehotel", "yale"): the
+    letters of its words that are not common, and the entities with the share of the name that it
+    contains."""
+    forms: _Forms = {}
     for entity, name in named.items():
         words = spoken_words(name)
         rare = [word for word in words if word not in common]
         full, short = "".join(words), "".join(rare)
         if full:
-            variants[full].append((entity, 1.0))
-            rare_of[full] = short
+            forms.setdefault(full, (short, []))[1].append((entity, 1.0))
         if SURE_LENGTH <= len(short) < len(full):
-            variants[short].append((entity, (len(rare) + 1) / (len(words) + 1)))
-            rare_of[short] = short
-    return dict(variants), rare_of
+            share = (len(rare) + 1) / (len(words) + 1)
+            forms.setdefault(short, (short, []))[1].append((entity, share))
+    return forms

@@ -78,10 +78,9 @@ class Run:
     """What tables are measured with, and what they add to the report.
 
     Attributes:
-        columns: makes the score columns of metrics, with settings on top of the user's, for these
-            examples.
-        source: a metric with settings on top of the user's.
-        metrics: the metrics that the user asked for, in place of a table's own.
+        columns, source: the score columns of metrics for examples, and one metric, both with
+            settings on top of the user's.
+        metrics: those that the user asked for, in place of a table's own.
         limit: maximum number of examples of a data set; ``None`` for all.
         trained: folders of trained rankers, detectors and responders.
         narrow: how many snippets a trained ranker reads for a turn; ``None`` for all.
