@@ -47,8 +47,8 @@ def texts(snippet: Snippet, heads: Sequence[str] = HEADS, *, domain: bool = True
 
 class RssRanker:
     """Ranks by RSS or by multiple choice, with a ``model`` (folder) that :func:`train_rss` wrote.
-    Of ``narrow`` snippets, at least 1, that the bundled ranker keeps as a first stage; ``None``:
-    of all, as in the paper."""
+    With ``narrow`` (at least 1), it scores only so many snippets, which the bundled ranker keeps as
+    a first stage; with ``None`` all, as in the paper."""
 
     def __init__(
         self, model: str, narrow: int | None = None, *, device: str = "auto", batch_size: int = 32
