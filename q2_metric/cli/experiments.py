@@ -67,7 +67,7 @@ def check(options: Mapping[str, Any], name: str) -> None:
     """Checks the outputs before the scoring, which may take hours. Raises InputError if one cannot
     be written or options do not fit together, and MissingExtra if a package is missing."""
     from q2_metric.evaluation.figures import figures_of
-    from q2_metric.evaluation.files import SUFFIXES
+    from q2_metric.evaluation.tables import SUFFIXES
 
     for path in options["outs"]:
         check_place(path, SUFFIXES)
@@ -137,7 +137,7 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
 
 def _write(report: Report, options: Mapping[str, Any]) -> None:
     from q2_metric.evaluation.figures import draw
-    from q2_metric.evaluation.files import write
+    from q2_metric.evaluation.tables import write
 
     note = read_text(options["note"]) if options.get("note") else ""
     for path in options["outs"]:
@@ -150,7 +150,7 @@ def _write(report: Report, options: Mapping[str, Any]) -> None:
 def print_as(report: Report, form: str) -> None:
     """Prints a report in one of :data:`FORMATS`."""
     from q2_metric.cli.render import print_report
-    from q2_metric.evaluation.files import to_text
+    from q2_metric.evaluation.tables import to_text
 
     if form == "text":
         print_report(report)

@@ -13,8 +13,7 @@ from q2_metric.cli.options import all_options
 from q2_metric.errors import InputError
 from q2_metric.files import CHOOSE, check_place, replacing
 from q2_metric.knowledge.choose import combined, load_ranker, members
-from q2_metric.knowledge.dstc import LabelledTurns, read_labelled
-from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.dstc import LabelledTurns, read_labelled, read_pool
 from q2_metric.knowledge.training import STATE, Progress, TrainSettings
 from q2_metric.knowledge.types import Pool, Ranked, Ranker
 

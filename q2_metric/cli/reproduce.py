@@ -8,7 +8,7 @@ import click
 from q2_metric.cli import experiments
 from q2_metric.cli.commands import Read, command
 from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, metric_names
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.registry import entry
 from q2_metric.models.presets import preset
 
@@ -61,24 +61,21 @@ def reproduce(
     kept = experiments.score_cache(options)
 
     def columns(metrics: Sequence[str], settings: Mapping[str, Any], rows: Sequence[Any]) -> Any:
+        # A preset that needs no network must not download BERTScore's encoder either.
+        if "bertscore" in metrics and not (
+                preset(options["preset"]).needs_network or options["bertscore_model"]):
+            raise ModelError("name its encoder with -s bertscore_model=roberta-large")
         return experiments.columns_of(_told(options, settings, metrics), rows, kept)
 
     run = protocol.Run(
         preset(options["preset"]), columns,
         lambda name, settings: experiments.metric_source(
             name, _told(options, settings, [name]), kept),
-        options["metrics"], limit, options["trained"], options["narrow"], _skipped(options))
+        options["metrics"], limit, options["trained"], options["narrow"])
     for one in chosen:
         if one.name in names and (missing := one.missing()):
             raise InputError(f"{one.name}: data sets are missing: {protocol.where(missing)}")
     experiments.finish(protocol.reproduce(chosen, run), options)
-
-
-def _skipped(options: Mapping[str, Any]) -> dict[str, str]:
-    """A preset that needs no network must not download BERTScore's encoder either."""
-    if preset(options["preset"]).needs_network or options["bertscore_model"]:
-        return {}
-    return {"bertscore": "name its encoder with -s bertscore_model=roberta-large"}
 
 
 def _told(
@@ -92,9 +89,9 @@ def _told(
 
 
 def _tables() -> Sequence[Any]:
-    from q2_metric.evaluation.reproduce import ratings, scale, wow
+    from q2_metric.evaluation.reproduce import q2, scale
     from q2_metric.knowledge import reproduce as selection
 
-    every = [*wow.TABLES, *ratings.TABLES, *scale.TABLES, *selection.TABLES]
+    every = [*q2.TABLES, *scale.TABLES, *selection.TABLES]
     papers = list(dict.fromkeys(one.paper for one in every))
     return sorted(every, key=lambda one: (papers.index(one.paper), one.table or 99))

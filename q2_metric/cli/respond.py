@@ -9,10 +9,15 @@ from q2_metric.cli import knowledge as shared
 from q2_metric.cli.commands import FILE, Group, Read, print_json, warn
 from q2_metric.errors import InputError
 from q2_metric.knowledge.choose import load_detector
-from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel, read_labelled, read_logs
-from q2_metric.knowledge.pipeline import TurnReply, answer, official_scores
-from q2_metric.knowledge.pools import read_pool
-from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
+from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel, read_labelled, read_logs, read_pool
+from q2_metric.knowledge.respond import (
+    GroundedTurn,
+    Responder,
+    TurnReply,
+    answer,
+    official_scores,
+    train_responder,
+)
 from q2_metric.knowledge.types import Dialogue, Pool
 from q2_metric.text.given import is_blank
 

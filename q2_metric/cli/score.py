@@ -23,7 +23,7 @@ from q2_metric.engine.run import JobRun, Listener
 from q2_metric.engine.unfinished import unfinished_path
 from q2_metric.errors import InputError, ModelError, machine_fault
 from q2_metric.files import check_place, rereadable
-from q2_metric.knowledge.scoring import ROW, PoolChoice
+from q2_metric.knowledge.choose import ROW, PoolChoice
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import METRICS, columns
 from q2_metric.models.presets import STAGES, is_endpoint

@@ -11,8 +11,7 @@ from q2_metric.cli.commands import FILE, Group, Read
 from q2_metric.cli.experiments import facts, finish
 from q2_metric.errors import InputError
 from q2_metric.files import check_place
-from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, upto
-from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.dstc import read_dialogue, read_labelled, read_logs, read_pool, upto
 from q2_metric.knowledge.types import Dialogue
 
 
@@ -103,7 +102,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 
     The default dialogues are the data set dstc10 (q2 data download dstc10).
     """
-    from q2_metric.evaluation.files import SUFFIXES
+    from q2_metric.evaluation.tables import SUFFIXES
     from q2_metric.knowledge.choose import load_detector
     from q2_metric.knowledge.experiment import compare
 
@@ -142,7 +141,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
               help="Leave out the turns and snippets of this domain; may be repeated.")
 def train(base: str, second_base: str | None, folder: Path, kind: Any, **options: Any) -> None:
     """Train a ranker, starting from an encoder or from GPT-2."""
-    from q2_metric.knowledge.rss_training import train_ensemble, train_rss
+    from q2_metric.knowledge.rss import train_ensemble, train_rss
 
     if second_base and kind != "ensemble":
         raise InputError("--second-base is for --kind ensemble")

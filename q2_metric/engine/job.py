@@ -27,7 +27,7 @@ from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.types import Example, Metric
 
 if TYPE_CHECKING:
-    from q2_metric.knowledge.scoring import PoolChoice, PoolSelector
+    from q2_metric.knowledge.choose import PoolChoice, PoolSelector
 
 BLOCK = 256
 """Maximum number of rows scored together. It fills batches, and an interruption loses few rows."""

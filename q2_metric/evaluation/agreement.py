@@ -7,6 +7,9 @@ human labels. They are never used for training.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from q2_metric.data.catalogue import CATALOGUE
 from q2_metric.data.download import here
@@ -14,9 +17,8 @@ from q2_metric.data.labelled import Labelled
 from q2_metric.data.true import read_true
 from q2_metric.errors import DataError, InputError
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.detection import average, detection_curves, detection_table, probable
-from q2_metric.evaluation.scores import ScoreColumns, Scores, values
-from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table
+from q2_metric.evaluation.scores import ScoreColumns, Scores, ScoreSummary, known, values
+from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table, number
 from q2_metric.metrics.registry import entry, title
 
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
@@ -26,10 +28,17 @@ SAME_SET = {"dialfact_a": "dialfact"}
 
 COUNTS = ("knowledge_f1", "word_share")
 """Measures of word overlap. Any model should agree with people better than these."""
+HISTOGRAM_BINS = 20
+MOST_POINTS = 201
+"""Points that are stored of a curve. Its area is computed from all points."""
 
 Sets = Mapping[str, Sequence[Labelled]]
 Truths = Mapping[str, Sequence[bool]]
 """The human labels of each data set."""
+Judged = Mapping[str, tuple[Sequence[bool], Scores]]
+"""The human labels and the scores of each data set."""
+Numbers = Mapping[str, Mapping[str, list[float]]]
+"""The scores by metric and data set."""
 Rows = list[tuple[str, dict[Column, Cell]]]
 
 
@@ -65,40 +74,40 @@ def on_true(columns: ScoreColumns, sets: Sets, *, against: str | None = None) ->
         raise InputError(f"there is no metric {against!r} to compare with; the metrics are "
                          f"{', '.join(names)}")
     against = against or ("knowledge_f1" if "knowledge_f1" in names else names[0])
-    scores = _scores(columns, sets)
+    scores, numbers = _scores(columns, sets, truths)
     parts = "".join(f" {key} is a part of {SAME_SET[key]}." for key in sets if key in SAME_SET)
     rows: Rows = [(title(metric), _over(found, "average", "hundred"))
-                  for metric, found in _aucs(truths, scores).items()]
+                  for metric, found in _aucs(truths, numbers).items()]
     tables = [_auc(truths, rows, "Consistent", columns.readings(sets) + parts)]
     if len(names) > 1:
-        tables.append(_comparison(truths, scores, against))
-    tables.append(_calibration(truths, scores))
+        tables.append(_comparison(truths, numbers, against))
+    tables.append(_calibration(truths, numbers))
     tables += [
-        detection_table(f"detection_{name}", f"Response level: {name}", truths[name], scores[name])
-        for name in sets
+        detection_table(f"detection_{name}", f"Response level: {name}", *judged)
+        for name, judged in scores.items()
     ]
-    return _report("true", "TRUE", tables, columns, truths, scores)
+    return Report("true", "Agreement with people on TRUE", tuple(tables), columns.signatures,
+                  detection_curves(scores))
 
 
 def on_dev(columns: ScoreColumns, sets: Sets) -> Report:
     """Measures each metric's ROC-AUC and calibration, and where word overlap agrees better."""
     truths = _truths(sets)
-    scores = _scores(columns, sets)
-    found = _aucs(truths, scores)
+    scores, numbers = _scores(columns, sets, truths)
+    found = _aucs(truths, numbers)
     below = {name: Column(f"below {title(name)} on", "text") for name in found if name in COUNTS}
     rows: Rows = [
         (title(metric), {**_over(own, "mean", "hundred"), **{
             column: ", ".join(key for key in own if own[key].value < found[name][key].value)
             for name, column in below.items()}})
         for metric, own in found.items()]
-    note = (f"{columns.readings(sets)} A response without a score counts as "
-            f"{st.THRESHOLD:g}.")
-    tables = [_auc(truths, rows, "Supported", note), *_probabilities(truths, scores)]
-    return _report("dev", "the development sets", tables, columns, truths, scores)
+    note = f"{columns.readings(sets)} A response without a score counts as {st.THRESHOLD:g}."
+    tables = [_auc(truths, rows, "Supported", note), *_probabilities(truths, numbers)]
+    return Report("dev", "Agreement with people on the development sets", tuple(tables),
+                  columns.signatures, detection_curves(scores))
 
 
 def _truths(sets: Sets) -> dict[str, list[bool]]:
-    """The human labels of each data set; InputError if all labels of a set are equal."""
     truths = {name: [row.consistent for row in rows] for name, rows in sets.items()}
     for name, truth in truths.items():
         if all(truth) or not any(truth):
@@ -106,24 +115,17 @@ def _truths(sets: Sets) -> dict[str, list[bool]]:
     return truths
 
 
-def _scores(columns: ScoreColumns, sets: Sets) -> dict[str, Scores]:
-    return {name: columns.scores([row.example for row in rows], name)
-            for name, rows in sets.items()}
+def _scores(columns: ScoreColumns, sets: Sets, truths: Truths) -> tuple[Judged, Numbers]:
+    judged: Judged = {
+        name: (truths[name], columns.scores([row.example for row in rows], name))
+        for name, rows in sets.items()}
+    return judged, {metric: {name: values(scores[metric]) for name, (_, scores) in judged.items()}
+                    for metric in columns.names}
 
 
-def _report(
-    name: str, data: str, tables: Sequence[Table], columns: ScoreColumns, truths: Truths,
-    scores: Mapping[str, Scores],
-) -> Report:
-    return Report(name, f"Agreement with people on {data}", tuple(tables), columns.signatures,
-                  detection_curves({key: (truths[key], scores[key]) for key in scores}))
-
-
-def _aucs(truths: Truths, scores: Mapping[str, Scores]) -> dict[str, dict[str, st.Interval]]:
-    """The ROC-AUC by metric and data set."""
-    return {metric: {key: st.auc_interval(truths[key], values(columns[metric]))
-                     for key, columns in scores.items()}
-            for metric in next(iter(scores.values()))}
+def _aucs(truths: Truths, numbers: Numbers) -> dict[str, dict[str, st.Interval]]:
+    return {metric: {key: st.auc_interval(truths[key], own) for key, own in by_set.items()}
+            for metric, by_set in numbers.items()}
 
 
 def _over(cells: Mapping[str, Cell], mean: str, kind: Kind = "number") -> dict[Column, Cell]:
@@ -142,14 +144,10 @@ def _auc(truths: Truths, rows: Rows, good: str, note: str) -> Table:
     )
 
 
-def _comparison(truths: Truths, scores: Mapping[str, Scores], against: str) -> Table:
-    """A table of the differences in ROC-AUC from ``against``, with interval and p-value."""
-    lines = [
-        (key, title(metric),
-         *st.auc_difference(truths[key], values(column), values(columns[against])))
-        for key, columns in scores.items()
-        for metric, column in columns.items() if metric != against
-    ]
+def _comparison(truths: Truths, numbers: Numbers, against: str) -> Table:
+    lines = [(key, title(metric), *st.auc_difference(truth, own[key], numbers[against][key]))
+             for key, truth in truths.items() for metric, own in numbers.items()
+             if metric != against]
     return Table(
         "comparison", f"ROC-AUC × 100 compared with {title(against)}",
         (Column("set", "text"), Column("metric", "text"),
@@ -161,14 +159,11 @@ def _comparison(truths: Truths, scores: Mapping[str, Scores], against: str) -> T
     )
 
 
-def _calibration(truths: Truths, scores: Mapping[str, Scores]) -> Table:
-    """A table of calibration errors, of the scores as they are and mapped linearly to [0, 1]."""
+def _calibration(truths: Truths, numbers: Numbers) -> Table:
     rows: Rows = []
-    for metric in next(iter(scores.values())):
-        numbers = {key: values(columns[metric]) for key, columns in scores.items()}
-        raw = {key: st.ece(truths[key], own) if probable(own) else None
-               for key, own in numbers.items()}
-        stretched = {key: st.ece(truths[key], st.min_max(own)) for key, own in numbers.items()}
+    for metric, by_set in numbers.items():
+        raw = {key: calibration_error(truths[key], own) for key, own in by_set.items()}
+        stretched = {key: st.ece(truths[key], st.min_max(own)) for key, own in by_set.items()}
         rows += [(title(metric), {Column("scores", "text"): how, **_over(errors, "average")})
                  for how, errors in (("as they are", raw), ("stretched to [0, 1]", stretched))]
     return Table.of(
@@ -178,14 +173,101 @@ def _calibration(truths: Truths, scores: Mapping[str, Scores]) -> Table:
     )
 
 
-def _probabilities(truths: Truths, scores: Mapping[str, Scores]) -> list[Table]:
+def _probabilities(truths: Truths, numbers: Numbers) -> list[Table]:
     """The calibration of metrics whose scores are probabilities; no table without such metrics."""
     rows: Rows = [
-        (title(metric), _over({key: st.ece(truths[key], values(columns[metric]))
-                               for key, columns in scores.items()}, "mean"))
-        for metric in next(iter(scores.values())) if entry(metric).probability]
+        (title(metric), _over({key: st.ece(truths[key], own) for key, own in by_set.items()},
+                              "mean"))
+        for metric, by_set in numbers.items() if entry(metric).probability]
     return [Table.of(
         "calibration", "Calibration of probabilities", "metric", rows,
         f"Expected calibration error with {st.N_BINS} bins of equal width, without stretching the "
         "scores.",
     )] if rows else []
+
+
+def detection_table(name: str, heading: str, truth: Sequence[bool], scores: Scores) -> Table:
+    return Table.of(
+        name, heading, "metric",
+        [(title(metric), _measured(truth, column)) for metric, column in scores.items()],
+        f"{sum(truth):,} of {len(truth):,} responses are consistent. In brackets: 95 % bootstrap "
+        f"intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {st.SEED}). A score above "
+        f"{st.THRESHOLD:g} counts as consistent. ECE is the expected calibration error "
+        f"({st.N_BINS} bins) of the scores as they are. A response without a score counts as "
+        f"{st.THRESHOLD:g}.",
+    )
+
+
+def _measured(truth: Sequence[bool], column: Sequence[ScoreSummary | None]) -> dict[Column, Cell]:
+    numbers = values(column)
+    return {
+        Column("ROC-AUC", "hundred"): st.auc_interval(truth, numbers),
+        **{Column(name, "percent"): share for name, share in decided(truth, numbers).items()},
+        Column("average precision", "hundred"): st.average_precision(truth, numbers),
+        Column("ECE"): calibration_error(truth, numbers),
+        Column("no score", "count"): len(column) - len(known(column)),
+    }
+
+
+def decided(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, float]:
+    """How good the decisions at 0.5 are: shares in [0, 1] by their titles."""
+    found = st.detection(truth, numbers)
+    return {name: share for name, share in found.items()
+            if name not in ("balanced accuracy", "F1-macro")}
+
+
+def probable(numbers: Sequence[float]) -> bool:
+    return bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1
+
+
+def calibration_error(truth: Sequence[bool], numbers: Sequence[float]) -> float | None:
+    return st.ece(truth, numbers) if probable(numbers) else None
+
+
+def average(cells: Sequence[Cell]) -> float | None:
+    """The mean, or ``None`` if a cell is ``None``: a mean over fewer sets could not be compared."""
+    found = [one for one in map(number, cells) if one is not None]
+    return sum(found) / len(found) if found and len(found) == len(cells) else None
+
+
+def detection_curves(sets: Judged) -> dict[str, Any]:
+    """The data of the figures; the keys are the titles of panels."""
+    kinds = ("precision_recall", "roc", "reliability", "histogram")
+    curves: dict[str, Any] = {kind: {panel: {} for panel in sets} for kind in kinds}
+    for panel, (truth, columns) in sets.items():
+        for metric, column in columns.items():
+            for kind, series in _series(truth, values(column)).items():
+                curves[kind][panel][metric] = series
+    return curves
+
+
+def _series(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, Any]:
+    series: dict[str, Any] = {
+        "precision_recall": {
+            "consistent": _points(st.precision_recall(truth, numbers)),
+            "inconsistent": _points(st.precision_recall(truth, numbers, consistent=False)),
+        },
+        "roc": {**_points(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)},
+        "histogram": _histogram(truth, numbers),
+    }
+    if probable(numbers):
+        series["reliability"] = [bin_._asdict() for bin_ in st.reliability(truth, numbers)]
+    return series
+
+
+def _points(curve: st.Curve) -> dict[str, list[float]]:
+    """At most :data:`MOST_POINTS` evenly spaced points, including both ends."""
+    n = len(curve["x"])
+    places = np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))
+    return {name: axis[places].tolist() for name, axis in curve.items()}
+
+
+def _histogram(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, list[float]]:
+    low, high = min([0.0, *numbers]), max([1.0, *numbers])
+    edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
+    labels, scores = np.asarray(truth, bool), np.asarray(numbers)
+    return {
+        "edges": edges.tolist(),
+        "consistent": np.histogram(scores[labels], edges)[0].tolist(),
+        "inconsistent": np.histogram(scores[~labels], edges)[0].tolist(),
+    }

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.detection import probable
+from q2_metric.evaluation.agreement import probable
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import title
@@ -55,11 +55,8 @@ def fit(
         precision: minimum precision of the threshold (see ``best_threshold``). With ``None``,
             the threshold maximises balanced accuracy.
 
-    Raises:
-        InputError: all labels are equal, scores fall as consistency rises, or the precision cannot
-            be reached.
-        MissingExtra: scikit-learn is not installed.
-    """
+    InputError: all labels are equal, scores fall as consistency rises, or the precision cannot be
+    reached. MissingExtra: scikit-learn is not installed."""
     labels, values = st.checked(truth, scores)
     fitted = _FITS[kind](labels, values)
     if st.roc_auc(labels, values) < 0.5 or fitted.get("slope", 0) < 0:

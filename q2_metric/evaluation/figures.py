@@ -14,6 +14,7 @@ sweep                what is measured -> metric -> x, y
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from itertools import cycle
 from pathlib import Path
@@ -33,18 +34,12 @@ _COLOURS = ("#0072B2", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#
 
 _DASHES: tuple[Any, ...] = ("-", "--", "-", (0, (4, 1.5)), "-.", ":", (0, (1, 1)))
 
-_STYLE: Mapping[str, Any] = {
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.labelsize": 8,
-    "legend.fontsize": 7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "lines.linewidth": 1.3,
+_STYLE: dict[Any, Any] = {
+    "font.size": 8, "axes.titlesize": 9, "axes.labelsize": 8, "legend.fontsize": 7,
+    "axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 1.3,
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "q2",  # equal figures give equal files
 }
-
 
 PANEL = 3.1
 """Width and height of a panel, in inches."""
@@ -55,30 +50,30 @@ Styles = Mapping[str, Mapping[str, Any]]
 
 
 def _figure(rows: int, columns: int, size: float = PANEL) -> tuple[Any, Any]:
-    """A figure, and its axes (rows, columns) of ``size`` inches."""
     figure = import_module("matplotlib.figure").Figure(
         (size * columns, size * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def _row(
-    panels: Panels, xlabel: str, ylabel: str = "", *, unit: bool = False
-) -> tuple[Any, list[tuple[Any, str, Any]]]:
-    """A figure with a row of panels, and (axis, metric, curve) for each curve to draw.
-
-    Args:
-        ylabel: if "", the title of a panel stands beside its y-axis instead of above it.
-        unit: whether both axes go from 0 to 1; a grey line then shows where they are equal.
-    """
+    panels: Panels, styles: Styles, draw: Callable[[Any, Any, Mapping[str, Any]], None],
+    xlabel: str, ylabel: str = "", *, unit: bool = False, legend: bool = True,
+) -> Any:
+    """A figure with a row of panels, in which ``draw`` draws each metric's curve. Without
+    ``ylabel``, the title of a panel stands beside its y-axis instead of above it. With ``unit``,
+    both axes go from 0 to 1, and a grey line shows where they are equal."""
     figure, axes = _figure(1, len(panels))
-    for axis, panel in zip(axes[0], panels, strict=True):
+    for axis, (panel, curves) in zip(axes[0], panels.items(), strict=True):
         axis.set(xlabel=xlabel, ylabel=ylabel or panel, title=panel if ylabel else "")
         if unit:
             axis.plot([0, 1], [0, 1], color="0.8", linewidth=0.8)
             axis.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
             axis.label_outer()
-    return figure, [(axis, metric, curve) for axis, curves in
-                    zip(axes[0], panels.values(), strict=True) for metric, curve in curves.items()]
+        for metric, curve in curves.items():
+            draw(axis, curve, styles[metric])
+    if legend:
+        _legend(figure, columns=3 * len(panels))
+    return figure
 
 
 def _legend(figure: Any, columns: int = 4) -> None:
@@ -102,36 +97,23 @@ def _precision_recall(panels: Panels, styles: Styles) -> Any:
     return figure
 
 
-def _roc(panels: Panels, styles: Styles) -> Any:
-    figure, lines = _row(panels, "false positive rate", "true positive rate", unit=True)
-    for axis, metric, curve in lines:
-        label = f"{styles[metric]['label']} ({100 * curve['auc']:.1f})"
-        axis.plot([0, *curve["x"]], [0, *curve["y"]], **{**styles[metric], "label": label})
-    for axis in figure.axes:
-        axis.legend(loc="lower right", frameon=False, title="AUC × 100")
-    return figure
+def _roc(axis: Any, curve: Any, style: Mapping[str, Any]) -> None:
+    label = f"{style['label']} ({100 * curve['auc']:.1f})"
+    axis.plot([0, *curve["x"]], [0, *curve["y"]], **{**style, "label": label})
+    axis.legend(loc="lower right", frameon=False, title="AUC × 100")
 
 
-def _reliability(panels: Panels, styles: Styles) -> Any:
-    figure, lines = _row(panels, "mean score of the bin", "share consistent", unit=True)
-    for axis, metric, bins in lines:
-        most = max(bin_["n"] for bin_ in bins)
-        x, y = [bin_["score"] for bin_ in bins], [bin_["consistent"] for bin_ in bins]
-        axis.plot(x, y, **styles[metric])
-        axis.scatter(x, y, s=[2 + 22 * bin_["n"] / most for bin_ in bins],
-                     color=styles[metric]["color"])
-    _legend(figure, columns=3 * len(panels))
-    return figure
+def _reliability(axis: Any, bins: Any, style: Mapping[str, Any]) -> None:
+    most = max(bin_["n"] for bin_ in bins)
+    x, y = [bin_["score"] for bin_ in bins], [bin_["consistent"] for bin_ in bins]
+    axis.plot(x, y, **style)
+    axis.scatter(x, y, s=[2 + 22 * bin_["n"] / most for bin_ in bins], color=style["color"])
 
 
-def _robustness(panels: Panels, styles: Styles) -> Any:
-    figure, lines = _row(panels, "share of inconsistent responses", "mean score")
-    for axis, metric, curve in lines:
-        axis.plot(curve["x"], curve["y"], **styles[metric])
-        axis.fill_between(curve["x"], curve["low"], curve["high"], alpha=0.15, linewidth=0,
-                          color=styles[metric]["color"])
-    _legend(figure, columns=3)
-    return figure
+def _robustness(axis: Any, curve: Any, style: Mapping[str, Any]) -> None:
+    axis.plot(curve["x"], curve["y"], **style)
+    axis.fill_between(curve["x"], curve["low"], curve["high"], alpha=0.15, linewidth=0,
+                      color=style["color"])
 
 
 def _histogram(panels: Panels, styles: Styles) -> Any:
@@ -155,19 +137,18 @@ def _histogram(panels: Panels, styles: Styles) -> Any:
     return figure
 
 
-def _sweep(panels: Panels, styles: Styles) -> Any:
-    figure, lines = _row(panels, "chunk size in tokens")
-    for axis, metric, curve in lines:
-        axis.plot(curve["x"], curve["y"], marker="o", markersize=3, **styles[metric])
-    _legend(figure)
-    return figure
-
-
 DRAWINGS: Mapping[str, Callable[[Panels, Styles], Any]] = {
-    "precision_recall": _precision_recall, "roc": _roc, "reliability": _reliability,
-    "robustness": _robustness, "histogram": _histogram, "sweep": _sweep}
-
-
+    "precision_recall": _precision_recall,
+    "roc": partial(_row, draw=_roc, xlabel="false positive rate", ylabel="true positive rate",
+                   unit=True, legend=False),
+    "reliability": partial(_row, draw=_reliability, xlabel="mean score of the bin",
+                           ylabel="share consistent", unit=True),
+    "robustness": partial(_row, draw=_robustness, xlabel="share of inconsistent responses",
+                          ylabel="mean score"),
+    "histogram": _histogram,
+    "sweep": partial(_row, xlabel="chunk size in tokens", draw=lambda axis, curve, style: axis.plot(
+        curve["x"], curve["y"], marker="o", markersize=3, **style)),
+}
 _ENDINGS = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
 
 
@@ -195,20 +176,17 @@ def draw(report: Report, folder: str | Path) -> list[Path]:
         raise WriteError(f"{folder}: cannot be written: {error.strerror or error}") from error
     paths: list[Path] = []
     matplotlib = optional("matplotlib", "--figures", "matplotlib", "meta")
-    with matplotlib.rc_context(dict(_STYLE)):
+    with matplotlib.rc_context(_STYLE):
         for kind, drawing in DRAWINGS.items():
             if panels := report.curves.get(kind):
                 figure = drawing(panels, _styles(panels))
                 for suffix in SUFFIXES:
                     paths.append(folder / f"{_stem(report.name)}_{kind}.{suffix}")
-                    _save(figure, paths[-1], suffix)
+                    undated = {"metadata": {"Date": None}} if suffix == "svg" else {}
+                    with replacing(paths[-1], public=True) as unfinished:
+                        figure.savefig(unfinished, format=suffix, dpi=DPI, bbox_inches="tight",
+                                       **undated)
     return paths
-
-
-def _save(figure: Any, path: Path, suffix: str) -> None:
-    undated: dict[str, Any] = {"metadata": {"Date": None}} if suffix == "svg" else {}
-    with replacing(path, public=True) as unfinished:
-        figure.savefig(unfinished, format=suffix, dpi=DPI, bbox_inches="tight", **undated)
 
 
 def _styles(panels: Panels) -> Styles:

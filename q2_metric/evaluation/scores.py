@@ -32,10 +32,8 @@ NEUTRAL = 0.5
 
 
 class ScoreSummary(NamedTuple):
-    """What the experiments need of a :class:`~q2_metric.types.Score`.
-
-    ``questions`` and ``unanswered``, a part of them, are ``None`` if the metric asks no questions.
-    """
+    """What the experiments need of a :class:`~q2_metric.types.Score`. ``questions`` and
+    ``unanswered``, a part of them, are ``None`` if the metric asks no questions."""
 
     value: float | None
     no_nli: float | None = None
@@ -52,17 +50,13 @@ class ByGuideline(NamedTuple):
 
 Scores = Mapping[str, Sequence[ScoreSummary | None]]
 """The scores of the same responses by several metrics, keyed by the metric's name."""
-
-
 Bar = Callable[[str, int], AbstractContextManager[Progress]]
 """Opens a progress bar with a title, for a total number of responses."""
 
 
 class ScoreColumns:
-    """Gets the scores of several metrics for the same examples.
-
-    Without ``reading`` (definition of "supported"), each data set has that of its guideline.
-    """
+    """Gets the scores of several metrics for the same examples. Without ``reading`` (definition of
+    "supported"), each data set has that of its guideline."""
 
     def __init__(
         self, sources: Sequence[MetricSource | FileSource | ByGuideline],
@@ -83,12 +77,9 @@ class ScoreColumns:
     def scores(
         self, examples: Sequence[Example], title: str = "", *, complete: bool = True
     ) -> dict[str, list[ScoreSummary | None]]:
-        """The scores of each column of the metrics, in the order of ``examples``.
-
-        Args:
-            title: name of the data set, which determines the reading.
-            complete: if true, a missing score is an InputError.
-        """
+        """The scores of each column of the metrics, in the order of ``examples``. ``title`` names
+        the data set, which determines the reading. A missing score is an InputError, unless
+        ``complete`` is false."""
         by_name: dict[str, list[ScoreSummary | None]] = {}
         reading = self.reading_of(title)
         for given in self._sources:
@@ -110,7 +101,6 @@ class ScoreColumns:
         return by_name
 
     def reading_of(self, name: str) -> Reading:
-        """The reading of the data set with this name."""
         return self._reading or ("attributable" if name in ATTRIBUTABLE else USUAL)
 
     def readings(self, names: Iterable[str]) -> str:
@@ -146,7 +136,6 @@ class MetricSource(CachedMetric):
     """The scores of one of our metrics, from the cache or by computing them."""
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """One score for each example, in order."""
         return [scored(self.name, score) for score in self.score(examples, progress=progress)]
 
 
@@ -160,12 +149,10 @@ def scored(name: str, score: Score) -> ScoreSummary:
 
 
 class FileSource:
-    """Scores by any metric, from a column of a file.
-
-    Its rows are matched to ``rows`` by their texts if the file has columns for response and
-    knowledge (rows with the same texts in order), otherwise by id. Without ids, or with ids that
-    are only row numbers, they are matched by order. InputError: the column is missing, a value is
-    not a number, or the rows cannot be matched."""
+    """Scores by any metric, from a column of a file. Its rows are matched to ``rows`` by their
+    texts if the file has columns for response and knowledge (rows with the same texts in order),
+    otherwise by id. Without ids, or with ids that are only row numbers, they are matched by order.
+    InputError: the column is missing, a value is not a number, or the rows cannot be matched."""
 
     def __init__(
         self, path: str | Path, lines: Sequence[tuple[str, Mapping[str, object]]], column: str,

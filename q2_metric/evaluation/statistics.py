@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from q2_metric.errors import InputError, optional
 from q2_metric.metrics.bootstrap import N_BOOTSTRAP as N_BOOTSTRAP
 from q2_metric.metrics.bootstrap import SEED as SEED
-from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles, resampled
+from q2_metric.metrics.bootstrap import percentiles, resampled
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -23,16 +23,12 @@ Places = NDArray[np.int64]
 
 THRESHOLD = 0.5
 """A response counts as consistent if its score is above 0.5 (Q², section 5.1)."""
-
 N_BINS = 10
 """Bins of equal width on [0, 1], as in the code of SCALE's authors."""
-
 N_PERMUTATIONS = 10_000
 """As in ``q2 compare``. With 1,000, a p-value of 0.04 may come out as 0.06."""
 _RANKED_AT_ONCE = 1 << 21
 """Scores that the permutation test ranks in one call (about 50 MB)."""
-
-Rule = Literal["balanced_accuracy", "macro_f1"]
 
 
 def scipy_stats() -> Any:
@@ -73,10 +69,8 @@ def around(value: float, drawn: Floats) -> Interval:
 def share_interval(hits: ArrayLike) -> Interval:
     """The mean of numbers, at least one, with its 95 % bootstrap percentile interval."""
     values = np.asarray(hits, np.float64)
-    if not len(values):
-        raise InputError("a mean needs at least one value")
-    mean = float(values.mean())
-    return Interval(mean, *(bootstrap_interval(list(values)) or (mean, mean)))
+    return around(float(values.mean()),
+                  resampled(len(values), lambda rows: values[rows].mean(axis=1)))
 
 
 def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:
@@ -100,18 +94,22 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
 
 def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> tuple[Interval, float]:
     """The AUC of the ``first`` scores minus that of the ``second``, on the same responses, and the
-    p-value of a test whether it differs from 0.
-
-    The interval is that of a paired bootstrap. The p-value is that of a two-sided permutation test,
-    which swaps the ranks of the two metrics for random responses (Bandos, Rockette and Gur, 2005);
-    the lowest possible is ``2 / (N_PERMUTATIONS + 1)``.
-    """
+    p-value of a test whether it differs from 0. The interval is that of a paired bootstrap. The
+    p-value is that of a two-sided permutation test, which swaps the ranks of the two metrics for
+    random responses (Bandos, Rockette and Gur, 2005); the lowest possible is
+    ``2 / (N_PERMUTATIONS + 1)``."""
     labels, one = checked(truth, first)
     _, other = checked(truth, second)
     drawn = _of_both_classes(
         labels, lambda rows: aucs(labels[rows], one[rows]) - aucs(labels[rows], other[rows]))
+    # The permutation swaps ranks within a response, so the labels stay in place.
+    tested = scipy_stats().permutation_test(
+        [scipy_stats().rankdata(values) for values in (one, other)],
+        lambda a, b, axis: aucs(labels, a) - aucs(labels, b),
+        permutation_type="samples", n_resamples=N_PERMUTATIONS, vectorized=True,
+        batch=max(1, _RANKED_AT_ONCE // len(labels)), rng=np.random.default_rng(SEED))
     value = roc_auc(labels, one) - roc_auc(labels, other)
-    return around(value, drawn), _exchanged(labels, one, other)
+    return around(value, drawn), float(tested.pvalue)
 
 
 def _of_both_classes(labels: Bools, measure: Callable[[Places], Floats]) -> Floats:
@@ -120,25 +118,9 @@ def _of_both_classes(labels: Bools, measure: Callable[[Places], Floats]) -> Floa
         labels[rows].any(axis=1), labels[rows].all(axis=1)))
 
 
-def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
-    def difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
-        # The permutation swaps values within a response, so the labels stay in place.
-        kept = [np.moveaxis(ranks, axis, -1) for ranks in (a, b)]
-        first, second = (aucs(np.broadcast_to(labels, ranks.shape), ranks) for ranks in kept)
-        return first - second
-
-    tested = scipy_stats().permutation_test(
-        [scipy_stats().rankdata(values) for values in (one, other)], difference,
-        permutation_type="samples", n_resamples=N_PERMUTATIONS, vectorized=True,
-        batch=max(1, _RANKED_AT_ONCE // len(labels)), rng=np.random.default_rng(SEED))
-    return float(tested.pvalue)
-
-
 def aucs(labels: Bools, values: Floats) -> Floats:
     """The ROC-AUC of each row, from ranks (Mann and Whitney): (rows, responses) -> (rows,).
-
-    scikit-learn computes one AUC at a time, which is thousands of times slower for many resamples.
-    """
+    scikit-learn computes one AUC at a time, thousands of times slower."""
     ranks = scipy_stats().rankdata(values, axis=-1)
     positive = labels.sum(axis=-1)
     negative = labels.shape[-1] - positive
@@ -193,10 +175,8 @@ def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
-    """The recall (x) and the precision (y) of one class at each threshold.
-
-    With ``consistent=False``, responses whose score is at most the threshold are found.
-    """
+    """The recall (x) and the precision (y) of one class at each threshold. With
+    ``consistent=False``, responses whose score is at most the threshold are found."""
     labels, values = checked(truth, scores)
     sign = 1 if consistent else -1
     precision, recall, thresholds = sklearn_metrics().precision_recall_curve(
@@ -205,19 +185,14 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = 
 
 
 def best_threshold(
-    truth: ArrayLike, scores: ArrayLike, *, rule: Rule = "balanced_accuracy",
+    truth: ArrayLike, scores: ArrayLike, *,
+    rule: Literal["balanced_accuracy", "macro_f1"] = "balanced_accuracy",
     precision: float | None = None,
 ) -> float:
     """The best threshold half-way between two neighbouring scores, the lowest of equally good ones.
 
-    Args:
-        rule: the statistic that the threshold maximises.
-        precision: a minimum precision in (0, 1], which replaces ``rule``. The threshold then has
-            the highest recall of consistent responses for which the precision is reached.
-
-    Raises:
-        InputError: all labels are equal, or the precision cannot be reached.
-    """
+    It maximises ``rule``, or, with a minimum ``precision`` in (0, 1], the recall of consistent
+    responses. InputError: all labels are equal, or the precision cannot be reached."""
     labels, values = checked(truth, scores)
     positive, negative = labels.sum(), (~labels).sum()
     # At point i, responses that score at least order[i] count as consistent. The first point, at
@@ -283,3 +258,56 @@ def min_max(scores: ArrayLike) -> Floats:
         return np.full(len(values), 0.5)
     stretched: Floats = (values - values.min()) / width
     return stretched
+
+
+SHARES = (0.05, 0.10, 0.15, 0.20, 0.25)
+"""The simulated systems' shares of inconsistent responses (Q², section 5.1)."""
+SIZE = 350
+"""Responses of each system."""
+ROBUSTNESS = (0, 0.05, 0.1, 0.15, 0.2, 0.25, *(i / 10 for i in range(3, 11)))
+"""The shares in Q², arXiv v1, figures 4 and 5: steps of 0.1, and of 0.05 to 0.25."""
+ROBUSTNESS_SIZE = 400
+REPEATS = 1000
+"""How often the responses of each system are drawn."""
+
+
+def system_correlation(
+    consistent: ArrayLike, inconsistent: ArrayLike, repeats: int = REPEATS
+) -> Interval:
+    """Spearman's correlation between the mean scores of simulated systems and their quality. As in
+    the authors' code (sys_level.py), all systems of a repeat have the same contexts, drawn with
+    replacement. A repeat in which all systems have equal scores counts as 0. The result is the mean
+    over the repeats, with the 2.5th and 97.5th percentiles."""
+    good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
+    if len(good) != len(bad) or not len(good):
+        raise InputError(f"there are {len(good)} consistent and {len(bad)} inconsistent responses; "
+                         "each context needs one of both")
+    rng = np.random.default_rng(SEED)
+    quality = -np.asarray(SHARES)
+    correlations = np.empty(repeats)
+    for repeat in range(repeats):
+        rows = rng.integers(0, len(good), SIZE)
+        systems = np.empty(len(SHARES))
+        for i, share in enumerate(SHARES):
+            values = good[rows]
+            spoilt = rng.choice(SIZE, round(share * SIZE), replace=False)
+            values[spoilt] = bad[rows[spoilt]]
+            systems[i] = values.mean()
+        level = np.ptp(systems) == 0
+        correlations[repeat] = 0.0 if level else scipy_stats().spearmanr(quality, systems).statistic
+    return around(float(correlations.mean()), correlations)
+
+
+def robustness(consistent: ArrayLike, inconsistent: ArrayLike) -> list[Interval]:
+    """The mean score of simulated systems, for each share in :data:`ROBUSTNESS`."""
+    good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
+    if not len(good) or not len(bad):
+        raise InputError("robustness needs consistent and inconsistent responses")
+    rng = np.random.default_rng(SEED)
+    points = []
+    for share in ROBUSTNESS:
+        spoilt = round(share * ROBUSTNESS_SIZE)
+        sums = rng.choice(bad, (REPEATS, spoilt)).sum(axis=1)
+        sums += rng.choice(good, (REPEATS, ROBUSTNESS_SIZE - spoilt)).sum(axis=1)
+        points.append(around(float((sums / ROBUSTNESS_SIZE).mean()), sums / ROBUSTNESS_SIZE))
+    return points

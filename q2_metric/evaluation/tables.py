@@ -1,13 +1,23 @@
-"""The result of an experiment. Its exact numbers are rounded only when they are shown."""
+"""The result of an experiment, whose exact numbers are rounded only when they are shown, and its
+files: JSON (whole), CSV (one number a line), markdown, and LaTeX for papers that use the package
+booktabs."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import takewhile
+from pathlib import Path
 from typing import Any, Literal
 
 from q2_metric.evaluation.statistics import Interval
+from q2_metric.files import check_place, write_text
+from q2_metric.rows.spreadsheet import to_cell
 
 Cell = str | int | float | Interval | None
 """``None``: not measured, or does not exist."""
@@ -16,6 +26,16 @@ Kind = Literal["text", "count", "number", "percent", "hundred", "p"]
 """Numbers are multiplied by 100 for "percent" and "hundred" (usual for AUCs)."""
 
 NONE = "–"
+SUFFIXES = (".json", ".csv", ".md", ".tex")
+FORMAT = "q2-meta-eval-1"
+
+_SPECIAL = str.maketrans({
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
+    "²": r"\textsuperscript{2}", "–": "--", "−": "$-$", "×": r"$\times$",
+    "τ": r"$\tau$",
+})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +46,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Programs find a table by ``name``; ``title`` and ``note`` are for readers.
-
-    The first columns, of kind "text", say what a row is about.
-    """
+    """Programs find a table by ``name``; ``title`` and ``note`` are for readers. The first columns,
+    of kind "text", say what a row is about."""
 
     name: str
     title: str
@@ -111,3 +129,110 @@ def _rounded(value: float, kind: Kind) -> str:
     if kind == "p" and value < 0.001:
         return "< 0.001"
     return f"{value:.3f}"
+
+
+def write(report: Report, path: str | Path, *, note: str = "") -> None:
+    """Writes a report in the format of the path's suffix (:func:`to_text`). InputError: the suffix
+    is unknown, or the file cannot be written."""
+    check_place(path, SUFFIXES)
+    write_text(path, to_text(report, Path(path).suffix.lower(), note=note))
+
+
+def to_text(report: Report, suffix: str, *, note: str = "") -> str:
+    """A report as a file with one of :data:`SUFFIXES`. ``note`` is markdown for the page's top;
+    other formats leave it out."""
+    if suffix == ".md":
+        return to_markdown(report, note=note)
+    return {".json": to_json, ".csv": to_csv, ".tex": to_latex}[suffix](report)
+
+
+def to_json(report: Report) -> str:
+    """The whole report as JSON, with the numbers in curves rounded to 5 digits."""
+    fields = {"format": FORMAT, **asdict(report)}
+    curves = json.loads(json.dumps(fields.pop("curves"), allow_nan=False),
+                        parse_float=lambda digits: round(float(digits), 5))
+    line = json.dumps(curves, ensure_ascii=False, separators=(",", ":"))
+    whole = json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False)
+    return f'{whole.removesuffix("}").rstrip()},\n "curves": {line}\n}}\n'
+
+
+def to_csv(report: Report) -> str:
+    """One number a line: table, row, column, value, and the interval (low, high). Texts are escaped
+    so that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`)."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("table", "row", "column", "value", "low", "high"))
+    for table in report.tables:
+        named = range(len(list(takewhile(lambda column: column.kind == "text", table.columns))))
+        for row in table.rows:
+            name = " / ".join(str(row[i]) for i in named if row[i])
+            for i, cell in enumerate(row):
+                if i in named or cell is None:
+                    continue
+                value, *ends = asdict(cell).values() if isinstance(cell, Interval) else [cell]
+                cells = (table.name, name, table.columns[i].title, value, *ends)
+                writer.writerow(to_cell(cell) if isinstance(cell, str) else cell for cell in cells)
+    return out.getvalue()
+
+
+def to_markdown(report: Report, *, note: str = "") -> str:
+    facts = dict(report.facts)
+    command = facts.pop("command", "")
+    about = ", ".join(f"{name}: {value}" for name, value in facts.items())
+    lines = [f"# {report.title}", "", f"{about}.", ""]
+    if command:
+        lines += ["```console", f"$ {command}", "```", ""]
+    if note:
+        lines += [note.strip(), ""]
+    for table in report.tables:
+        titles = [column.title for column in table.columns]
+        numbers = [i for i, column in enumerate(table.columns) if column.kind != "text"]
+        lines += [f"## {table.title}", "", *table_lines(titles, table.shown(), numbers), ""]
+        if table.note:
+            lines += [table.note, ""]
+    if report.signatures:
+        lines += ["## Signatures", "", "```", *dict.fromkeys(report.signatures.values()), "```"]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def table_lines(
+    titles: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
+) -> list[str]:
+    """The lines of a markdown table; ``right`` are the indices of right-aligned columns.
+
+    >>> table_lines(["a", "b"], [["x|y", "1"]], [1])
+    ['| a | b |', '|---|---:|', '| x\\\\|y | 1 |']
+    """
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    ends = ["---:" if i in right else "---" for i in range(len(titles))]
+    return [line(titles), f"|{'|'.join(ends)}|", *map(line, rows)]
+
+
+def escape(text: str) -> str:
+    """A text that LaTeX prints as it stands.
+
+    >>> print(escape("run_2 & 50%"))
+    run\\_2 \\& 50\\%
+    """
+    return re.sub(r"[\x00-\x1f\x7f]+", " ", text).translate(_SPECIAL)
+
+
+def to_latex(report: Report) -> str:
+    facts = [f"% {name}: {' '.join(str(value).split())}" for name, value in report.facts.items()]
+    signed = [f"% {line}" for line in dict.fromkeys(report.signatures.values())]
+    lines = ["% \\usepackage{booktabs}", *facts, *signed]
+    for table in report.tables:
+        sides = "".join("l" if column.kind == "text" else "r" for column in table.columns)
+        shown = [[re.sub(r"-(?=\d)", "−", cell) if side == "r" else cell
+                  for cell, side in zip(row, sides, strict=True)] for row in table.shown()]
+        # A row that starts with a bracket would be read as the argument of the \\ before it.
+        head, *rows = (" & ".join(re.sub(r"^\[", "{[}", escape(cell)) for cell in row) + r" \\"
+                       for row in [[column.title for column in table.columns], *shown])
+        note = [rf"\par\small {escape(table.note)}"] if table.note else []
+        lines += ["", r"\begin{table}", r"\centering", rf"\caption{{{escape(table.title)}}}",
+                  rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *rows,
+                  r"\bottomrule", r"\end{tabular}", *note, r"\end{table}"]
+    return "\n".join(lines) + "\n"

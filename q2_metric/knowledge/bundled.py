@@ -34,11 +34,9 @@ PLACING = frozenset("in near around by from to of".split())
 
 
 class PoolIndex:
-    """A knowledge pool prepared for comparison with dialogues.
-
-    ``entity`` and ``domain`` hold, for each snippet, its place in ``entities`` and ``domains``.
-    ``vectors`` turns texts into unit vectors.
-    """
+    """A knowledge pool prepared for comparison with dialogues. ``entity`` and ``domain`` hold, for
+    each snippet, its place in ``entities`` and ``domains``. ``vectors`` turns texts into unit
+    vectors."""
 
     def __init__(self, pool: Pool, vectors: Any) -> None:
         self.pool = pool
@@ -122,10 +120,8 @@ def mention_features(
     dialogue: Dialogue, mentions: Sequence[NameMention], index: PoolIndex
 ) -> dict[int, list[Floats]]:
     """The :data:`MENTION_FEATURES` (9,) of each mention, by the index of its entity in
-    ``index.entities``.
-
-    ``second`` is 1 for the last name but one. ``place`` is 1 after a preposition of place.
-    """
+    ``index.entities``. ``second`` is 1 for the last name but one. ``place`` is 1 after a
+    preposition of place."""
     last = len(dialogue.turns) - 1
     words = {i: spoken_words(dialogue.turns[i].text) for i in {m.turn for m in mentions}}
     spots = sorted({(m.turn, m.start, m.end) for m in mentions}, reverse=True)

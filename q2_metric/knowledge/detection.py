@@ -41,14 +41,9 @@ class BundledDetector:
     """P(needs knowledge) as a logistic function of two similarities of the last turn: with the most
     similar question of the pool, and with the most similar of :data:`REQUESTS`.
 
-    Args:
-        vectors: a function that turns texts into unit vectors; the default is the bundled one.
-        weights: (3,); the default is what :mod:`tools.training.selection` learned.
-
-    Raises:
-        InputError: no snippet of the pool has a question.
-        ModelError: the bundled weights are missing.
-    """
+    ``vectors`` turns texts into unit vectors; ``weights`` (3,) are what
+    :mod:`tools.training.selection` learned. InputError: no snippet of the pool has a question.
+    ModelError: the bundled weights are missing."""
 
     def __init__(self, pool: Pool, vectors: Any = None, weights: Any = None) -> None:
         from q2_metric.models.bundled import selection
@@ -128,8 +123,7 @@ def train_detector(
 
     def loss_of(places: Sequence[int], rng: random.Random) -> torch.Tensor:
         logits = detector.encoder.logits([(turns.dialogues[i], "") for i in places])[:, 0]
-        wanted = torch.tensor(
-            [float(turns.labels[i].target) for i in places], device=logits.device)
+        wanted = torch.tensor([float(turns.labels[i].target) for i in places], device=logits.device)
         loss: torch.Tensor = F.binary_cross_entropy_with_logits(logits, wanted)
         return loss
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from q2_metric.errors import ModelError
 from q2_metric.knowledge.types import SYSTEM, Dialogue
-from q2_metric.models.hub.batches import Batches, pad
+from q2_metric.models.hub.batches import Batches
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.tokens import cut, window_size
 
@@ -37,14 +37,11 @@ class HeadedEncoder:
     Args:
         model: Hub name or folder of a model to train, or of a trained one.
         known: the heads that the model can have: names, in order.
-        trained: if false, the model gets the first of ``known`` as new heads.
+        trained: if false, the model gets the first of ``known`` as new heads, from ``seed``.
         domain: whether a new ranker reads domain names; a trained one knows it itself.
-        seed: of the values of new heads.
 
-    Raises:
-        MissingExtra: torch is not installed.
-        ModelError: the model cannot be loaded, or was not trained for one of ``known``.
-    """
+    MissingExtra: torch is not installed. ModelError: the model cannot be loaded, or was not trained
+    for one of ``known``."""
 
     def __init__(
         self, model: str, *known: tuple[str, ...], device: str = "auto", trained: bool = True,
@@ -68,12 +65,10 @@ class HeadedEncoder:
 
     def logits(self, pairs: Sequence[tuple[Dialogue, str]]) -> Tensor:
         """The logits of one batch: (pairs, heads), with gradients if torch computes them."""
-        import torch
-
-        rows = [self._row(dialogue, text) for dialogue, text in pairs]
-        batch = pad(self.loaded.tokenizer, rows)
-        tensors = {k: torch.tensor(v, device=self.loaded.device) for k, v in batch.items()}
-        return self.loaded.model(**tensors).logits  # type: ignore[no-any-return]
+        batch = self.loaded.tokenizer.pad(
+            [self._row(*pair) for pair in pairs], return_attention_mask=True, return_tensors="pt",
+            verbose=False)
+        return self.loaded.model(**batch.to(self.loaded.device)).logits  # type: ignore[no-any-return]
 
     def probabilities(
         self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int, *, raw: bool = False
@@ -83,11 +78,10 @@ class HeadedEncoder:
 
         def read(batch: dict[str, Tensor]) -> list[list[float]]:
             logits = self.loaded.model(**batch).logits
-            read: list[list[float]] = (logits if raw else logits.sigmoid()).tolist()
-            return read
+            found: list[list[float]] = (logits if raw else logits.sigmoid()).tolist()
+            return found
 
-        rows = [self._row(dialogue, text) for dialogue, text in pairs]
-        return Batches(self.loaded, batch_size).run(rows, read)
+        return Batches(self.loaded, batch_size).run([self._row(*pair) for pair in pairs], read)
 
     def _row(self, dialogue: Dialogue, text: str) -> dict[str, list[int]]:
         tokenizer = self.loaded.tokenizer

@@ -7,10 +7,9 @@ from typing import get_args
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.knowledge.detection import evaluate_detection
 from q2_metric.knowledge.dstc import LabelledTurns
-from q2_metric.knowledge.egr import margin_of, rerank
-from q2_metric.knowledge.ensemble import hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import Matching, MentionFinder
+from q2_metric.knowledge.reranking import hard_vote, margin_of, rerank, soft_vote
 from q2_metric.knowledge.rss import RssRanker
 from q2_metric.knowledge.types import TOP, Detector, Pool, Ranked, Ranker
 
@@ -34,10 +33,8 @@ def compare(
     detector: Detector | None = None, **facts: str,
 ) -> Report:
     """Evaluates each ranker alone, each with EGR (exact and fuzzy matching of names), and votes;
-    and the detector. ``facts`` are about the run, such as its date and its command.
-
-    Turns that need no knowledge are left out. The time does not include the indexing of the pool.
-    """
+    and the detector. ``facts`` are about the run, such as its date and its command. Turns that need
+    no knowledge are left out. The time does not include the indexing of the pool."""
     seeking = labelled.seeking()
     rows, recall = _ranked(rankers, pool, seeking)
     tables = [_selection(rows), *_domains(rows)]
@@ -57,9 +54,8 @@ def _ranked(
     gold = [label.knowledge for label in seeking.labels]
     rows: list[Row] = []
     recall: Recall = []
-    finders = {matching: MentionFinder(pool, matching) for matching in get_args(Matching)}
-    mentioned = {matching: [finder.entities(dialogue) for dialogue in seeking.dialogues]
-                 for matching, finder in finders.items()}
+    mentioned = {matching: [*map(MentionFinder(pool, matching).entities, seeking.dialogues)]
+                 for matching in get_args(Matching)}
     guided: dict[Matching, list[list[list[Ranked]]]] = {matching: [] for matching in mentioned}
     for ranker in rankers:
         ranker.rank(seeking.dialogues[:1], pool)
@@ -83,12 +79,11 @@ def _ranked(
             shares = first_stage_recall(wide, gold, SIZES)
             recall.append((ranker.name, {Column(str(size), "hundred"): share
                                          for size, share in shares.items()}))
-    if len(rankers) > 1:
-        for matching, each in guided.items():
-            for name, vote in (("hard", hard_vote), ("soft", soft_vote)):
-                voted = [*map(vote, zip(*each, strict=True))]
-                title = f"{name} vote of the rankers, each with EGR ({matching})"
-                rows.append((title, evaluate(voted, gold), None))
+    for matching, each in guided.items() if len(rankers) > 1 else ():
+        for name, vote in (("hard", hard_vote), ("soft", soft_vote)):
+            voted = [*map(vote, zip(*each, strict=True))]
+            title = f"{name} vote of the rankers, each with EGR ({matching})"
+            rows.append((title, evaluate(voted, gold), None))
     return rows, recall
 
 
@@ -102,22 +97,20 @@ def _selection(rows: Sequence[Row]) -> Table:
 
 def _domains(rows: Sequence[Row]) -> list[Table]:
     """R@1 and R@5 by domain; no tables if the pool has no domains."""
-    domains = {name: Column(f"{name} ({selection.n})", "hundred")
-               for name, selection in rows[0][1].items() if name != OVERALL}
     return [
         Table.of(f"domains_{share}", f"{_SHARES[share]} by domain (turns)", "ranker", [
-            (ranker, {column: getattr(figures[name], share) for name, column in domains.items()})
+            (ranker, {Column(f"{name} ({found.n})", "hundred"): getattr(found, share)
+                      for name, found in figures.items() if name != OVERALL})
             for ranker, figures, _ in rows])
-        for share in ("r1", "r5") if domains
+        for share in ("r1", "r5") if len(rows[0][1]) > 1
     ]
 
 
 def _detection(detector: Detector, labelled: LabelledTurns) -> Table:
     targets = [label.target for label in labelled.labels]
     found = evaluate_detection(detector.detect(labelled.dialogues), targets)
+    shares = zip(("precision", "recall", "F1"), found, strict=True)
     return Table.of("detection", "Detection of the turns that need knowledge", "detector", [
-        (detector.name, {
-            Column("precision", "hundred"): found.precision,
-            Column("recall", "hundred"): found.recall, Column("F1", "hundred"): found.f1,
-            Column("turns", "count"): len(targets),
-            Column("need knowledge", "count"): sum(targets)})])
+        (detector.name, {**{Column(title, "hundred"): share for title, share in shares},
+                         Column("turns", "count"): len(targets),
+                         Column("need knowledge", "count"): sum(targets)})])

@@ -12,6 +12,7 @@ from q2_metric.text.alignment import STOP_WORDS
 
 Entity = tuple[str, str]
 """(domain, entity id)"""
+_Forms = dict[str, tuple[str, list[tuple[Entity, float]]]]
 
 Matching = Literal["exact", "fuzzy"]
 
@@ -33,9 +34,7 @@ _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
 
 class NameMention(NamedTuple):
     """The words [start, end) of a turn (of :func:`spoken_words`) mention an entity's name.
-
-    ``closeness`` is their similarity, ``share`` the part of the name that was said: in (0, 1].
-    """
+    ``closeness`` is their similarity, ``share`` the part of the name that was said: in (0, 1]."""
 
     entity: Entity
     turn: int
@@ -74,25 +73,19 @@ def spoken_words(text: str) -> list[str]:
 
 
 def _said(digits: str) -> list[str]:
-    if len(digits) == 2 and digits[0] == "1":
-        return [_TEENS[int(digits[1])]]
-    if len(digits) == 2 and digits[0] > "1":
-        ten = [_TENS[int(digits[0])]]
-        return ten if digits[1] == "0" else [*ten, _DIGITS[int(digits[1])]]
-    return [_DIGITS[int(digit)] for digit in digits]
+    if len(digits) != 2 or digits[0] == "0":
+        return [_DIGITS[int(digit)] for digit in digits]
+    ten, one = map(int, digits)
+    if ten == 1:
+        return [_TEENS[one]]
+    return [_TENS[ten], _DIGITS[one]] if one else [_TENS[ten]]
 
 
 class MentionFinder:
-    """Finds the entities of one knowledge pool in dialogues.
-
-    Args:
-        matching: "exact" finds a name if all its words occur in the turn. "fuzzy" also finds names
-            that were misheard, split, or shortened by their common words ("the yale" for "Yale
-            Hotel"), and searches the speech recogniser's other hypotheses.
-
-    Raises:
-        MissingExtra: "fuzzy" needs rapidfuzz, which is not installed.
-    """
+    """Finds the entities of one knowledge pool in dialogues. "exact" matching finds a name if all
+    its words occur in the turn. "fuzzy" also finds names that were misheard, split, or shortened by
+    their common words ("the yale" for "Yale Hotel"), and searches the speech recogniser's other
+    hypotheses. MissingExtra: "fuzzy" needs rapidfuzz, which is not installed."""
 
     def __init__(self, pool: Pool, matching: Matching = "exact") -> None:
         self.matching = matching
@@ -109,7 +102,7 @@ class MentionFinder:
                 optional(f"rapidfuzz.{module}", "fuzzy matching of names", "rapidfuzz",
                          "knowledge") for module in ("process", "fuzz"))
             self._common = _common_words(pool)
-            self._variants, self._rare = _variants(named, self._common)
+            self._forms = _forms(named, self._common)
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:
         """The mentioned entities, each once; the entity mentioned last comes first."""
@@ -120,16 +113,13 @@ class MentionFinder:
         """In the order of the dialogue, without names inside a longer one."""
         mentions: list[NameMention] = []
         for i, turn in enumerate(dialogue.turns):
-            of_turn = self._exact_mentions(i, turn)
+            of_turn = [NameMention(entity, i, start, start + len(part), 1.0, 1.0)
+                       for start, part in _parts(spoken_words(turn.text), self._longest)
+                       for entity in self._exact.get(tuple(part), ())]
             if self.matching == "fuzzy":
                 of_turn += self._fuzzy_mentions(i, turn)
             mentions += _outermost(of_turn)
         return mentions
-
-    def _exact_mentions(self, i: int, turn: Turn) -> list[NameMention]:
-        return [NameMention(entity, i, start, start + len(part), 1.0, 1.0)
-                for start, part in _parts(spoken_words(turn.text), self._longest)
-                for entity in self._exact.get(tuple(part), ())]
 
     def _fuzzy_mentions(self, i: int, turn: Turn) -> list[NameMention]:
         places: dict[str, tuple[int, int, str]] = {}
@@ -139,20 +129,18 @@ class MentionFinder:
                 if len(joined) > 2:
                     rare = "".join(word for word in part if word not in self._common)
                     places[joined] = (start, start + len(part), rare)
-        if not places or not self._variants:
-            return []
         best: dict[tuple[Entity, int, int], NameMention] = {}
         for said, name, close in self._near(list(places)):
             start, end, rare = places[said]
             # "a motel" resembles "Ram's Hotel", but not the word that distinguishes the name.
-            name_rare = self._rare[name]
+            name_rare, entities = self._forms[name]
             if close < 1:
                 if not name_rare or (len(name_rare) <= SURE_LENGTH and rare != name_rare):
                     continue
                 close = min(close, self._fuzz.ratio(rare, name_rare) / 100)
                 if close < CLOSE:
                     continue
-            for entity, share in self._variants[name]:
+            for entity, share in entities:
                 mention = NameMention(entity, i, start, end, close, share)
                 key = (entity, start, end)
                 if key not in best or best[key].strength < mention.strength:
@@ -161,7 +149,7 @@ class MentionFinder:
 
     def _near(self, heard: Sequence[str]) -> Iterator[tuple[str, str, float]]:
         """Yields (words, name, similarity) for words, without blanks, that resemble a name."""
-        names = list(self._variants)
+        names = list(self._forms)
         for first in range(0, len(heard), SLAB):
             part = heard[first : first + SLAB]
             closeness = self._process.cdist(
@@ -201,24 +189,18 @@ def _common_words(pool: Pool) -> frozenset[str]:
     return STOP_WORDS | {word for word, count in entities.items() if count > most}
 
 
-def _variants(
-    named: dict[Entity, str], common: frozenset[str]
-) -> tuple[dict[str, list[tuple[Entity, float]]], dict[str, str]]:
-    """The full and the shortened form of each name, without blanks ("yalehotel", "yale").
-
-    Returns, by form, the entities with the share of the name that it contains, and the letters of
-    its words that are not common.
-    """
-    variants: dict[str, list[tuple[Entity, float]]] = defaultdict(list)
-    rare_of: dict[str, str] = {}
+def _forms(named: dict[Entity, str], common: frozenset[str]) -> _Forms:
+    """The full and the shortened form of each name, without blanks ("yalehotel", "yale"): the
+    letters of its words that are not common, and the entities with the share of the name that it
+    contains."""
+    forms: _Forms = {}
     for entity, name in named.items():
         words = spoken_words(name)
         rare = [word for word in words if word not in common]
         full, short = "".join(words), "".join(rare)
         if full:
-            variants[full].append((entity, 1.0))
-            rare_of[full] = short
+            forms.setdefault(full, (short, []))[1].append((entity, 1.0))
         if SURE_LENGTH <= len(short) < len(full):
-            variants[short].append((entity, (len(rare) + 1) / (len(words) + 1)))
-            rare_of[short] = short
-    return dict(variants), rare_of
+            share = (len(rare) + 1) / (len(words) + 1)
+            forms.setdefault(short, (short, []))[1].append((entity, share))
+    return forms

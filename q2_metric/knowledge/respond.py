@@ -1,4 +1,5 @@
-"""Writes a response that is grounded in the chosen snippet (Bae et al., section 3.2).
+"""Detection, selection and response, one after the other (Bae et al., figure 1), and the model that
+writes a response from the chosen snippet (section 3.2).
 
 The paper's model is BART; GPT-2, its baseline, continues the same input with the response.
 """
@@ -11,9 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from q2_metric.errors import InputError
+from q2_metric.knowledge.detection import THRESHOLD, evaluate_detection
+from q2_metric.knowledge.dstc import TurnLabel
 from q2_metric.knowledge.encoder import written
+from q2_metric.knowledge.evaluate import OVERALL, evaluate, response_scores
 from q2_metric.knowledge.training import Progress, Report, TrainSettings, train
-from q2_metric.knowledge.types import Dialogue, Snippet
+from q2_metric.knowledge.types import Detector, Dialogue, Pool, Ranked, Ranker, Snippet
 from q2_metric.models.hub.batches import Batches
 from q2_metric.models.hub.loading import load_config, load_pretrained
 from q2_metric.models.hub.tokens import cut, raw_offsets, token_ids, window_size
@@ -32,6 +36,9 @@ RESPONSE = "response:"
 IGNORED = -100
 """The label of a token that is not learned."""
 
+Scores = dict[tuple[int, str], float]
+"""The score of each subtask (1 to 3) and measure."""
+
 
 class GroundedTurn(NamedTuple):
     """``response`` is the reference response, "" if unknown."""
@@ -42,18 +49,12 @@ class GroundedTurn(NamedTuple):
 
 
 class Responder:
-    """Writes responses to dialogues, each from a snippet of knowledge, by beam search or, with
-    ``sample``, by nucleus sampling (0.9 of the probability, a fixed seed).
+    """Writes responses to dialogues, each from a snippet of knowledge, by beam search (1: greedy)
+    or, with ``sample``, by nucleus sampling (0.9 of the probability, a fixed seed).
 
-    Args:
-        model: Hub name or folder of an encoder–decoder or decoder-only model that
-            :func:`train_responder` trained; other models do not know this form of input.
-        beam: width of the beam search; with 1, decoding is greedy.
-
-    Raises:
-        MissingExtra: torch is not installed.
-        ModelError: the model cannot be loaded.
-    """
+    ``model`` is the Hub name or folder of an encoder–decoder or decoder-only model that
+    :func:`train_responder` trained; other models do not know this form of input. MissingExtra:
+    torch is not installed. ModelError: the model cannot be loaded."""
 
     def __init__(
         self, model: str = MODEL, *, device: str = "auto", batch_size: int = 8, beam: int = BEAM,
@@ -94,9 +95,7 @@ class Responder:
 
     def row(self, item: GroundedTurn) -> dict[str, list[int]]:
         """The tokens that the model reads: the snippet, then as much of the dialogue's end as fits.
-
-        A snippet of more than three quarters of the input is cut.
-        """
+        A snippet of more than three quarters of the input is cut."""
         tokenizer = self.loaded.tokenizer
         knowledge = f"knowledge: {item.snippet.text} dialogue:"
         ask = f" {RESPONSE}" if self.continues else ""
@@ -145,9 +144,8 @@ def train_responder(
     base: str, items: Sequence[GroundedTurn], dev: Sequence[GroundedTurn], folder: str | Path,
     settings: TrainSettings, *, device: str = "auto", report: Report | None = None,
 ) -> Progress:
-    """Trains a responder on reference responses and saves the model with the best dev loss.
-
-    A call with the same arguments resumes an interrupted run. ``report`` gets the negative loss.
+    """Trains a responder on reference responses and saves the model with the best dev loss. A call
+    with the same arguments resumes an interrupted run. ``report`` gets the negative loss.
     InputError: there are no items, or an item has no response."""
     if not items or not dev:
         raise InputError("the responder needs labelled turns for training and for development")
@@ -166,3 +164,61 @@ def train_responder(
         return -sum(float(responder.loss(part)) * len(part) for part in parts) / len(dev)
 
     return train(responder.loaded, len(items), loss_of, judge, folder, settings, report)
+
+
+class TurnReply(NamedTuple):
+    """The best snippets for a turn, and the response from the first."""
+
+    ranking: tuple[Ranked, ...]
+    response: str
+
+
+def answer(
+    detector: Detector | None, ranker: Ranker, responder: Responder | None,
+    dialogues: Sequence[Dialogue], pool: Pool,
+) -> list[TurnReply | None]:
+    """``None`` for a dialogue whose last turn is not detected as one that needs knowledge. Without
+    a detector, each dialogue needs knowledge. Without a responder, the response is the answer of
+    the first snippet."""
+    asking = [True] * len(dialogues) if detector is None else [
+        p > THRESHOLD for p in detector.detect(dialogues)]
+    asked = [one for one, asks in zip(dialogues, asking, strict=True) if asks]
+    rankings = ranker.rank(asked, pool) if asked else []
+    said = respond(responder, asked, [ranking[0].snippet for ranking in rankings])
+    answers = iter(TurnReply(tuple(ranking), text)
+                   for ranking, text in zip(rankings, said, strict=True))
+    return [next(answers) if asks else None for asks in asking]
+
+
+def respond(
+    responder: Responder | None, dialogues: Sequence[Dialogue], snippets: Sequence[Snippet]
+) -> list[str]:
+    if responder is None:
+        return [snippet.answer for snippet in snippets]
+    return responder.respond([GroundedTurn(dialogue, snippet) for dialogue, snippet
+                              in zip(dialogues, snippets, strict=True)])
+
+
+def official_scores(
+    answers: Sequence[TurnReply | None], labels: Sequence[TurnLabel]
+) -> tuple[Scores, str]:
+    """DSTC9's scores of all three subtasks, and why METEOR is missing, if it is. A turn that is not
+    detected, or wrongly detected, counts against subtasks 2 and 3 too: precision divides the sum
+    over the right detections by all detected turns, and recall by all turns that need knowledge.
+    Their F1 is the mean over the right detections times the F1 of detection. Without a right
+    detection, subtask 1 alone has scores."""
+    found = evaluate_detection([float(one is not None) for one in answers],
+                               [label.target for label in labels])
+    scores: Scores = {
+        (1, "precision"): found.precision, (1, "recall"): found.recall, (1, "F1"): found.f1}
+    right = [(one, label) for one, label in zip(answers, labels, strict=True)
+             if one is not None and label.target]
+    if not right:
+        return scores, ""
+    chosen = evaluate([one.ranking for one, _ in right],
+                      [label.knowledge for _, label in right])[OVERALL]
+    means = {(2, "MRR@5"): chosen.mrr5, (2, "R@1"): chosen.r1, (2, "R@5"): chosen.r5}
+    measured, no_meteor = response_scores(
+        [one.response for one, _ in right], [label.response for _, label in right])
+    means |= {(3, name): value for name, value in measured.items()}
+    return {**scores, **{key: value * found.f1 for key, value in means.items()}}, no_meteor

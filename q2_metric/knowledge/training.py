@@ -30,13 +30,11 @@ CHECKPOINT, ENDED = "checkpoint.pt", "progress.json"
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """Settings of a training run; by default Bae et al.'s for rankers (section 4.3).
-
-    ``rate`` is the learning rate of Adam. Ours: the best evaluation's model is kept, because the
-    paper does not say which epoch's it takes; ``evaluate_every`` counts steps (``None``: an epoch);
-    training ends after ``patience`` evaluations without an improvement (``None``: after all epochs,
-    as in the paper).
-    """
+    """Settings of a training run; by default Bae et al.'s for rankers (section 4.3). ``rate`` is
+    the learning rate of Adam. Ours: the best evaluation's model is kept, because the paper does not
+    say which epoch's it takes; ``evaluate_every`` counts steps (``None``: an epoch); training ends
+    after ``patience`` evaluations without an improvement (``None``: after all epochs, as in the
+    paper)."""
 
     rate: float = 1e-5
     batch_size: int = 16
@@ -65,10 +63,9 @@ def train(
     judge: Callable[[], float], folder: str | Path, settings: TrainSettings,
     report: Report | None = None,
 ) -> Progress:
-    """Trains with Adam until the evaluation no longer improves, and saves the best model.
-
-    An interrupted run resumes from a subfolder. InputError: the saved state belongs to other
-    settings, or cannot be read.
+    """Trains with Adam until the evaluation no longer improves, and saves the best model. An
+    interrupted run resumes from a subfolder. InputError: the saved state belongs to other settings,
+    or cannot be read.
 
     Args:
         count: number of training examples.
@@ -99,7 +96,11 @@ def train(
             model.eval()
             with torch.inference_mode():
                 value = judge()
-            _keep_best(loaded, folder, progress, value)
+            progress.worse += 1
+            if progress.best is None or value > progress.best:
+                progress.best, progress.best_step, progress.worse = value, progress.step, 0
+                model.save_pretrained(folder)
+                loaded.tokenizer.save_pretrained(folder)
             waited = settings.patience is not None and progress.worse >= settings.patience
             progress.done = last or waited
             _save(state, model, optimizer, {"progress": asdict(progress), "settings": same})
@@ -112,24 +113,12 @@ def train(
 
 
 def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
-    """For each training step, the indices of the examples in its batch."""
     size, batches = settings.batch_size, []
     for epoch in range(settings.epochs):
         order = list(range(count))
         random.Random(f"{settings.seed}-epoch-{epoch}").shuffle(order)
         batches += [order[at : at + size] for at in range(0, count, size)]
     return batches
-
-
-def _keep_best(
-    loaded: LoadedModel, folder: str | Path, progress: Progress, value: float
-) -> None:
-    if progress.best is None or value > progress.best:
-        progress.best, progress.best_step, progress.worse = value, progress.step, 0
-        loaded.model.save_pretrained(folder)
-        loaded.tokenizer.save_pretrained(folder)
-    else:
-        progress.worse += 1
 
 
 def _save(state: Path, model: nn.Module, optimizer: Optimizer, about: dict[str, Any]) -> None:

@@ -57,11 +57,9 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """An answer, and the question that it answers ("" for a plain passage).
-
-    ``domain`` is "" if the pool has no domains. ``entity_name`` is ``None`` if the snippet is about
-    a whole domain ("taxi").
-    """
+    """An answer, and the question that it answers ("" for a plain passage). ``domain`` is "" if the
+    pool has no domains. ``entity_name`` is ``None`` if the snippet is about a whole domain
+    ("taxi")."""
 
     domain: str
     entity_id: str
@@ -86,10 +84,9 @@ class Snippet:
 
 
 class Pool:
-    """The snippets from which a ranker chooses, in order; errors name ``source``.
-
-    Two pools are never equal, so that an index can be cached for each. InputError: the pool is
-    empty, a snippet has no answer, or a key occurs twice."""
+    """The snippets from which a ranker chooses, in order; errors name ``source``. Two pools are
+    never equal, so that an index can be cached for each. InputError: the pool is empty, a snippet
+    has no answer, or a key occurs twice."""
 
     def __init__(self, snippets: Sequence[Snippet], source: str = "the pool") -> None:
         self.snippets = tuple(snippets)
@@ -98,10 +95,11 @@ class Pool:
             raise InputError(f"{source}: has no snippets; there is nothing to choose from")
         self.by_key: dict[Key, Snippet] = {}
         for snippet in self.snippets:
+            name = f"{source}: snippet {'/'.join(filter(None, snippet.key))}"
             if not snippet.answer.strip():
-                raise InputError(f"{source}: {_named(snippet)} has no answer (body)")
+                raise InputError(f"{name} has no answer (body)")
             if snippet.key in self.by_key:
-                raise InputError(f"{source}: {_named(snippet)} occurs twice")
+                raise InputError(f"{name} occurs twice")
             self.by_key[snippet.key] = snippet
 
     def __len__(self) -> int:
@@ -119,19 +117,14 @@ class Pool:
         message names ``where``."""
         if key in self.by_key:
             return self.by_key[key]
-        prefix = f"{where}: " if where else ""
         domain, entity, doc = key
+        problem = f"{self.source} has no doc {doc!r} of entity {entity!r} of {domain!r}"
         if domain not in self.domains:
-            raise InputError(f"{prefix}unknown domain {domain!r}; the domains of {self.source} "
-                             f"are {', '.join(self.domains)}")
-        if all(known[:2] != key[:2] for known in self.by_key):
-            raise InputError(f"{prefix}{self.source} has no entity {entity!r} of {domain!r}")
-        raise InputError(
-            f"{prefix}{self.source} has no doc {doc!r} of entity {entity!r} of {domain!r}")
-
-
-def _named(snippet: Snippet) -> str:
-    return f"snippet {'/'.join(filter(None, snippet.key))}"
+            problem = (f"unknown domain {domain!r}; the domains of {self.source} are "
+                       f"{', '.join(self.domains)}")
+        elif all(known[:2] != key[:2] for known in self.by_key):
+            problem = f"{self.source} has no entity {entity!r} of {domain!r}"
+        raise InputError(f"{where}: {problem}" if where else problem)
 
 
 class Ranked(NamedTuple):

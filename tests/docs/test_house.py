@@ -27,7 +27,7 @@ ORDER = [
 # Beside models/: what trains an encoder (torch is its subject), and another package's own model.
 WITH_MODELS = {"q2_metric/metrics/bertscore.py", *(
     f"q2_metric/knowledge/{name}.py"
-    for name in ("detection", "encoder", "respond", "rss_training", "training")
+    for name in ("detection", "encoder", "respond", "rss", "training")
 )}
 MODEL_LIBRARIES = {"spacy", "thinc", "onnxruntime", "torch", "transformers", "tokenizers"}
 

@@ -110,7 +110,7 @@ def test_the_default_is_what_the_preset_computes_beside_word_overlap(
     assert ["groundedness"] in [names for names, _ in loader.asked]
 
 
-@pytest.mark.parametrize("full", ["q2_metric.evaluation.files.write_text",
+@pytest.mark.parametrize("full", ["q2_metric.evaluation.tables.write_text",
                                   "q2_metric.cli.experiments.print_as"])
 def test_a_full_disk_or_a_closed_output_loses_half_of_the_result_only(
     loader: Loader, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str

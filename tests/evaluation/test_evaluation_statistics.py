@@ -12,8 +12,14 @@ from optional import agreement
 
 from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.reproduce.systems import ROBUSTNESS, robustness, system_correlation
-from q2_metric.evaluation.statistics import Bin, Interval, aucs
+from q2_metric.evaluation.statistics import (
+    ROBUSTNESS,
+    Bin,
+    Interval,
+    aucs,
+    robustness,
+    system_correlation,
+)
 
 pytestmark = agreement()
 

@@ -12,8 +12,8 @@ from optional import agreement
 
 from q2_metric.cli.render import print_report
 from q2_metric.errors import InputError
-from q2_metric.evaluation import files, tables
-from q2_metric.evaluation.detection import detection_curves
+from q2_metric.evaluation import tables
+from q2_metric.evaluation.agreement import detection_curves
 from q2_metric.evaluation.scores import ScoreSummary
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table
@@ -59,7 +59,7 @@ def test_rows_fit_their_columns() -> None:
 
 def test_json_has_the_whole_report(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    files.write(REPORT, path)
+    tables.write(REPORT, path)
     found = json.loads(path.read_text())
     assert (found["name"], found["title"], found["facts"]) == ("demo", "A report", REPORT.facts)
     assert [len(table["rows"]) for table in found["tables"]] == [
@@ -68,7 +68,7 @@ def test_json_has_the_whole_report(tmp_path: Path) -> None:
 
 
 def test_csv_has_a_line_for_each_figure() -> None:
-    found = list(csv.reader(io.StringIO(files.to_csv(REPORT))))
+    found = list(csv.reader(io.StringIO(tables.to_csv(REPORT))))
     assert found == [
         ["table", "row", "column", "value", "low", "high"],
         ["auc", "Q²", "a|b", "0.7124", "0.6821", "0.7392"],
@@ -80,7 +80,7 @@ def test_csv_has_a_line_for_each_figure() -> None:
 
 
 def test_markdown() -> None:
-    page = files.to_markdown(REPORT, note="Read it so.")
+    page = tables.to_markdown(REPORT, note="Read it so.")
     assert page.splitlines() == [
         "# A report", "", "date: 2026-11-22.", "", "```console", "$ q2 meta-eval demo", "```", "",
         "Read it so.", "", "## ROC-AUC × 100", "",
@@ -102,7 +102,7 @@ def test_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", ["r.txt", "r", "nowhere/r.json"])
 def test_outputs_that_cannot_be(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        files.write(REPORT, tmp_path / name)
+        tables.write(REPORT, tmp_path / name)
 
 
 # --- figures --------------------------------------------------------------------------------

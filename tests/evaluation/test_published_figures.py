@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from q2_metric import evaluation
 from q2_metric.data.wow import SYSTEMS
-from q2_metric.evaluation import published
 from q2_metric.evaluation.agreement import SETS
-from q2_metric.evaluation.published import Key
+from q2_metric.evaluation.reproduce.table import Key, published
 
-FILES = Path(published.__file__).with_name("papers")
+FILES = Path(evaluation.__file__).with_name("papers")
 TEXTS = {"q2-emnlp": "q2-emnlp-2021.txt", "q2-v1": "q2-arxiv-v1.txt",
          "scale": "scale-emnlp-2023.txt", "rss-egr": "rss-egr-dstc9.txt"}
 COUNTS = {
@@ -57,7 +57,8 @@ def stands(text: str, figures: list[str]) -> bool:
 def test_no_figure_is_lost(paper: str) -> None:
     counts = Counter(int(row[0]) for row in printed(paper))
     assert counts == COUNTS[paper]
-    assert {n: len(published.listed(paper, n)) for n in counts} == counts, "no two have one key"
+    keys = {n: len(figures) for n, figures in published(paper).items()}
+    assert keys == counts, "no two have one key"
 
 
 def test_no_figure_changes_unseen() -> None:
@@ -89,8 +90,8 @@ def test_standing(figures: list[str], expected: bool) -> None:
 
 
 def test_a_figure_is_of_one_version_model_size_and_variant() -> None:
-    def value(paper: str, *key: Any) -> float | None:
-        return published.listed(paper, key[0]).get(Key(*key))
+    def value(paper: str, table: int, *key: Any) -> float | None:
+        return published(paper)[table].get(Key(*key))
 
     def auc(model: str, data: str, size: str = "") -> float | None:
         return value("scale", 3, model, size, "", data, "ROC-AUC")
@@ -107,7 +108,7 @@ def test_a_figure_is_of_one_version_model_size_and_variant() -> None:
 
 
 def test_the_data_are_named_as_ours() -> None:
-    theirs = {key.data for key in published.listed("scale", 3)} - {"average"}
+    theirs = {key.data for key in published("scale")[3]} - {"average"}
     assert set(SETS) - {"dialfact_a"} <= theirs
-    assert {key.data for key in published.listed("q2-v1", 9)} == {
+    assert {key.data for key in published("q2-v1")[9]} == {
         f"{SYSTEMS[0]} {kind}" for kind in ("consistent", "inconsistent", "random")}

@@ -20,11 +20,11 @@ from q2_metric.cli.main import main
 from q2_metric.data.wow import read_annotated, read_selected
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import DataError, InputError, MissingExtra
-from q2_metric.evaluation import published
-from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce import ratings, scale, wow
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.reproduce import q2 as q2_paper
+from q2_metric.evaluation.reproduce import scale
 from q2_metric.evaluation.reproduce.scale import search, utterances
-from q2_metric.evaluation.reproduce.table import PaperTable, Run, reproduce
+from q2_metric.evaluation.reproduce.table import PAPERS, Key, PaperTable, Run, published, reproduce
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Table
@@ -100,7 +100,7 @@ class Asking(FakeMetric):
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Quicker: nothing that is asserted here depends on the number of draws."""
     monkeypatch.setattr(bootstrap, "N_BOOTSTRAP", 20)
-    monkeypatch.setattr(wow, "system_correlation", partial(wow.system_correlation, repeats=20))
+    monkeypatch.setattr(st, "system_correlation", partial(st.system_correlation, repeats=20))
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def small_wow(
 
 
 def test_pairs(small_wow: dict[str, float]) -> None:
-    good, bad = zip(*wow.pairs(read_annotated()), strict=True)
+    good, bad = zip(*q2_paper.pairs(read_annotated()), strict=True)
     texts = [row.example.response for row in read_annotated()]
     assert [texts[i] for i in good] == [
         "dodeca says 0", "memnet says 1", "dodeca says 2", "dodeca says 3"
@@ -149,21 +149,21 @@ def test_pairs(small_wow: dict[str, float]) -> None:
 def test_other_knowledge(small_wow: dict[str, float]) -> None:
     rows = read_annotated()
     own = [row.example for row in rows if row.system == "dodeca"]
-    same = wow.other_knowledge(own, rows, same_dialogue=True)
+    same = q2_paper.other_knowledge(own, rows, same_dialogue=True)
     # Contexts 2i and 2i + 1 are turns of one dialogue.
     assert [e.knowledge for e in same] == [f"Fact {i}." for i in (1, 0, 3, 2, 5, 4)]
-    other = wow.other_knowledge(own, rows, same_dialogue=False)
+    other = q2_paper.other_knowledge(own, rows, same_dialogue=False)
     assert [e.response for e in other] == [e.response for e in own]
     for i, example in enumerate(other):
         assert example.knowledge not in (f"Fact {i}.", f"Fact {i ^ 1}.")
-    assert other == wow.other_knowledge(own, rows, same_dialogue=False)
+    assert other == q2_paper.other_knowledge(own, rows, same_dialogue=False)
 
 
 def test_v1_leaves_out_responses_without_a_question(small_wow: dict[str, float]) -> None:
     asked: Asked = []
     known = {text: number for text, number in small_wow.items() if text != "dodeca says 0"}
     run = run_with(asked, q2=Asking({**known, "human 1": 0.6}))
-    found = named(wow.TABLES, "q2-v1-2").measure(run)
+    found = named(q2_paper.TABLES, "q2-v1-2").measure(run)
     assert value(found, "q2", "dodeca consistent", "mean") == pytest.approx(0.9), "not 0.5 for one"
     assert value(found, "q2", "dodeca consistent", "coverage") == 3 / 4
     assert value(found, "q2", "dodeca consistent", "questions") == 3
@@ -178,7 +178,7 @@ def test_v1_leaves_out_responses_without_a_question(small_wow: dict[str, float])
 def test_the_ladder_builds_up(small_wow: dict[str, float]) -> None:
     asked: Asked = []
     run = run_with(asked, q2=Asking(small_wow))
-    found = named(wow.TABLES, "q2-v1-7").measure(run)
+    found = named(q2_paper.TABLES, "q2-v1-7").measure(run)
     steps = list(dict.fromkeys(json.dumps(settings, sort_keys=True) for _, settings in asked))
     assert [json.loads(step) for step in steps][:3] == [
         {"decoding": "greedy", "fallback": False, "personal": "keep"},
@@ -208,7 +208,7 @@ def test_the_ladder_resolves_whole_dialogues(
         for i in range(12)]}
     (tmp_path / "wow" / "valid_random_split.json").write_text(json.dumps([dialogue] * 3))
     run = run_with(q2=Seeing(small_wow))
-    named(wow.TABLES, "q2-v1-7").measure(run)
+    named(q2_paper.TABLES, "q2-v1-7").measure(run)
     assert run.notes == []
     lengths = {example.id: len(example.history) for example in seen}
     # Cached scores hide no example, because the history of each differs from the earlier steps'.
@@ -229,41 +229,41 @@ def test_only_a_missing_resolver_leaves_a_metric_out() -> None:
 
 def test_simulated_systems(small_wow: dict[str, float]) -> None:
     run = run_with(q2=Asking(small_wow), overlap=FakeMetric("overlap"))
-    found = named(wow.TABLES, "q2-emnlp-4").measure(run)
+    found = named(q2_paper.TABLES, "q2-emnlp-4").measure(run)
     assert value(found, "q2", "WoW", "Spearman") == pytest.approx(1.0)
     assert value(found, "overlap", "WoW", "Spearman") == 0, "it gives 0.5 to all"
     assert len(run.left_out) == 3, "BERTScore, BLEU and NLI cannot be loaded here"
     without = {text: number for text, number in small_wow.items() if text != "memnet says 3"}
     run = run_with(q2=Asking(without), overlap=FakeMetric("overlap"))
-    named(wow.TABLES, "q2-v1-4").measure(run)
+    named(q2_paper.TABLES, "q2-v1-4").measure(run)
     assert run.notes == ["3 of 4 contexts have two responses with a question."]
 
 
 def test_smaller_models_replace_one_at_a_time(small_wow: dict[str, float]) -> None:
     asked: Asked = []
     run = run_with(asked, "paper", q2=Asking(small_wow))
-    found = named(wow.TABLES, "q2-emnlp-7").measure(run)
+    found = named(q2_paper.TABLES, "q2-emnlp-7").measure(run)
     assert [settings for _, settings in asked] == [
         {}, {"question_model": "valhalla/t5-small-qa-qg-hl"},
         {"reader_model": "twmkn9/albert-base-v2-squad2"}]
     assert {key.size for key in found} == {"", "t5-small", "albert-base"}
-    assert all(key in published.listed("q2-emnlp", 7) for key in found)
+    assert all(key in published("q2-emnlp")[7] for key in found)
     alone = run_with(q2=Asking(small_wow))
-    assert {key.size for key in named(wow.TABLES, "q2-emnlp-8").measure(alone)} == {""}
+    assert {key.size for key in named(q2_paper.TABLES, "q2-emnlp-8").measure(alone)} == {""}
     assert alone.left_out == ["The smaller T5 and ALBERT need a preset with Hub models."]
 
 
 def test_single_responses_length_and_control(small_wow: dict[str, float]) -> None:
     run = run_with(q2=Asking(small_wow), overlap=FakeMetric("overlap", small_wow))
-    found = named(wow.TABLES, "q2-emnlp-3").measure(run)
+    found = named(q2_paper.TABLES, "q2-emnlp-3").measure(run)
     assert (value(found, "q2", "WoW", "accuracy"), value(found, "q2", "WoW", "ROC-AUC")) == (1, 1)
     assert set(run.curves) == {"precision_recall", "roc", "reliability", "histogram"}
-    length = named(wow.TABLES, "q2-v1-9").measure(run)
+    length = named(q2_paper.TABLES, "q2-v1-9").measure(run)
     assert value(length, "", "dodeca consistent", "characters") == len("dodeca says 0")
     assert value(length, "", "dodeca consistent", "tokens") == 3
-    other = named(wow.TABLES, "q2-v1-8").measure(run)
+    other = named(q2_paper.TABLES, "q2-v1-8").measure(run)
     assert value(other, "q2_no_nli", "other dialogue", "mean") == pytest.approx(0.45)
-    shares = named(wow.TABLES, "q2-v1-figures").measure(run)
+    shares = named(q2_paper.TABLES, "q2-v1-figures").measure(run)
     assert [value(shares, "q2", f"{share} inconsistent", "mean") for share in (0, 0.05, 0.25, 1)
             ] == pytest.approx([0.9, 0.865, 0.725, 0.2])
 
@@ -283,14 +283,14 @@ def test_dnli_of_both_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     nli = FakeMetric("nli", {"i own dogs .": 1.0})  # 0.5, neutral, for the others
     asked: Asked = []
     data = "DNLI, pairs that are not neutral"
-    found = named(ratings.TABLES, "q2-v1-5").measure(run_with(asked, q2=q2, nli=nli))
+    found = named(q2_paper.TABLES, "q2-v1-5").measure(run_with(asked, q2=q2, nli=nli))
     # Without the neutral pair and the one without a question, only "no dogs" is wrong.
     assert value(found, "q2", data, "accuracy") == pytest.approx(2 / 3)
     assert value(found, "q2", data, "coverage") == 3 / 4
     assert value(found, "nli", data, "accuracy") == 3 / 4, "neutral is not entailment"
     assert ("q2", {"fallback": False, "personal": "keep", "decoding": "greedy",
                    "drop_unanswerable": True}) in asked
-    found = named(ratings.TABLES, "q2-emnlp-6").measure(run_with(asked := [], q2=q2, nli=nli))
+    found = named(q2_paper.TABLES, "q2-emnlp-6").measure(run_with(asked := [], q2=q2, nli=nli))
     assert value(found, "q2", "DNLI", "accuracy") == 3 / 4, "of the pairs with a score"
     assert asked == [("q2", {"personal": "keep"}), ("nli", {"personal": "keep"})]
 
@@ -305,14 +305,14 @@ def test_topical_chat_of_both_versions(tmp_path: Path, monkeypatch: pytest.Monke
         {"response": text, "model": model, "Uses Knowledge": uses} for text, model, uses in said]}]
     (tmp_path / "usr" / "tc_usr_data.json").write_text(json.dumps(content))
     q2 = Asking({"a": 0.9, "b": 0.5, "c": 0.4, "d": 0.1})
-    first = named(ratings.TABLES, "q2-v1-6").measure(run_with(q2=q2))
+    first = named(q2_paper.TABLES, "q2-v1-6").measure(run_with(q2=q2))
     # Ratings 1, 0.5, 0 and 1 with scores 0.9, 0.5, 0.4 and 0.1.
     assert value(first, "q2", "Topical-Chat", "coverage") == 4 / 5
     assert value(first, "q2", "Topical-Chat", "Spearman") == pytest.approx(0.1054, abs=1e-4)
     # With 0 for the response without a question, which people rated 0.
     assert value(first, "q2", "Topical-Chat", "Spearman", "0 without a question") == pytest.approx(
         0.4743, abs=1e-4)
-    second = named(ratings.TABLES, "q2-emnlp-5").measure(run_with(q2=q2))
+    second = named(q2_paper.TABLES, "q2-emnlp-5").measure(run_with(q2=q2))
     assert value(second, "q2", "Topical-Chat", "Spearman") == pytest.approx(1.0)
 
 
@@ -531,9 +531,8 @@ def test_the_list_names_every_published_table() -> None:
     tables = _tables()
     assert len({one.name for one in tables}) == len(tables)
     measured = {(one.paper, one.table) for one in tables}
-    for paper in published.PAPERS:
-        numbers = {key.table for key in published._figures(paper)}
-        assert {(paper, number) for number in numbers} <= measured
+    for paper in PAPERS:
+        assert {(paper, number) for number in published(paper)} <= measured
     done = q2("--list")
     assert done.exit_code == 0
     assert all(one.name in done.stdout for one in tables)
@@ -541,8 +540,8 @@ def test_the_list_names_every_published_table() -> None:
 
 def test_a_figure_is_beside_one_of_its_size() -> None:
     assert PRESETS["paper"].scale.model.endswith("flan-t5-xl")
-    key = Key(3, "scale", "flan-t5-xl", data="paws", measure="ROC-AUC")
-    assert published.listed("scale", 3)[key] == 0.919
+    key = Key("scale", "flan-t5-xl", data="paws", measure="ROC-AUC")
+    assert published("scale")[3][key] == 0.919
 
 
 # --- the real responses -------------------------------------------------------------------
@@ -557,14 +556,14 @@ def test_baselines_on_wow_are_the_published_ones() -> None:
         pytest.skip(str(error))
     overlap, bleu = metrics.load_metrics(["overlap", "knowledge_bleu"])
     run = run_with(overlap=overlap, knowledge_bleu=bleu)
-    four = named(wow.TABLES, "q2-emnlp-4").measure(run)
+    four = named(q2_paper.TABLES, "q2-emnlp-4").measure(run)
     # The paper: 0.878 and 0.3051, over other random draws.
     assert value(four, "overlap", "WoW", "Spearman") == pytest.approx(0.878, abs=0.005)
     assert value(four, "knowledge_bleu", "WoW", "Spearman") == pytest.approx(0.3051, abs=0.02)
-    three = named(wow.TABLES, "q2-v1-3").measure(run)
-    for key, theirs in published.listed("q2-v1", 3).items():
+    three = named(q2_paper.TABLES, "q2-v1-3").measure(run)
+    for key, theirs in published("q2-v1")[3].items():
         if "random" not in key.data:
             assert three[key] == pytest.approx(theirs, abs=0.012)
-    assert len(wow.pairs(read_annotated())) == 244
-    length = named(wow.TABLES, "q2-v1-9").measure(run)
+    assert len(q2_paper.pairs(read_annotated())) == 244
+    length = named(q2_paper.TABLES, "q2-v1-9").measure(run)
     assert value(length, "", "dodeca inconsistent", "characters") == pytest.approx(70.84, abs=0.5)

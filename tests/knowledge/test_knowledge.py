@@ -15,12 +15,10 @@ from q2_metric.errors import InputError, MissingExtra
 from q2_metric.knowledge import bm25, dstc
 from q2_metric.knowledge.bm25 import Bm25, stems
 from q2_metric.knowledge.detection import evaluate_detection
-from q2_metric.knowledge.egr import EntityGuided, rerank
-from q2_metric.knowledge.ensemble import Ensemble, hard_vote, soft_vote
-from q2_metric.knowledge.evaluate import error_kind, evaluate, first_stage_recall
+from q2_metric.knowledge.dstc import passages, read_pool
+from q2_metric.knowledge.evaluate import error_kind, evaluate, first_stage_recall, response_scores
 from q2_metric.knowledge.mentions import MentionFinder, spoken_words
-from q2_metric.knowledge.overlap import response_scores
-from q2_metric.knowledge.pools import passages, read_pool
+from q2_metric.knowledge.reranking import Ensemble, EntityGuided, hard_vote, rerank, soft_vote
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker, Snippet, Turn
 
 
@@ -303,7 +301,7 @@ def test_bad_knowledge(tmp_path: Path, change: object, message: str) -> None:
         ([[]], "dialogue 0 has no turns"),
         ([LOGS[0], [{"speaker": "U"}]], "dialogue 1, turn 0 has no text"),
         ([[{"speaker": "X", "text": "a"}]], "turn 0 has the speaker 'X'"),
-        ([[{"text": "a", "nbest": [{}]}]], "turn 0, hypothesis 0 has no 'hyp'"),
+        ([[{"text": "a", "nbest": [{}]}]], "turn 0 has an 'nbest' that is not a list"),
         ([[{"text": " "}]], "dialogue 0 has no text"),
         ({}, "not a list of dialogues"),
     ],

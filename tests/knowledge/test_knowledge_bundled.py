@@ -17,10 +17,10 @@ from q2_metric.knowledge.bundled import (
     without,
 )
 from q2_metric.knowledge.detection import BundledDetector
-from q2_metric.knowledge.egr import rerank
+from q2_metric.knowledge.dstc import passages
 from q2_metric.knowledge.evaluate import evaluate
 from q2_metric.knowledge.mentions import MentionFinder
-from q2_metric.knowledge.pools import passages
+from q2_metric.knowledge.reranking import rerank
 from q2_metric.knowledge.types import Dialogue, Pool, Snippet, Turn
 from q2_metric.models.bundled.selection import text_vectors
 
@@ -128,8 +128,7 @@ def test_floor_on_dstc10() -> None:
     folder = Path(os.environ.get("Q2_DATA_DIR", "")) / "dstc10"
     if "Q2_DATA_DIR" not in os.environ or not folder.is_dir():
         pytest.skip("the folder dstc10 is not in Q2_DATA_DIR")
-    from q2_metric.knowledge.dstc import read_labelled
-    from q2_metric.knowledge.pools import read_pool
+    from q2_metric.knowledge.dstc import read_labelled, read_pool
 
     pool = read_pool(folder / "knowledge.json")
     labelled = read_labelled(folder / "val_logs.json", folder / "val_labels.json", pool).seeking()

@@ -17,10 +17,9 @@ from q2_metric.knowledge.choose import Trained, combined, load_ranker, members, 
 from q2_metric.knowledge.detection import EncoderDetector, train_detector
 from q2_metric.knowledge.dstc import LabelledTurns, TurnLabel
 from q2_metric.knowledge.encoder import HeadedEncoder, written
-from q2_metric.knowledge.overlap import response_scores
+from q2_metric.knowledge.evaluate import response_scores
 from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
-from q2_metric.knowledge.rss import CHOICE, HEADS, RssRanker, texts
-from q2_metric.knowledge.rss_training import draw, train_ensemble, train_rss
+from q2_metric.knowledge.rss import CHOICE, HEADS, RssRanker, draw, texts, train_ensemble, train_rss
 from q2_metric.knowledge.training import (
     CHECKPOINT,
     ENDED,

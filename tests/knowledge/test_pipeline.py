@@ -8,8 +8,8 @@ import pytest
 
 from q2_metric.knowledge.bm25 import Bm25
 from q2_metric.knowledge.dstc import TurnLabel
-from q2_metric.knowledge.overlap import response_scores
-from q2_metric.knowledge.pipeline import TurnReply, answer, official_scores
+from q2_metric.knowledge.evaluate import response_scores
+from q2_metric.knowledge.respond import TurnReply, answer, official_scores
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Snippet
 
 POOL = Pool([Snippet("hotel", "1", "Yale", doc, question, answer) for doc, question, answer in (

@@ -16,7 +16,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest as Sacrebleus
 
 from q2_metric.cli.main import main
-from q2_metric.evaluation.files import escape
+from q2_metric.evaluation.tables import escape
 from q2_metric.metrics.overlap import bleu_of, bleu_statistics, corpus_bleu
 from q2_metric.report.compare import difference, holm, paired
 

@@ -23,9 +23,8 @@ import numpy as np
 
 from q2_metric import __version__, scoring
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.files import write
 from q2_metric.evaluation.scores import NEUTRAL
-from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.evaluation.tables import Cell, Column, Report, Table, write
 from q2_metric.types import Example, Judgement, Score
 from tools.benchmarks.harness import machine
 from tools.training.reading import responses

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from q2_metric.evaluation.files import table_lines
+from q2_metric.evaluation.tables import table_lines
 from tools.benchmarks.gaming import OUT
 
 METRICS = {"q2": "Q²", "scale": "SCALE", "groundedness": "groundedness"}

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from q2_metric.evaluation.files import table_lines
+from q2_metric.evaluation.tables import table_lines
 from tools.benchmarks.harness import RESULTS
 
 Record = dict[str, Any]

@@ -34,9 +34,9 @@ from q2_metric.knowledge.bundled import (
     scores,
 )
 from q2_metric.knowledge.detection import BundledDetector
-from q2_metric.knowledge.egr import rerank
 from q2_metric.knowledge.evaluate import OVERALL, evaluate
 from q2_metric.knowledge.mentions import Matching, MentionFinder, spoken_words
+from q2_metric.knowledge.reranking import rerank
 from q2_metric.knowledge.types import TOP, Pool, Snippet
 from q2_metric.models.bundled.selection import CUT, TextVectors, piece_vectors
 from tools.training import hashes

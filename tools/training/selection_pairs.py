@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.knowledge.bundled import without
-from q2_metric.knowledge.dstc import read_labels
-from q2_metric.knowledge.pools import read_pool
+from q2_metric.knowledge.dstc import read_labels, read_pool
 from q2_metric.knowledge.types import Pool, Snippet
 from q2_metric.models.bundled.selection import CUT
 

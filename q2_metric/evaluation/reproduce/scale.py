@@ -14,9 +14,8 @@ from q2_metric.data.screeneval import read_screeneval
 from q2_metric.data.true import read_true
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.detection import average, detection_curves
-from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
+from q2_metric.evaluation.agreement import average, detection_curves
+from q2_metric.evaluation.reproduce.table import Figures, Key, PaperTable, Run, measured
 from q2_metric.evaluation.scores import MetricSource, Scores, values
 from q2_metric.metrics.scale import Known, Scale, Search
 from q2_metric.models.endpoints import Endpoint
@@ -39,7 +38,6 @@ WHOLE = 10**6
 
 
 def true_scores(run: Run, metrics: Sequence[str]) -> dict[str, tuple[list[bool], Scores]]:
-    """Labels and scores of each set that is here."""
     found: dict[str, tuple[list[bool], Scores]] = {}
     for name in SETS:
         place = name if here(f"true/{name}") else PART if name == "dialfact" else ""
@@ -48,24 +46,20 @@ def true_scores(run: Run, metrics: Sequence[str]) -> dict[str, tuple[list[bool],
             continue
         if place == PART:
             run.notes.append(f"dialfact is {PART}, {CATALOGUE['true/' + PART].description}.")
-        rows = run.some(read_true(place))
-        truth = [row.consistent for row in rows]
-        if any(truth) and not all(truth):
-            found[name] = truth, run.scores([row.example for row in rows], metrics, place)
+        rows = read_true(place)
+        if len({row.consistent for row in run.some(rows)}) > 1:
+            found[name] = run.judged(rows, metrics, place)
     return found
 
 
 def _true(run: Run) -> Figures:
-    """Table 3."""
     for name, (truth, scores) in true_scores(
             run, ["q2", "scale", "knowledge_f1", "bertscore"]).items():
         for metric, column in scores.items():
-            key = Key(3, metric, run.size(metric), data=name, measure="ROC-AUC")
-            yield key, st.auc_interval(truth, values(column))
+            yield Key(metric, data=name, measure="ROC-AUC"), st.auc_interval(truth, values(column))
 
 
 def _averaged(figures: Figures, sets: Sequence[str]) -> Figures:
-    """The figures, and their averages if those of all ``sets`` are here."""
     found = dict(figures)
     yield from found.items()
     for row in dict.fromkeys(key._replace(data="") for key in found):
@@ -82,76 +76,67 @@ def _calibration(run: Run) -> Figures:
         for metric, column in scores.items():
             numbers = values(column)
             for variant, own in (("", numbers), ("stretched to [0, 1]", st.min_max(numbers))):
-                yield Key(4, metric, run.size(metric), variant, name, "ECE"), st.ece(truth, own)
+                yield Key(metric, "", variant, name, "ECE"), st.ece(truth, own)
     run.draw({"reliability": detection_curves(found)["reliability"]})
 
 
-def _rows(run: Run) -> list[Labelled]:
-    return run.some(read_screeneval(folder("screeneval") / "screen_eval.json"))
+def _rows(run: Run) -> tuple[list[Labelled], list[bool], list[Example]]:
+    rows = run.some(read_screeneval(folder("screeneval") / "screen_eval.json"))
+    return rows, [row.consistent for row in rows], [row.example for row in rows]
 
 
 def _timed(run: Run, examples: Sequence[Example], **settings: int) -> tuple[list[float], float]:
     """SCALE's scores and the seconds they took, at batch size 1 and without the cache."""
     metric = run.source("scale", {**settings, "batch_size": 1}).metric
     start = time.perf_counter()
-    scores = [score for example in examples for score in metric.score([example])]
+    scores = [metric.score([example])[0].value for example in examples]
     seconds = time.perf_counter() - start
-    return [st.THRESHOLD if score.value is None else score.value for score in scores], seconds
+    return [st.THRESHOLD if score is None else score for score in scores], seconds
 
 
 def _screeneval(run: Run) -> Figures:
-    """Table 5."""
-    rows = _rows(run)
-    truth, examples = [row.consistent for row in rows], [row.example for row in rows]
-    words = _rouge(examples)  # first, because its package may be missing
+    _, truth, examples = _rows(run)
+    rouge = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
+    scorer = rouge.RougeScorer(["rouge1"])
+    words = [scorer.score(one.knowledge, one.response)["rouge1"].fmeasure for one in examples]
     scale, seconds = _timed(run, examples)
     others = run.scores(examples, ["bertscore"])
     numbers = {"scale": scale, "Rouge-1": words,
                **{metric: values(column) for metric, column in others.items()}}
     for metric, column in numbers.items():
-        yield from measured(Key(5, metric, run.size(metric), data="ScreenEval"), {
+        yield from measured(Key(metric, data="ScreenEval"), {
             "Pearson": st.correlation("pearsonr", truth, column),
             "Kendall": st.correlation("kendalltau", truth, column),
             "ROC-AUC": st.auc_interval(truth, column),
-            **({"seconds": seconds} if metric == "scale" else {})})
-
-
-def _rouge(examples: Sequence[Example]) -> list[float]:
-    rouge = optional("rouge_score.rouge_scorer", "ROUGE", "rouge-score", "knowledge")
-    scorer = rouge.RougeScorer(["rouge1"])
-    return [scorer.score(one.knowledge, one.response)["rouge1"].fmeasure for one in examples]
+            "seconds": seconds if metric == "scale" else None})
 
 
 def _macro_f1(run: Run) -> Figures:
-    """Table 6: the threshold is the best one on the same sentences, as in the paper."""
-    rows = _rows(run)
-    truth = [row.consistent for row in rows]
-    scores, seconds = _timed(run, [row.example for row in rows])
+    _, truth, examples = _rows(run)
+    scores, seconds = _timed(run, examples)
     best = st.best_threshold(truth, scores, rule="macro_f1")
-    decided = {("scale", run.size("scale")): (st.detection(truth, scores, best), seconds)}
+    decided = {"scale": (st.detection(truth, scores, best), seconds)}
     if name := os.environ.get("Q2_CHAT_MODEL"):
         asked = Endpoint(name)
-        prompts = [PROMPT.format(dialogue=row.example.knowledge, sentence=row.example.response)
-                   for row in rows]
+        prompts = [PROMPT.format(dialogue=one.knowledge, sentence=one.response) for one in examples]
         start = time.perf_counter()
         said = [float("yes" in asked.texts([prompt], 1)[0].lower()) for prompt in prompts]
-        decided[asked.model, ""] = st.detection(truth, said), time.perf_counter() - start
+        decided[asked.model] = st.detection(truth, said), time.perf_counter() - start
     else:
         run.left_out.append("A chat model is asked if Q2_CHAT_MODEL is set (openai:MODEL@URL).")
     for model, (found, spent) in decided.items():
-        yield from measured(Key(6, *model, data="ScreenEval"),
+        yield from measured(Key(model, data="ScreenEval"),
                             {"F1-macro": found["F1-macro"], "seconds": spent})
 
 
 def _retrieval(run: Run) -> Figures:
-    """Table 7: the tree search begins with the whole dialogue, in two parts."""
-    rows = [row for row in _rows(run) if row.consistent and row.relevant]
+    rows = [row for row in _rows(run)[0] if row.consistent and row.relevant]
     if not rows:
         raise InputError("screeneval: no supported sentence has a marked utterance ('rel_utt')")
     source = run.source("scale", {"chunk_size": WHOLE})
     found = search(source, [row.example for row in rows])
     hits = [line in row.relevant for row, (line, _) in zip(rows, found, strict=True)]
-    return measured(Key(7, "scale", run.size("scale"), data="ScreenEval"), {
+    return measured(Key("scale", data="ScreenEval"), {
         "recall": st.share_interval(hits),
         "seconds": sum(seconds for _, seconds in found) / len(found)})
 
@@ -181,16 +166,15 @@ def search(source: MetricSource, examples: Sequence[Example]) -> list[tuple[int 
 
 
 def _chunk_sizes(run: Run) -> Figures:
-    """Figures 4 and 5."""
-    rows = _rows(run)
-    truth, examples = [row.consistent for row in rows], [row.example for row in rows]
-    lines: dict[str, list[float]] = {"ROC-AUC": [], "ECE": [], "seconds": []}
+    _, truth, examples = _rows(run)
+    lines: dict[str, list[float]] = {}
     for size in CHUNKS:
         scores, seconds = _timed(run, examples, chunk_size=size)
-        found = st.roc_auc(truth, scores), st.ece(truth, scores), seconds
-        for (name, line), value in zip(lines.items(), found, strict=True):
-            line.append(value)
-            yield Key(0, "scale", run.size("scale"), "", f"{size} tokens", name), value
+        found = {"ROC-AUC": st.roc_auc(truth, scores), "ECE": st.ece(truth, scores),
+                 "seconds": seconds}
+        yield from measured(Key("scale", data=f"{size} tokens"), found)
+        for name, value in found.items():
+            lines.setdefault(name, []).append(value)
     run.draw({"sweep": {name: {"scale": {"x": list(CHUNKS), "y": line}}
                         for name, line in lines.items()}})
 

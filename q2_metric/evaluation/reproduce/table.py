@@ -1,20 +1,47 @@
-"""What a table of a paper is, what it is measured with, and how it is shown beside the paper's."""
+"""What a table of a paper is, what it is measured with, and how it is shown beside the paper's.
+
+``papers/PAPER.tsv`` has one line for each published figure, in the paper's order and as printed.
+Its first lines say what is missing or odd.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar
 
 from q2_metric.data.catalogue import CATALOGUE
 from q2_metric.data.download import here
+from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError, MissingExtra, ModelError
-from q2_metric.evaluation import published
-from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns, Scores
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table, number
 from q2_metric.metrics.registry import title
 from q2_metric.models.presets import Preset, preset
 from q2_metric.types import Example
+
+PAPERS: Mapping[str, str] = {
+    "q2-emnlp": "Q², EMNLP 2021",
+    "q2-v1": "Q², arXiv v1",
+    "scale": "SCALE, EMNLP 2023",
+    "rss-egr": "RSS and EGR, DSTC9",
+}
+"""For each version of a paper, how tables cite it."""
+
+_EXPONENTS = {"%": -2, "x100": -2}  # all other units are kept
+
+
+class Key(NamedTuple):
+    """What a figure of a table is of. ``model`` is our name of a metric, or the paper's name of a
+    system. ``size`` is "" for the paper's default model. ``data`` is a data set or a part of it."""
+
+    model: str
+    size: str = ""
+    variant: str = ""
+    data: str = ""
+    measure: str = ""
+
 
 Figures = Iterator[tuple[Key, Cell]]
 """What was measured, with the keys of the published figures."""
@@ -28,9 +55,22 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+@cache
+def published(paper: str) -> dict[int, dict[Key, float]]:
+    """All figures of a paper by their table, in their order. Shares, scores and AUCs are in [0, 1],
+    times in seconds, costs in dollars."""
+    text = files("q2_metric.evaluation").joinpath("papers", f"{paper}.tsv").read_text("utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    figures: dict[int, dict[Key, float]] = {}
+    for table, *key, printed, unit in rows[1:]:
+        value = float(f"{printed}e{_EXPONENTS.get(unit, 0)}")
+        figures.setdefault(int(table), {})[Key(*key)] = value
+    return figures
+
+
 def measured(key: Key, cells: Mapping[str, Cell]) -> Figures:
-    """The figures of one model and data set, by measure."""
-    return ((key._replace(measure=name), cell) for name, cell in cells.items())
+    """The figures of one model and data set, by measure; ``None`` is left out."""
+    return ((key._replace(measure=name), cell) for name, cell in cells.items() if cell is not None)
 
 
 @dataclass
@@ -38,14 +78,12 @@ class Run:
     """What tables are measured with, and what they add to the report.
 
     Attributes:
-        columns: makes the score columns of metrics, with settings on top of the user's, for these
-            examples.
-        source: a metric with settings on top of the user's.
-        metrics: the metrics that the user asked for, in place of a table's own.
+        columns, source: the score columns of metrics for examples, and one metric, both with
+            settings on top of the user's.
+        metrics: those that the user asked for, in place of a table's own.
         limit: maximum number of examples of a data set; ``None`` for all.
         trained: folders of trained rankers, detectors and responders.
         narrow: how many snippets a trained ranker reads for a turn; ``None`` for all.
-        skipped: metrics that cannot run, and why.
         notes: what a reader must know of the table that is measured.
         left_out: what was not measured of it, and why.
     """
@@ -57,7 +95,6 @@ class Run:
     limit: int | None = None
     trained: Sequence[str] = ()
     narrow: int | None = None
-    skipped: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     curves: dict[str, Any] = field(default_factory=dict)
@@ -70,9 +107,6 @@ class Run:
         or lacks a model for these settings, is left out with a note."""
         found: Scores = {}
         for metric in self.metrics or metrics:
-            if metric in self.skipped:
-                self.left_out.append(f"{title(metric)} was left out: {self.skipped[metric]}.")
-                continue
             try:
                 columns = self.columns([metric], settings, examples)
                 found = {**found, **columns.scores(examples, name, complete=False)}
@@ -87,8 +121,15 @@ class Run:
                                 for key, signed in columns.signatures.items()}
         return found
 
+    def judged(
+        self, rows: Sequence[Labelled], metrics: Sequence[str], name: str = "", **settings: Any
+    ) -> tuple[list[bool], Scores]:
+        """The labels and the :meth:`scores` of some of the rows."""
+        some = self.some(rows)
+        return ([row.consistent for row in some],
+                self.scores([row.example for row in some], metrics, name, **settings))
+
     def draw(self, curves: Mapping[str, Mapping[str, Any]]) -> None:
-        """Adds the panels of curves to those of other tables."""
         for kind, panels in curves.items():
             self.curves[kind] = {**self.curves.get(kind, {}), **panels}
 
@@ -96,10 +137,6 @@ class Run:
         """All items, or ``limit`` evenly spaced ones."""
         count = min(len(items), self.limit or len(items))
         return [items[i * len(items) // count] for i in range(count)]
-
-    def size(self, metric: str) -> str:
-        """The size by which published figures name the model of SCALE; "" for others."""
-        return self.preset.scale.model.rpartition("/")[2] if metric == "scale" else ""
 
 
 @dataclass(frozen=True)
@@ -127,10 +164,16 @@ class PaperTable:
         return f"{self.paper}-{self.table or 'figures'}"
 
     def measure(self, run: Run) -> dict[Key, Cell]:
-        return dict(self.figures(run))
+        """The figures; the size of SCALE is the name of its model, as in published figures."""
+        size = run.preset.scale.model.rpartition("/")[2]
+        return {key._replace(size=size) if key.model == "scale" else key: cell
+                for key, cell in self.figures(run)}
+
+    @property
+    def published(self) -> dict[Key, float]:
+        return published(self.paper).get(self.table, {})
 
     def missing(self) -> list[str]:
-        """The data sets that it needs and that are not here."""
         lacking = [name for name in self.data if not here(name)]
         return [] if self.any_data and len(lacking) < len(self.data) else lacking
 
@@ -177,18 +220,17 @@ def reproduce(tables: Sequence[PaperTable], run: Run) -> Report:
 
 def _published(one: PaperTable, key: Key) -> Key | None:
     """The published figure that is shown beside ours: of the same size, or the first other one."""
-    known = published.listed(one.paper, one.table)
-    same = [other for other in known if other._replace(size="") == key._replace(size="")]
-    return key if key in known else (same[0] if same else None)
+    same = [other for other in one.published if other._replace(size="") == key._replace(size="")]
+    return key if key in same else next(iter(same), None)
 
 
 def _table(one: PaperTable, run: Run, figures: Mapping[Key, Cell]) -> Table:
-    known = published.listed(one.paper, one.table)
+    known = one.published
     beside = {key: other for key in figures if (other := _published(one, key))}
     beside |= {key: key for key in known if key not in beside.values()}
     every = list({**figures, **beside})
-    measures = list(dict.fromkeys(key.measure for key in [*known, *every]))
-    data = list(dict.fromkeys(key.data for key in [*known, *every]))
+    measures, data = (list(dict.fromkeys(getattr(key, name) for key in [*known, *every]))
+                      for name in ("measure", "data"))
     wide = len(measures) == 1 and len(data) > 2
     columns = data if wide else measures
     rows: dict[tuple[str, ...], list[Key]] = {}
@@ -205,7 +247,7 @@ def _table(one: PaperTable, run: Run, figures: Mapping[Key, Cell]) -> Table:
             key.data if wide else key.measure: (figures.get(key), known.get(beside.get(key, key)))
             for key in keys}, columns)
     return Table(
-        one.name, f"{published.PAPERS[one.paper]}, {one.title}",
+        one.name, f"{PAPERS[one.paper]}, {one.title}",
         (Column("model", "text"), Column("variant", "text"),
          *(() if wide else (Column("data", "text"),)), Column("figures", "text"),
          *(Column(name, KINDS.get(measures[0] if wide else name, "number")) for name in columns)),
@@ -217,8 +259,7 @@ def _lines(
     row: Sequence[str], models: tuple[str, str], cells: Mapping[str, tuple[Cell, float | None]],
     columns: Sequence[str],
 ) -> list[tuple[Cell, ...]]:
-    """Up to three rows of a table: our figures, the published ones, and their difference.
-    ``models`` names the models of the first two."""
+    """Up to three rows of a table; ``models`` names those of the first two."""
     found = [cells.get(name, (None, None)) for name in columns]
     ours, theirs = (": ".join(filter(None, pair))
                     for pair in zip(("ours", "published"), models, strict=True))

@@ -1,19 +1,22 @@
-"""The tables of the Q² paper on Wizard of Wikipedia, of both its versions."""
+"""The tables of both versions of the Q² paper: on Wizard of Wikipedia, on the ratings of
+Topical-Chat (USR) and on Dialogue NLI."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from random import Random
 from statistics import fmean
 from typing import Any
 
-from q2_metric.data.download import here
+from q2_metric.data.dnli import read_dnli
+from q2_metric.data.download import folder, here
 from q2_metric.data.labelled import Labelled
+from q2_metric.data.usr import REFERENCE, read_usr
 from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected, whole_dialogues
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.detection import average, decided, detection_curves
-from q2_metric.evaluation.published import Key
-from q2_metric.evaluation.reproduce.systems import ROBUSTNESS, robustness, system_correlation
-from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured, where
+from q2_metric.evaluation.agreement import average, decided, detection_curves
+from q2_metric.evaluation.reproduce.table import Figures, Key, PaperTable, Run, measured, where
 from q2_metric.evaluation.scores import Scores, ScoreSummary, known, values
 from q2_metric.types import Example
 
@@ -32,6 +35,8 @@ SMALLER = {"t5-small": {"question_model": "valhalla/t5-small-qa-qg-hl"},
            "albert-base": {"reader_model": "twmkn9/albert-base-v2-squad2"}}
 """The smaller models of EMNLP's tables 7 and 8; the Hub models are those of ``paper-small``."""
 
+THRESHOLD = 0.1
+"""A pair with a higher score counts as consistent (EMNLP, section 5.3; v1, section 6.4)."""
 RANDOM_SAMPLE = 150
 """The paper selected as many consistent and as many inconsistent responses of each system."""
 
@@ -39,7 +44,6 @@ Groups = dict[str, list[Example]]
 
 
 def sample(examples: Sequence[Example]) -> list[Example]:
-    """A random sample, in order; always the same."""
     drawn = Random(st.SEED).sample(range(len(examples)), min(RANDOM_SAMPLE, len(examples)))
     return [examples[i] for i in sorted(drawn)]
 
@@ -76,7 +80,7 @@ def human_groups(run: Run) -> Groups:
 
 
 def absolute(
-    run: Run, table: int, groups: Groups, metrics: Sequence[str], measures: Sequence[str],
+    run: Run, groups: Groups, metrics: Sequence[str], measures: Sequence[str],
     size: str = "", variant: str = "", **settings: Any,
 ) -> Figures:
     """Mean scores by group. A response without a score is left out, as v1 does; coverage is the
@@ -84,9 +88,8 @@ def absolute(
     for group, examples in groups.items():
         for metric, column in run.scores(examples, metrics, **settings).items():
             found = {"mean": average([*known(column).values()]), **asked(column)}
-            yield from measured(
-                Key(table, metric, size, variant, group),
-                {name: found[name] for name in measures if found.get(name) is not None})
+            yield from measured(Key(metric, size, variant, group),
+                                {name: found.get(name) for name in measures})
 
 
 def asked(column: Sequence[ScoreSummary | None]) -> dict[str, float]:
@@ -110,7 +113,7 @@ def _ladder(run: Run) -> Figures:
                 run.notes.append("Coreference: the history is the message before the response, "
                                  f"because the whole dialogues are not here ({where(['wow'])}).")
         yield from _by_token_f1(absolute(
-            run, 7, groups, ["q2"], ("coverage", "mean"), variant=variant, **settings))
+            run, groups, ["q2"], ("coverage", "mean"), variant=variant, **settings))
 
 
 def _by_token_f1(figures: Figures) -> Figures:
@@ -123,11 +126,10 @@ def _by_token_f1(figures: Figures) -> Figures:
 def _smaller_scores(run: Run) -> Figures:
     groups = system_groups(run)
     for size, model in _sizes(run).items():
-        yield from absolute(run, 8, groups, ["q2"], ("mean", "coverage"), size=size, **model)
+        yield from absolute(run, groups, ["q2"], ("mean", "coverage"), size, **model)
 
 
 def _sizes(run: Run) -> dict[str, dict[str, str]]:
-    """The models of the preset, and each smaller model in its place."""
     if run.preset.questions.kind == "seq2seq":
         return {"": {}, **SMALLER}
     run.left_out.append("The smaller T5 and ALBERT need a preset with Hub models.")
@@ -135,20 +137,17 @@ def _sizes(run: Run) -> dict[str, dict[str, str]]:
 
 
 def _responses(run: Run) -> Figures:
-    """Decisions at 0.5 on the selected responses, and the curves of figure 3."""
-    selected = run.some(read_selected())
-    truth = [row.consistent for row in selected]
-    scores = run.scores([row.example for row in selected], ["q2", *BASELINES])
-    run.draw(detection_curves({f"{len(selected)} selected responses": (truth, scores)}))
+    truth, scores = run.judged(read_selected(), ["q2", *BASELINES])
+    run.draw(detection_curves({f"{len(truth)} selected responses": (truth, scores)}))
     for metric, column in scores.items():
         numbers = values(column)
-        yield from measured(Key(3, metric, data="WoW"), {
+        yield from measured(Key(metric, data="WoW"), {
             **decided(truth, numbers), "ROC-AUC": st.auc_interval(truth, numbers)})
 
 
 def _systems(run: Run) -> Figures:
     places, examples = _contexts(run)
-    return _correlations(4, places, run.scores(examples, ["q2", *BASELINES]))
+    return _correlations(places, run.scores(examples, ["q2", *BASELINES]))
 
 
 def _contexts(run: Run) -> tuple[list[tuple[int, int]], list[Example]]:
@@ -159,16 +158,13 @@ def _contexts(run: Run) -> tuple[list[tuple[int, int]], list[Example]]:
     return pairs(kept), [row.example for row in kept]
 
 
-def _correlations(
-    table: int, places: Sequence[tuple[int, int]], scores: Scores, size: str = ""
-) -> Figures:
-    """Spearman's correlation with the simulated systems' quality; the bounds are percentiles.
-    ``places`` are those of :func:`pairs`."""
+def _correlations(places: Sequence[tuple[int, int]], scores: Scores, size: str = "") -> Figures:
+    """The bounds are percentiles; ``places`` are those of :func:`pairs`."""
     for metric, column in scores.items():
         numbers = values(column)
-        found = system_correlation([numbers[good] for good, _ in places],
-                                   [numbers[bad] for _, bad in places])
-        yield from measured(Key(table, metric, size, data="WoW"), {
+        found = st.system_correlation([numbers[good] for good, _ in places],
+                                      [numbers[bad] for _, bad in places])
+        yield from measured(Key(metric, size, data="WoW"), {
             "Spearman": found.value, "lower bound": found.low, "upper bound": found.high})
 
 
@@ -176,22 +172,19 @@ def _v1_systems(run: Run) -> Figures:
     """Only contexts in which both responses have a valid question (186 in the paper)."""
     places, examples = _contexts(run)
     q2 = run.scores(examples, ["q2"], **V1)
-    kept = [item is not None and bool(item.questions) for item in q2.get("q2", [])]
-    if not kept:
-        return
-    both = [(good, bad) for good, bad in places if kept[good] and kept[bad]]
+    kept = {i for i, item in enumerate(q2.get("q2", ())) if item is not None and item.questions}
+    both = [pair for pair in places if kept.issuperset(pair)]
     run.notes.append(f"{len(both)} of {len(places)} contexts have two responses with a question.")
     if both:
-        scores = {**q2, **run.scores(examples, ["overlap", "knowledge_bleu"])}
-        yield from _correlations(4, both, scores)
+        yield from _correlations(
+            both, {**q2, **run.scores(examples, ["overlap", "knowledge_bleu"])})
 
 
 def _smaller_systems(run: Run) -> Figures:
     places, examples = _contexts(run)
     for size, model in _sizes(run).items():
-        scores = run.scores(examples, ["q2"], **model)
-        q2 = {name: column for name, column in scores.items() if name == "q2"}
-        yield from _correlations(7, places, q2, size)
+        found = _correlations(places, run.scores(examples, ["q2"], **model), size)
+        yield from ((key, cell) for key, cell in found if key.model == "q2")
 
 
 def _other_knowledge(run: Run) -> Figures:
@@ -199,17 +192,14 @@ def _other_knowledge(run: Run) -> Figures:
     own = system_groups(run)["dodeca consistent"]
     groups = {f"{kind} dialogue": other_knowledge(own, annotated, same_dialogue=kind == "same")
               for kind in ("same", "other")}
-    return _by_token_f1(
-        absolute(run, 8, groups, ["q2"], ("questions", "mean", "unanswerable"), **V1))
+    return _by_token_f1(absolute(run, groups, ["q2"], ("questions", "mean", "unanswerable"), **V1))
 
 
 def other_knowledge(
     examples: Sequence[Example], annotated: Sequence[Labelled], *, same_dialogue: bool
 ) -> list[Example]:
-    """Replaces the knowledge of each example by that of another, random turn of ``annotated``.
-
-    An example is left out if there is no such turn.
-    """
+    """Replaces the knowledge of each example by that of another, random turn of ``annotated``. An
+    example is left out if there is no such turn."""
     by_dialogue: dict[str, dict[str, None]] = {}
     for row in annotated:
         by_dialogue.setdefault(_dialogue(row.example), {})[row.example.knowledge] = None
@@ -236,32 +226,69 @@ def _length(run: Run) -> Figures:
     tokenizer = load().tokenizer
     for group, examples in system_groups(run).items():
         if texts := [example.response for example in examples]:
-            yield from measured(Key(9, "", data=group), {
+            yield from measured(Key("", data=group), {
                 "characters": fmean(map(len, texts)),
                 "tokens": fmean(len(tokenizer(text)) for text in texts)})
 
 
 def _robustness(run: Run) -> Figures:
-    """Figures 3 to 9: precision and recall of responses, mean scores of simulated systems, and the
-    distributions of scores."""
-    selected = run.some(read_selected())
-    truth = [row.consistent for row in selected]
-    metrics = ("q2", "overlap", "knowledge_bleu")
-    scores = run.scores([row.example for row in selected], metrics, **V1)
-    panel = f"{len(selected)} selected responses (v1)"
+    truth, scores = run.judged(read_selected(), ("q2", "overlap", "knowledge_bleu"), **V1)
+    panel = f"{len(truth)} selected responses (v1)"
     curves = detection_curves({panel: (truth, scores)})
     lines: dict[str, Any] = {}
     for metric, column in scores.items():
         found = known(column)
-        points = robustness([value for i, value in found.items() if truth[i]],
-                            [value for i, value in found.items() if not truth[i]])
-        lines[metric] = {"x": list(ROBUSTNESS), "y": [point.value for point in points],
+        points = st.robustness([value for i, value in found.items() if truth[i]],
+                               [value for i, value in found.items() if not truth[i]])
+        lines[metric] = {"x": list(st.ROBUSTNESS), "y": [point.value for point in points],
                          "low": [point.low for point in points],
                          "high": [point.high for point in points]}
-        for share, point in zip(ROBUSTNESS, points, strict=True):
-            yield Key(0, metric, data=f"{share:g} inconsistent", measure="mean"), point
+        for share, point in zip(st.ROBUSTNESS, points, strict=True):
+            yield Key(metric, data=f"{share:g} inconsistent", measure="mean"), point
     run.draw({**{kind: curves[kind] for kind in ("histogram", "precision_recall")},
               "robustness": {panel: lines}})
+
+
+def _usr(run: Run, first: bool) -> Figures:
+    """Spearman's and Pearson's correlation with the mean rating of "Uses Knowledge"; in v1, a
+    variant has 0 for responses without a question (section 6.3)."""
+    rated = run.some(read_usr(folder("usr") / "tc_usr_data.json",
+                              leave_out=() if first else (REFERENCE,)))
+    scores = run.scores([one.example for one in rated], ["q2"], **V1 if first else {})
+    variants = ("", "0 without a question") if first else ("",)
+    for (metric, column), variant in product(scores.items(), variants):
+        kept = known(column)
+        if variant:
+            kept = {i: kept.get(i, 0.0) for i in range(len(column))}
+        ratings, numbers = [rated[i].rating for i in kept], list(kept.values())
+        if len(set(ratings)) < 2 or len(set(numbers)) < 2 or len(kept) < 3:
+            run.notes.append(f"{metric}: all scores or all ratings are equal.")
+            continue
+        yield from measured(Key(metric, "", variant, "Topical-Chat"), {
+            "Spearman": st.correlation("spearmanr", ratings, numbers),
+            "Pearson": st.correlation("pearsonr", ratings, numbers),
+            "coverage": None if variant else asked(column).get("coverage")})
+
+
+def _dnli(run: Run, first: bool) -> Figures:
+    """Accuracy: v1 over the pairs that are not neutral and have a question, EMNLP over all, with
+    neutral pairs as inconsistent. NLI alone is right if it finds entailment in consistent pairs."""
+    read = run.some(read_dnli(folder("dnli") / "dialogue_nli_verified_test.jsonl",
+                              neutral=not first))
+    data = "DNLI, pairs that are not neutral" if first else "DNLI"
+    settings: dict[str, Any] = {**(V1 if first else {}), "personal": "keep"}
+    variants = {"": settings}
+    if first:
+        variants["answerable questions only"] = {**settings, "drop_unanswerable": True}
+    for variant, given in variants.items():
+        scores = run.scores([pair.example for pair in read],
+                            ["q2"] if variant else ["q2", "nli"], **given)
+        for metric, column in scores.items():
+            limit = st.THRESHOLD if metric == "nli" else THRESHOLD
+            right = [(value > limit) == read[i].consistent for i, value in known(column).items()]
+            yield from measured(Key(metric, variant=variant, data=data), {
+                "accuracy": st.share_interval(right) if right else None,
+                "coverage": asked(column).get("coverage")})
 
 
 _RANDOM = (f"Random: {RANDOM_SAMPLE} annotated responses of each system (seed {st.SEED}), because "
@@ -272,7 +299,7 @@ _WOW = ("wow_q2",)
 TABLES = (
     PaperTable("q2-emnlp", 2, "scores by system", _WOW, f"Mean scores. {_RANDOM}",
                "6 x 150 responses", lambda run: absolute(
-                   run, 2, system_groups(run), ["q2", *BASELINES],
+                   run, system_groups(run), ["q2", *BASELINES],
                    ("questions", "mean", "unanswerable"))),
     PaperTable("q2-emnlp", 3, "single responses (table and figure 3)", _WOW,
                "Decisions at 0.5 on the selected responses.", "600 responses", _responses),
@@ -286,11 +313,11 @@ TABLES = (
                f"Mean scores and coverage. {_RANDOM}", "3 x 900 responses", _smaller_scores),
     PaperTable("q2-v1", 2, "scores by system and of people", _WOW, f"{V1_NOTE} {_RANDOM}",
                "9 x 150 responses", lambda run: absolute(
-                   run, 2, {**system_groups(run), **human_groups(run)}, ["q2"],
+                   run, {**system_groups(run), **human_groups(run)}, ["q2"],
                    ("questions", "mean", "unanswerable", "coverage"), **V1)),
     PaperTable("q2-v1", 3, "word overlap by system", _WOW, _RANDOM,
                "6 x 150 responses", lambda run: absolute(
-                   run, 3, system_groups(run), ["overlap", "knowledge_bleu"], ("mean",))),
+                   run, system_groups(run), ["overlap", "knowledge_bleu"], ("mean",))),
     PaperTable("q2-v1", 4, "simulated systems", _WOW, V1_NOTE, "1,088 responses", _v1_systems),
     PaperTable("q2-v1", 7, "variants of Q²", _WOW,
                "Each variant builds on the one before. Means of token F1 over the responses with a "
@@ -304,4 +331,16 @@ TABLES = (
     PaperTable("q2-v1", 0, "figures 3 to 9", _WOW,
                "Mean scores of simulated systems by their share of inconsistent responses. "
                f"{V1_NOTE}", "600 responses", _robustness),
+    PaperTable("q2-emnlp", 5, "ratings of Topical-Chat", ("usr",),
+               "The original human responses are left out.", "260 responses",
+               partial(_usr, first=False)),
+    PaperTable("q2-emnlp", 6, "Dialogue NLI", ("dnli",),
+               f"Consistent: a score above {THRESHOLD}. Neutral pairs are inconsistent. Settings: "
+               "personal=keep.", "all pairs", partial(_dnli, first=False)),
+    PaperTable("q2-v1", 5, "Dialogue NLI", ("dnli",),
+               f"Consistent: a score above {THRESHOLD}. The paper's coverage is 68.46 %. {V1_NOTE}",
+               "the pairs that are not neutral, twice", partial(_dnli, first=True)),
+    PaperTable("q2-v1", 6, "ratings of Topical-Chat", ("usr",),
+               f"All 312 responses, of which 258 have a question in the paper. {V1_NOTE}",
+               "312 responses", partial(_usr, first=True)),
 )
