@@ -12,6 +12,10 @@ class Q2Error(Exception):
 
     fails_every_row = False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles also the errors whose ``__init__`` takes other arguments than the message."""
+        return type(self).__new__, (type(self),), {**vars(self), "args": self.args}
+
 
 class InputError(Q2Error, ValueError):
     """A row, a file or an argument is wrong."""
@@ -70,10 +74,6 @@ class MachineFault(ModelError):
     """The machine cannot go on, and no row is the cause: memory, open files, a library, a model."""
 
     fails_every_row = True
-
-
-class ClusterDied(ModelError):
-    """A Ray cluster no longer answers, so this process cannot end its connection to it either."""
 
 
 class PicklesRefused(ModelError):

@@ -1,20 +1,25 @@
 """Scores blocks of rows with actors of a Ray cluster (Ray Data).
 
-A Ray task on this machine reads the files and sends blocks. Each actor has its own models. Scored
-blocks come back in order, and at most a few blocks per actor are in memory at a time.
+A process of its own is connected to the cluster (:class:`Remote`). A Ray task on this machine reads
+the files and sends blocks. Each actor has its own models. Scored blocks come back in order, and at
+most a few blocks per actor are in memory at a time.
 """
 
 import os
 import pickle
-import warnings
+import signal
+import sys
+import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import islice
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
 from typing import Any
 
-from q2_metric.engine.connection import Cluster, cause, connect, watched
+from q2_metric.engine.connection import JOINS, RUNNING, Cluster, cause, connect
 from q2_metric.engine.identity import Identity
 from q2_metric.engine.job import Job, LoadedJob
 from q2_metric.errors import ModelError, Q2Error
@@ -23,6 +28,79 @@ from q2_metric.rows.read import Row
 
 RETRIES = 2
 """How often a block is sent to another actor after its actor died."""
+
+
+class Remote:
+    """Loads a job's metrics on a cluster, and scores its blocks there, through another process: Ray
+    ends the process that is connected to a cluster without a word when the cluster dies.
+
+    ``signatures`` and ``identities`` are those of :func:`prepared`, which also says which errors
+    are raised. ModelError: no cluster answers within :data:`JOINS` seconds; the cluster died.
+    """
+
+    def __init__(self, job: Job, cluster: Cluster, warn: Callable[[str], None]) -> None:
+        self._address, self._warn = cluster.address, warn
+        spawn = get_context("spawn")
+        self._pipe, theirs = spawn.Pipe()
+        self._process = spawn.Process(target=_connected, args=(theirs, job, cluster), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._received(None if cluster.address is None else JOINS)
+        self.signatures, self.identities = self._received()
+
+    def scored(self, done: int) -> Iterator[tuple[list[OutputRow], int]]:
+        """Scores the blocks (:func:`scored`). It can be called once."""
+        self._pipe.send(done)
+        while (found := self._received()) is not None:
+            yield found
+        self._process.join()
+
+    def _received(self, seconds: float | None = None) -> Any:
+        """The next value or error of the process. A text is a warning."""
+        while True:
+            if not self._pipe.poll(seconds):
+                self._process.kill()
+                raise ModelError(f"Ray cannot be reached at {self._address}: no Ray cluster "
+                                 f"answered within {seconds} s; {RUNNING}")
+            try:
+                found = self._pipe.recv()
+            except (EOFError, OSError):
+                where = "on this machine" if self._address is None else f"at {self._address}"
+                raise ModelError(f"Ray's cluster {where} has died") from None
+            if isinstance(found, Q2Error):
+                raise found
+            if not isinstance(found, str):
+                return found
+            self._warn(found)
+
+
+def _connected(pipe: "Connection[Any, Any]", job: Job, cluster: Cluster) -> None:
+    """Answers a :class:`Remote` in a process of its own."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C; the other process ends this one
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # Ray prints there
+        os.dup2(nowhere, stream)
+    try:
+        connect(cluster)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # Ray's handler would wait
+        pipe.send(None)
+        pipe.send(prepared(job, cluster, pipe.send))
+        for found in scored(job, cluster, pipe.recv()):
+            pipe.send(found)
+        pipe.send(None)
+    except Q2Error as error:
+        pipe.send(error)
+    except Exception as error:
+        with suppress(Exception):
+            import_module("ray").nodes()  # ends this process if the cluster has died
+        pipe.send(ModelError(f"Ray could not score on: {cause(error)}"))
+
+
+def _end_with_parent() -> None:
+    if parent := parent_process():
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def prepared(
@@ -46,14 +124,8 @@ def prepared(
         except Q2Error as error:
             return error
 
-    def ask() -> Iterator[Any]:
-        check_gpus(ray.nodes(), cluster, warn)
-        yield ray.get(ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus).remote())
-
-    try:
-        (answer,) = watched(ray, ask)
-    except ray.exceptions.RayError as error:
-        raise ModelError(f"Ray could not load the models: {cause(error)}") from error
+    check_gpus(ray.nodes(), cluster, warn)
+    answer = ray.get(ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus).remote())
     if isinstance(answer, Q2Error):
         raise answer
     signatures, identities, told = answer
@@ -76,17 +148,15 @@ def check_gpus(
     warn(f"{words} on the largest machine of the cluster; waiting for a larger one to join")
 
 
-def scored(
-    job: Job, cluster: Cluster, done: int
-) -> Generator[tuple[list[OutputRow], int], None, None]:
+def scored(job: Job, cluster: Cluster, done: int) -> Iterator[tuple[list[OutputRow], int]]:
     """Scores the job's blocks on the cluster, except for the first ``done`` blocks.
 
     Yields:
         For each block, in order: its output rows, and how many scores came from the cache.
 
     Raises:
-        ModelError: an actor cannot load its models, a model is broken, a block kills every
-            actor that gets it, or the cluster has died.
+        ModelError: an actor cannot load its models, a model is broken, or a block kills every
+            actor that gets it.
     """
     ray = connect(cluster)
     context = ray.data.DataContext.get_current()
@@ -95,29 +165,21 @@ def scored(
     context.target_max_block_size = 1  # Ray then sends each of our blocks separately
     context.execution_options.preserve_order = True
 
-    def batches() -> Iterator[Any]:
-        here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
-        # All actors together use each processor once.
-        threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
-        attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
-        yield from ray.data.from_items([None]).map_batches(
-            _reader(job, done), num_cpus=0, label_selector=here).map_batches(
-                _Actor, fn_constructor_args=(job, attempts, os.getcwd(), threads), batch_size=1,
-                batch_format="numpy", compute=ray.data.ActorPoolStrategy(size=cluster.actors),
-                num_cpus=1, num_gpus=cluster.gpus
-            ).iter_batches(batch_size=None, prefetch_batches=0, batch_format="numpy")
-
-    try:
-        with warnings.catch_warnings():
-            # Ray warns if there are fewer blocks than actors.
-            warnings.filterwarnings("ignore", module="ray")
-            for batch in watched(ray, batches):
-                for found in map(pickle.loads, batch["scored"]):
-                    if isinstance(found, str):
-                        raise ModelError(found)
-                    yield found
-    except ray.exceptions.RayError as error:
-        raise ModelError(f"Ray could not score on: {cause(error)}") from error
+    here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
+    # All actors together use each processor once.
+    threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
+    attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
+    batches = ray.data.from_items([None]).map_batches(
+        _reader(job, done), num_cpus=0, label_selector=here).map_batches(
+            _Actor, fn_constructor_args=(job, attempts, os.getcwd(), threads), batch_size=1,
+            batch_format="numpy", compute=ray.data.ActorPoolStrategy(size=cluster.actors),
+            num_cpus=1, num_gpus=cluster.gpus
+        ).iter_batches(batch_size=None, prefetch_batches=0, batch_format="numpy")
+    for batch in batches:
+        for found in map(pickle.loads, batch["scored"]):
+            if isinstance(found, str):
+                raise ModelError(found)
+            yield found
 
 
 # --- in the cluster ---------------------------------------------------------------------

@@ -9,7 +9,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -35,6 +35,7 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.scoring.scores import not_scored
 
 if TYPE_CHECKING:
+    from q2_metric.engine.cluster import Remote
     from q2_metric.engine.connection import Cluster
     from q2_metric.report.spool import Spool
 
@@ -69,12 +70,13 @@ class JobRun:
         self, job: Job, cluster: Cluster | None = None, *, strict: bool = False,
         listener: Listener | None = None,
     ) -> None:
-        self.job, self.cluster, self.strict = job, cluster, strict
+        self.job, self.strict = job, strict
         self.listener = listener or Listener()
         self._bad = 0
         self._foreign = Counter[str]()
         self._said: set[str] = set()
         self._here: ScoreBlock | None = None
+        self._remote: Remote | None = None
         # Recorded before the files are read, so that a later change is noticed.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
@@ -86,9 +88,10 @@ class JobRun:
         else:
             if only_once := [file for file in job.files if file not in self._states]:
                 raise InputError(f"{only_once[0]}: can be read only once; --engine ray needs files")
-            from q2_metric.engine.cluster import prepared
+            from q2_metric.engine.cluster import Remote
 
-            signed, self._identities = prepared(job, cluster, self.listener.warn)
+            self._remote = Remote(job, cluster, self.listener.warn)
+            signed, self._identities = self._remote.signatures, self._remote.identities
         self.signatures = signatures(signed)
 
     def run(
@@ -149,23 +152,11 @@ class JobRun:
         return results
 
     def _score(self, page: Spool | None, unfinished: Unfinished | None) -> list[SystemRun]:
-        with ExitStack() as stack:
-            done = 0 if unfinished is None else unfinished.done
-            earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
-            score = self._here or self._there(done, stack)
-            results = [self._score_file(file, earlier, score, unfinished, page)
-                       for file in self.job.files]
-        if self._foreign:
-            self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
-        return results
+        done = 0 if unfinished is None else unfinished.done
+        earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
+        blocks = self._remote.scored(done) if self._remote else iter(())
 
-    def _there(self, done: int, stack: ExitStack) -> ScoreBlock:
-        from q2_metric.engine.cluster import scored
-
-        assert self.cluster is not None
-        blocks = stack.enter_context(closing(scored(self.job, self.cluster, done)))
-
-        def score(
+        def there(
             file: str, _first: int, block: Sequence[Row], progress: Progress
         ) -> tuple[list[OutputRow], int]:
             if (found := next(blocks, None)) is None:
@@ -173,7 +164,12 @@ class JobRun:
             progress(len(block))
             return found
 
-        return score
+        results = [self._score_file(file, earlier, self._here or there, unfinished, page)
+                   for file in self.job.files]
+        next(blocks, None)  # waits for the end of the cluster
+        if self._foreign:
+            self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
+        return results
 
     def _score_file(
         self, file: str, earlier: Iterator[bytes], score: ScoreBlock, unfinished: Unfinished | None,
