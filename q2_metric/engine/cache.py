@@ -98,7 +98,8 @@ class Cache:
                 "select key, value, used, rowid from scores where key in "
                 "(select value from json_each(?))", [json.dumps([*keys])])
             for key, value, used, row in rows:
-                if (text := _opened(key, value)) is not None:  # the value is unchanged
+                text = str(value)[_SEAL:]
+                if value == _sealed(key, text):  # it is unchanged
                     values[key] = json.loads(text)
                     if earlier is not None and row <= self._newest:
                         earlier.add(key)
@@ -161,11 +162,3 @@ _SEAL = 16
 
 def _sealed(key: str, text: str) -> str:
     return hashlib.sha256(f"{key} {text}".encode()).hexdigest()[:_SEAL] + text
-
-
-def _opened(key: str, value: object) -> str | None:
-    """The JSON text without its seal; ``None`` if the value was changed after it was stored."""
-    if not isinstance(value, str) or not value.isascii():
-        return None
-    text = value[_SEAL:]
-    return text if value == _sealed(key, text) else None
