@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from q2_metric import metrics
 from q2_metric.errors import InputError, ModelError
@@ -31,17 +31,6 @@ OnFault = Callable[[int, str], None]
 
 OnBreak = Callable[[str, Exception], None]
 """Is called with (name of the metric, error) if a metric fails on all rows."""
-
-
-@runtime_checkable
-class _Computed(Protocol):
-    """A metric that ``of`` can compute from the scores of the metric with the signature
-    ``computed_from``, such as groundedness."""
-
-    @property
-    def computed_from(self) -> str: ...
-
-    def of(self, judged: Sequence[Score]) -> list[Score]: ...
 
 
 def load(
@@ -160,7 +149,7 @@ def score_rows(
     given_rows = {place: row for place, row in enumerate(rows) if row is not None}
     check_examples(list(given_rows.values()))
     scores: list[dict[str, Score]] = [{} for _ in rows]
-    for metric in sorted(loaded, key=lambda metric: isinstance(metric, _Computed)):
+    for metric in sorted(loaded, key=lambda metric: hasattr(metric, "computed_from")):
         asked: dict[int, Example] = {}
         for place, row in given_rows.items():
             if reason := why_not(metric, row):
@@ -190,13 +179,14 @@ def score_rows(
 
 
 def _computed(
-    metric: Metric, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
+    metric: Any, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
 ) -> list[Score] | None:
-    """The scores of a metric such as groundedness from those of another metric (``scored``, by
-    row). ``None`` if that is not ``loaded`` or has not scored every row."""
-    if not isinstance(metric, _Computed):
-        return None
-    name = next((one.name for one in loaded if one.signature == metric.computed_from), "")
+    """The scores of a metric such as groundedness: its ``of`` computes them from those of the
+    metric with the signature ``computed_from`` (``scored``, by row). ``None`` for other metrics, or
+    if that metric is not ``loaded`` or has not scored every row."""
+    wanted = getattr(metric, "computed_from", None)
+    name = next((one.name for one in loaded if one.signature == wanted), "")
     if not all(name in by_name for by_name in scored):
         return None
-    return metric.of([by_name[name] for by_name in scored])
+    scores: list[Score] = metric.of([by_name[name] for by_name in scored])
+    return scores
