@@ -9,6 +9,6 @@
     cached.py      a metric that computes only scores that are not in the cache
     manifest.py    the record of a run as JSON
     unfinished.py  finished blocks on disk, from which an interrupted run resumes
-    connection.py, cluster.py  the connection to a Ray cluster, and the actors that score there
+    cluster.py     the connection to a Ray cluster, and the actors that score there
     result.py      the result of each file, and the mean scores of groups of rows
 """

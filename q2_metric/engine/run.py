@@ -35,8 +35,7 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.scoring.scores import not_scored
 
 if TYPE_CHECKING:
-    from q2_metric.engine.cluster import Remote
-    from q2_metric.engine.connection import Cluster
+    from q2_metric.engine.cluster import Cluster, Remote
     from q2_metric.report.spool import Spool
 
 ERRORS_SHOWN = 5

@@ -13,9 +13,8 @@ from pathlib import Path
 import engine_jobs
 import pytest
 
-from q2_metric.engine import cluster, connection
-from q2_metric.engine.cluster import Remote
-from q2_metric.engine.connection import Cluster
+from q2_metric.engine import cluster
+from q2_metric.engine.cluster import Cluster, Remote
 from q2_metric.engine.job import Job
 from q2_metric.errors import MissingExtra, ModelError
 from q2_metric.rows.columns import Columns
@@ -24,16 +23,16 @@ from q2_metric.rows.columns import Columns
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(connection.ALONE, "0")
+    monkeypatch.setenv(cluster.ALONE, "0")
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r'--engine ray needs .*q2-metric\[ray\]'):
-        connection.connect(Cluster())
+        cluster.connect(Cluster())
 
 
 def test_an_error_of_the_cluster_in_one_line() -> None:
     text = '\x1b[36mray::Actor.submit()\x1b[39m (pid=1)\n  File "x.py", line 1\nKeyError: "a"\nmore'
-    assert connection.cause(RuntimeError(text)) == 'KeyError: "a"'
-    assert connection.cause(RuntimeError("\nlost")) == "lost"
+    assert cluster.cause(RuntimeError(text)) == 'KeyError: "a"'
+    assert cluster.cause(RuntimeError("\nlost")) == "lost"
 
 
 @pytest.mark.parametrize(("address", "words"), [
@@ -43,7 +42,7 @@ def test_an_error_of_the_cluster_in_one_line() -> None:
 ])
 def test_an_address_where_nobody_answers(address: str, words: str) -> None:
     with pytest.raises(ModelError, match=f"Ray cannot be reached at {address}: {words}"):
-        connection._init(None, address, {})
+        cluster._init(None, address, {})
 
 
 @pytest.mark.slow
@@ -90,10 +89,10 @@ def test_a_cluster_that_cannot_be_started() -> None:
             self.stopped += 1
 
     slow = Failing(2)
-    connection._init(slow, None, {})
+    cluster._init(slow, None, {})
     assert (slow.left, slow.stopped) == (-1, 2)
     with pytest.raises(ModelError, match="could not be started here: The current node timed out"):
-        connection._init(Failing(99), None, {})
+        cluster._init(Failing(99), None, {})
 
 
 def test_what_ray_prints_is_not_heard(tmp_path: Path) -> None:

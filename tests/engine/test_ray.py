@@ -17,9 +17,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from engine_jobs import CountingJob
 
-from q2_metric.engine import connection
-from q2_metric.engine.cluster import Remote, check_gpus, prepared, scored
-from q2_metric.engine.connection import Cluster
+from q2_metric.engine.cluster import ALONE, Cluster, Remote, check_gpus, connect, prepared, scored
 from q2_metric.engine.job import Job
 from q2_metric.engine.unfinished import unfinished_path
 from q2_metric.errors import ModelError
@@ -57,8 +55,8 @@ def cluster() -> Iterator[Cluster]:
     os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
     two = Cluster(actors=2)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(connection.ALONE, "0")
-        connection.connect(two)
+        patch.setenv(ALONE, "0")
+        connect(two)
         yield two
         ray.shutdown()
 
@@ -118,7 +116,7 @@ def test_a_cluster_that_is_started_here_is_ours_alone(
         assert folder.stat().st_mode & 0o777 == 0o700
         assert sum(len(rows) for rows, _ in remote.scored(0)) == ROWS
         assert not folder.exists()
-    assert os.environ.get(connection.ALONE) is None, "for clusters of others"
+    assert os.environ.get(ALONE) is None, "for clusters of others"
 
 
 def test_gpus_that_are_not_there_are_not_waited_for(tmp_path: Path, cluster: Cluster) -> None:
@@ -142,8 +140,8 @@ def test_a_cluster_that_was_joined_may_grow() -> None:
 def test_the_folder_of_a_cluster_goes_at_the_end(tmp_path: Path) -> None:
     code = """
 from types import SimpleNamespace
-from q2_metric.engine import connection
-print(connection._folder(SimpleNamespace(shutdown=lambda: print("shut down"))))
+from q2_metric.engine import cluster
+print(cluster._folder(SimpleNamespace(shutdown=lambda: print("shut down"))))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,

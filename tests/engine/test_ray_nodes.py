@@ -16,7 +16,7 @@ import pytest
 from engine_jobs import CountingJob
 from test_ray import BLOCK, RIGHT, ROWS, blocks_in, found, rows_file
 
-from q2_metric.engine.connection import Cluster, connect
+from q2_metric.engine.cluster import Cluster, connect
 from q2_metric.rows.columns import Columns
 
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
