@@ -86,8 +86,7 @@ class PicklesRefused(ModelError):
         has, it = ("have", "them") if len(models) > 1 else ("has", "it")
         super().__init__(
             f"{', '.join(models)}: {has} no weights as safetensors, and a pickle can hold code; "
-            f"if you trust {it}, set {allow} in the environment"
-        )
+            f"if you trust {it}, set {allow} in the environment")
         self.allow = allow
 
 

@@ -67,8 +67,7 @@ def register() -> list[Path]:
         else:
             taken.append(
                 f'evaluate.load("{name}") loads another metric ({other}); use '
-                f'evaluate.load(q2_metric.path("{name}")) for ours, or remove that file'
-            )
+                f'evaluate.load(q2_metric.path("{name}")) for ours, or remove that file')
     if taken:
         raise TakenError("; ".join(taken))
     return scripts
@@ -138,6 +137,5 @@ def _written(name: str) -> Path:
     except OSError as error:
         raise InputError(
             f"{error.filename}: cannot be written: {error.strerror}; set HF_MODULES_CACHE to a "
-            "writable folder, or load by path: evaluate.load(q2_metric.path(\"q2\"))"
-        ) from error
+            "writable folder, or load by path: evaluate.load(q2_metric.path(\"q2\"))") from error
     return target

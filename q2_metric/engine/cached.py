@@ -115,8 +115,5 @@ class CachedMetric:
 
     def keys(self, kind: str, examples: Sequence[Example]) -> list[str]:
         # The history changes scores: a response that only repeats the history claims nothing.
-        return [
-            digest(kind, self._made_by, self.signature, e.response, e.knowledge, e.history,
-                   *([] if e.question is None else [e.question]))
-            for e in examples
-        ]
+        return [digest(kind, self._made_by, self.signature, e.response, e.knowledge, e.history,
+                       *([] if e.question is None else [e.question])) for e in examples]

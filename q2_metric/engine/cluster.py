@@ -83,7 +83,8 @@ class Remote:
 
     def scored(self, done: int) -> Iterator[tuple[list[OutputRow], int]]:
         """Scores the blocks (:func:`scored`). It can be called once."""
-        self._pipe.send(done)
+        with suppress(OSError):  # it has ended, as what it sent says
+            self._pipe.send(done)
         while (found := self._received()) is not None:
             yield found
         self._process.join()
@@ -232,12 +233,8 @@ def connect(cluster: Cluster) -> Any:
         arguments: dict[str, Any] = {"address": cluster.address}
         if own:
             # At least one processor for each actor and one for the reader.
-            arguments = {
-                "address": "local",
-                "num_cpus": max(processors(), cluster.actors + 1),
-                "include_dashboard": False,
-                "_temp_dir": _folder(ray),
-            }
+            arguments = {"address": "local", "num_cpus": max(processors(), cluster.actors + 1),
+                         "include_dashboard": False, "_temp_dir": _folder(ray)}
         _init(ray, cluster.address, arguments)
     return ray
 
@@ -356,10 +353,8 @@ class _Actor:
     def _score(self, file: str, first: int, block: Sequence[Row]) -> tuple[list[OutputRow], int]:
         ray: Any = import_module("ray")
         if ray.get(self._attempts.begin.remote(file, first)) > 1 + RETRIES:
-            raise ModelError(
-                f"{file}, rows {first + 1} to {first + len(block)}: "
-                f"{1 + RETRIES} processes died while scoring them (out of memory?)"
-            )
+            raise ModelError(f"{file}, rows {first + 1} to {first + len(block)}: {1 + RETRIES} "
+                             "processes died while scoring them (out of memory?)")
         if self._loaded is None:
             self._loaded = self.job.load()
         return self.job.score(self._loaded, file, first, block)

@@ -92,8 +92,7 @@ def contents(values: Iterable[object], known: Cache | None = None) -> Identity:
             whole = Path(place)
             paths = sorted(_files(whole)) if whole.is_dir() else [whole]
             digests[CONTENTS + value] = digest(
-                [[str(path.relative_to(whole)), _hashed(path, known)] for path in paths]
-            )
+                [[str(path.relative_to(whole)), _hashed(path, known)] for path in paths])
     return digests
 
 

@@ -126,13 +126,10 @@ class Job:
         """By metric, its identity. The key "knowledge" stands for the choice of knowledge."""
         identities = {
             name: identity(name, entry(name).request(self.preset, self.keywords), store)
-            for name in self.metrics
-        }
+            for name in self.metrics}
         if self.choice is not None:
             identities["knowledge"] = {
-                **self.choice.request, **contents(self.choice.paths, store),
-                CODE: code(),
-            }
+                **self.choice.request, **contents(self.choice.paths, store), CODE: code()}
         return identities
 
     def check(self, *, strict: bool = False) -> None:

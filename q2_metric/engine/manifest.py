@@ -45,10 +45,8 @@ def manifest(
         "signatures": dict(signatures),
         "settings": dict(settings),
         "identities": {name: dict(identity) for name, identity in identities.items()},
-        "files": [
-            {"file": file, "sha256": fingerprint(file) if rereadable(file) else None}
-            for file in files
-        ],
+        "files": [{"file": file, "sha256": fingerprint(file) if rereadable(file) else None}
+                  for file in files],
     }
 
 

@@ -74,13 +74,10 @@ class SystemRun:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> SystemRun:
         """Reads :meth:`as_json`. The time is not restored, so ``rows_per_second`` is 0."""
-        groups = {
-            column: {value: _systems(scores) for value, scores in values.items()}
-            for column, values in fields.get("groups", {}).items()
-        }
+        groups = {column: {value: _systems(scores) for value, scores in values.items()}
+                  for column, values in fields.get("groups", {}).items()}
         return cls(fields["file"], fields["rows"], fields["failed"], _systems(fields["scores"]),
-                   fields["columns"],
-                   no_knowledge=fields["no_knowledge"], groups=groups,
+                   fields["columns"], no_knowledge=fields["no_knowledge"], groups=groups,
                    verdict=VerdictCounts.from_json(fields["verdict"]))
 
 
@@ -91,8 +88,7 @@ def _by_name(systems: Sequence[SystemScore]) -> dict[str, Any]:
 def _systems(scores: Mapping[str, Any]) -> tuple[SystemScore, ...]:
     return tuple(
         SystemScore(**{**score, "interval": score["interval"] and tuple(score["interval"])})
-        for score in scores.values()
-    )
+        for score in scores.values())
 
 
 # --- groups of rows -----------------------------------------------------------------------
@@ -109,10 +105,8 @@ class Groups:
     A row whose value is a list belongs to the group of each item."""
 
     def __init__(self, columns: Sequence[str], metrics: Sequence[str], no_claim: NoClaim) -> None:
-        self._columns = {
-            name: defaultdict[str, Aggregate](partial(Aggregate, metrics, no_claim))
-            for name in columns
-        }
+        self._columns = {name: defaultdict[str, Aggregate](partial(Aggregate, metrics, no_claim))
+                         for name in columns}
 
     def update(self, rows: Iterable[OutputRow]) -> None:
         for row in rows:
@@ -123,11 +117,8 @@ class Groups:
 
     def systems(self, signatures: Mapping[str, str]) -> Grouped:
         """The means of each group, by column and sorted value."""
-        return {
-            column: {value: tuple(groups[value].systems(signatures).values())
-                     for value in sorted(groups)}
-            for column, groups in self._columns.items()
-        }
+        return {column: {value: tuple(groups[value].systems(signatures).values())
+                         for value in sorted(groups)} for column, groups in self._columns.items()}
 
 
 def values_of(value: object) -> list[str]:

@@ -257,10 +257,8 @@ def _finish(
     The manifest is moved to its path first: if the process is killed in between, the next run can
     still tell that it may replace the output. ``held`` is the SHA-256 of the output when the run
     began: if the output changed since, the unfinished output is kept, and InputError is raised."""
-    files = [
-        {**file, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
-        for file, result in zip(begun["files"], results, strict=True)
-    ]
+    files = [{**file, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
+             for file, result in zip(begun["files"], results, strict=True)]
     whole = {**begun, "complete": True, "files": files,
              "date": datetime.now(UTC).isoformat(timespec="seconds"),
              "systems": [result.as_json() for result in results]}
@@ -274,10 +272,8 @@ def _finish(
             rows = (json.loads(line) for lines in kept.blocks() for line in lines.splitlines())
             write_rows(suffix, unfinished, job.layout, rows, job.raw_csv)
         if manifests.contents(out) not in (None, held):
-            raise InputError(
-                f"{out}: changed during the run, so it is not replaced; move it away and run the "
-                f"same command again ({kept.path} keeps the scores)"
-            )
+            raise InputError(f"{out}: changed during the run, so it is not replaced; move it away "
+                             f"and run the same command again ({kept.path} keeps the scores)")
         whole["output"] = fingerprint(unfinished)
         manifests.write_manifest(manifests.beside(out), whole)
     kept.remove()
