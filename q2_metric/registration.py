@@ -50,13 +50,9 @@ class TakenError(InputError):
 
 
 def register() -> list[Path]:
-    """Writes our scripts into the cache of ``evaluate``, and returns their paths.
-
-    Raises:
-        MissingExtra: evaluate is not installed.
-        TakenError: another metric already has one of the names; the other scripts are written.
-        InputError: the cache cannot be written.
-    """
+    """Writes our scripts into the cache of ``evaluate``, and returns their paths. MissingExtra:
+    evaluate is not installed. TakenError: another metric already has one of the names; the other
+    scripts are written. InputError: the cache cannot be written."""
     if find_spec("evaluate") is None:
         raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate")
     scripts, taken = [], []

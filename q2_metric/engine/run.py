@@ -99,14 +99,10 @@ class JobRun:
         """Scores all files. Finished blocks that an interrupted run left for ``out`` are reused.
 
         ``page`` receives the rows of a report page. ``overwrite`` scores all rows again and
-        replaces ``out``.
-
-        Raises:
-            InputError: a file cannot be read or written, or changes while it is read; ``out`` was
-                not written by the same command; or the interrupted run had other files or settings.
-            BadRowError: a row cannot be scored, and ``strict`` is true.
-            ModelError: a model failed on every row that was tried, or cannot run.
-        """
+        replaces ``out``. InputError: a file cannot be read or written, or changes while it is read;
+        ``out`` was not written by the same command; or the interrupted run had other files or
+        settings. BadRowError: a row cannot be scored, and ``strict`` is true. ModelError: a model
+        failed on every row that was tried, or cannot run."""
         if out is None:
             return self._score(page, None)
         now = manifests.manifest(

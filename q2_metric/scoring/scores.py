@@ -45,10 +45,8 @@ def load(
         calibration: one or several, as files of ``q2 calibrate`` or ``Calibration`` objects.
         own: keywords of the caller, which an error names beside those of the metrics.
 
-    Raises:
-        InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does
-            not fit the metrics.
-        MissingExtra, ModelError: as ``load_metrics``.
+    InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does not
+    fit the metrics. MissingExtra, ModelError: as ``load_metrics``.
     """
     refuse_unknown(settings, [*own, "preset", *known_keywords()], "keyword")
     keywords = dict(settings)
@@ -102,12 +100,9 @@ def not_scored(languages: Mapping[str, int], how: str) -> str:
 def score_with(
     metric: Metric, examples: Sequence[Example], *, evidence: bool = False
 ) -> list[Score]:
-    """Scores examples by one metric. There is one score for each example, in order.
-    With ``evidence``, a metric that supports it adds the sentence that decided each claim.
-
-    Raises:
-        ModelError: the metric did not return one score for each example.
-    """
+    """Scores examples by one metric. There is one score for each example, in order (ModelError: the
+    metric returned something else). With ``evidence``, a metric that supports it adds the sentence
+    that decided each claim."""
     keywords = {"evidence": True} if evidence and entry(metric.name).evidence else {}
     given: object = metric.score(examples, **keywords)
     scores = list(given) if isinstance(given, Iterable) else None
@@ -143,8 +138,7 @@ def score_rows(
         on_break: called if a metric fails on all rows. With ``None``, the error is raised.
         slices: with ``on_fault``, cuts the rows of a metric into slices, scored in turn.
 
-    Raises:
-        InputError: a row is not an example, or one of its texts is not a string.
+    InputError: a row is not an example, or one of its texts is not a string.
     """
     given_rows = {place: row for place, row in enumerate(rows) if row is not None}
     check_examples(list(given_rows.values()))
