@@ -42,7 +42,7 @@ class CachedMetric:
         self.looked_up = 0
         """Number of scores so far that were in the cache before it was opened."""
         entry(name).evidence_class()  # the cache can then read it
-        self._made_by = digest(name, identity(name, request or {}, store))
+        self._made_by = digest(name, identity(name, request or {}))
         if about := store.get([self._made_by]).get(self._made_by):
             self._describe(*about)
         else:

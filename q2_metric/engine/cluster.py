@@ -143,9 +143,9 @@ def _end_with_parent() -> None:
 def prepared(
     job: Job, cluster: Cluster, warn: Callable[[str], None]
 ) -> tuple[dict[str, str], dict[str, Identity]]:
-    """Loads the job's metrics once on the cluster, because the models are there. Returns, by metric,
-    the signature and the identity (``engine/identity.py``). Q2Error: loading failed, or a cluster
-    that was started here has too few GPUs."""
+    """Loads the job's metrics once on the cluster, because the models are there. Returns, by
+    metric, the signature and the identity (``engine/identity.py``). Q2Error: loading failed, or a
+    cluster that was started here has too few GPUs."""
     ray = connect(cluster)
     folder = os.getcwd()
 
@@ -154,8 +154,7 @@ def prepared(
         with suppress(OSError):
             os.chdir(folder)
         try:
-            store = job.store(told.append)
-            return job.load(store).signatures, job.identities(store), told
+            return job.load(told.append).signatures, job.identities(), told
         except Q2Error as error:
             return error
 
@@ -184,9 +183,9 @@ def check_gpus(
 
 
 def scored(job: Job, cluster: Cluster, done: int) -> Iterator[tuple[list[OutputRow], int]]:
-    """Scores the job's blocks on the cluster, except for the first ``done`` blocks. Yields, for each
-    block, in order: its output rows, and how many scores came from the cache. ModelError: an actor
-    cannot load its models, a model is broken, or a block kills every actor that gets it."""
+    """Scores the job's blocks on the cluster, except for the first ``done`` blocks. Yields, for
+    each block, in order: its output rows, and how many scores came from the cache. ModelError: an
+    actor cannot load its models, a model is broken, or a block kills every actor that gets it."""
     ray = connect(cluster)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False

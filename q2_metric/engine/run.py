@@ -79,9 +79,8 @@ class JobRun:
         # Recorded before the files are read, so that a later change is noticed.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
-            store = job.store(self.listener.warn)
-            self._identities = job.identities(store)
-            loaded = job.load(store)
+            self._identities = job.identities()
+            loaded = job.load(self.listener.warn)
             self._here = partial(job.score, loaded)
             signed = loaded.signatures
         else:

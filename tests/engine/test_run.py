@@ -199,7 +199,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
         def __init__(self, job: Job, *_given: object) -> None:
             self.job, self.loaded = job, job.load()
             self.signatures = self.loaded.signatures
-            self.identities = job.identities(job.store())
+            self.identities = job.identities()
 
         def scored(self, done: int) -> Iterator[tuple[list[OutputRow], int]]:
             for file, first, block in islice(on_ray.all_blocks(self.job), done, None):
