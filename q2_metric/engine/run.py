@@ -22,7 +22,7 @@ from q2_metric.engine.cached import Progress
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import Manifest
 from q2_metric.engine.result import Groups, SystemRun
-from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
+from q2_metric.engine.unfinished import Unfinished, open_unfinished
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.claims import FOREIGN
@@ -106,17 +106,12 @@ class JobRun:
             return self._score(page, None)
         now = manifests.manifest(
             self.job.files, self.signatures, self._identities, self.job.settings)
-        # A page needs the rows, so they are scored again (from the cache) if a page is requested.
-        may_be_complete = not overwrite and page is None
-        if may_be_complete and not unfinished_path(out).exists() and (
-                done := self._complete(out, now)):
-            return done
         if manifests.once(now):
             self.listener.note(
                 "standard input cannot be read again: if this run is interrupted, it cannot resume")
         with open_unfinished(out) as unfinished:
-            # Another process may have finished by now.
-            if may_be_complete and not unfinished.holds_blocks and (
+            # A page needs the rows, so they are scored again (from the cache).
+            if not overwrite and page is None and not unfinished.holds_blocks and (
                     done := self._complete(out, now)):
                 return done
             held = unfinished.begin(out, now, overwrite=overwrite)
