@@ -44,8 +44,11 @@ def optional(module: str, feature: str, package: str, extra: str) -> Any:
     the package is not installed, and MachineFault if it cannot be imported."""
     try:
         return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtra(feature, package, extra) from error
     except ImportError as error:
-        raise not_imported(error, feature, package, extra) from error
+        raise MachineFault(f"{feature} needs the package {package!r}, which cannot be "
+                           f"imported: {first_line(error)}") from error
 
 
 def installed(package: str) -> str | None:
@@ -56,14 +59,6 @@ def installed(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def not_imported(error: ImportError, feature: str, package: str, extra: str) -> Q2Error:
-    """The error to raise if an import failed; the arguments are those of :func:`optional`."""
-    if isinstance(error, ModuleNotFoundError):
-        return MissingExtra(feature, package, extra)
-    return MachineFault(f"{feature} needs the package {package!r}, which cannot be "
-                        f"imported: {first_line(error)}")
 
 
 class ModelError(Q2Error, OSError):
