@@ -57,13 +57,11 @@ def register() -> list[Path]:
         raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate")
     scripts, taken = [], []
     for name in NAMES:
-        other = _of_others(name)
-        if other is None:
-            scripts.append(_written(name))
+        if other := _of_others(name):
+            taken.append(f'evaluate.load("{name}") loads another metric ({other}); use '
+                         f'evaluate.load(q2_metric.path("{name}")) for ours, or remove that file')
         else:
-            taken.append(
-                f'evaluate.load("{name}") loads another metric ({other}); use '
-                f'evaluate.load(q2_metric.path("{name}")) for ours, or remove that file')
+            scripts.append(_written(name))
     if taken:
         raise TakenError("; ".join(taken))
     return scripts
@@ -99,10 +97,8 @@ def folder_of(name: str) -> Path:
 def _of_others(name: str) -> Path | None:
     for script in sorted(folder_of(name).glob(f"*/{name}.py")):
         with contextlib.suppress(OSError):
-            text = script.read_bytes()
-            broken = not text.strip(b"\0 \r\n\t")  # a full disk leaves an empty file
-            ours = _OURS.search(text) or script == _target(name)
-            if not broken and not ours:
+            text = script.read_bytes().strip(b"\0 \r\n\t")  # a full disk leaves an empty file
+            if text and not _OURS.search(text) and script != _target(name):
                 return script
     return None
 

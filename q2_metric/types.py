@@ -18,8 +18,7 @@ Label = Literal["entailment", "neutral", "contradiction"]
 How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
 """How two answers were compared (Q², section 2.3). "contradicted": the knowledge differs."""
 
-Reason = Literal["no_claim", "empty", "no_knowledge", "language",
-                 "knowledge_language", "fault"]
+Reason = Literal["no_claim", "empty", "no_knowledge", "language", "knowledge_language", "fault"]
 """Why a response has no score: "empty" if it is blank, "language" if it is not English,
 "knowledge_language" if the knowledge is not, "fault" if the metric failed."""
 

@@ -22,7 +22,6 @@ from q2_metric.scoring.outcome import (
     Outcome,
     check_no_claim,
     merged,
-    of_scores,
     share_names,
 )
 from q2_metric.types import Metric, Score, SystemScore
@@ -75,7 +74,7 @@ class Aggregate:
     def update(self, rows: Iterable[Mapping[str, Score]]) -> None:
         """Adds rows. A row is given as its scores, by the metric's name."""
         for row in rows:
-            self.add(of_scores(row))
+            self.add([Outcome.of(score, name) for name, score in row.items()])
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Adds one row, given as its outcomes by all metrics."""

@@ -106,16 +106,11 @@ class Outcome:
         return values | {name: float(value) if tried else None for name, value in shares.items()}
 
 
-def of_scores(scores: Mapping[str, Score]) -> list[Outcome]:
-    return [Outcome.of(score, name) for name, score in scores.items()]
-
-
 def of_row(row: Mapping[str, Any]) -> list[Outcome]:
     """The outcome of each metric with columns in a row that ``q2 score --out`` wrote."""
     outcomes = []
     for metric in METRICS.values():
-        values = {column.name: row[column.name] for column in metric.columns
-                  if column.name in row}
+        values = {column.name: row[column.name] for column in metric.columns if column.name in row}
         if not values:
             continue
         reason: Reason | None = None
@@ -143,7 +138,8 @@ def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | 
 def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
     """For each mean of all metrics, by name, the number that is averaged for one response
     (:func:`merged`). InputError: ``no_claim`` is neither "zero" nor "exclude"."""
-    return merged(of_scores(scores), check_no_claim(no_claim))
+    outcomes = [Outcome.of(score, name) for name, score in scores.items()]
+    return merged(outcomes, check_no_claim(no_claim))
 
 
 def share_names(names: Iterable[str]) -> list[str]:

@@ -27,8 +27,7 @@ def check_texts(value: object, where: str) -> list[str]:
         return []
     if not _several(value):
         return [check_text(value, where)]
-    return [check_text(item, f"{where}[{i}]")
-            for i, item in enumerate(value) if not missing(item)]
+    return [check_text(item, f"{where}[{i}]") for i, item in enumerate(value) if not missing(item)]
 
 
 def check_response(value: object, where: str) -> str:
