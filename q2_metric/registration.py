@@ -1,8 +1,7 @@
 """Makes ``evaluate.load("q2")`` (Hugging Face) find the metrics of this package.
 
 ``evaluate`` looks for a script on the Hub, then in a cache folder, where it uses the newest of that
-name. Ours are one line that imports our class. This module imports no heavy package.
-"""
+name. Ours are one line that imports our class. This module imports no heavy package."""
 
 import contextlib
 import hashlib

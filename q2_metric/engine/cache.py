@@ -2,8 +2,7 @@
 
 Each value begins with a seal, the SHA-256 of key and value: a changed or moved value is ignored.
 Only its owner can read a new file, because it contains parts of users' texts. The library diskcache
-is slower (20,000 look-ups in 2.0 s, not 0.4 s), and its write-ahead log fails on network drives.
-"""
+is slower (20,000 look-ups in 2.0 s, not 0.4 s), and its write-ahead log fails on network drives."""
 
 import hashlib
 import json
@@ -51,8 +50,7 @@ class Cache:
 
     If the file cannot be opened, read or written, ``warn`` (by default, a RuntimeWarning) is called
     once with one line. Afterwards :meth:`get` finds no values, and :meth:`put` does nothing.
-    ``largest`` (by default, :func:`largest_size`) is in bytes.
-    """
+    ``largest`` (by default, :func:`largest_size`) is in bytes."""
 
     def __init__(
         self, path: Path | None, *, largest: int | None = None,

@@ -1,7 +1,6 @@
 """A metric that looks up each score in the score cache before it computes the score.
 
-All commands share one cache file, so no command computes a score that another command computed.
-"""
+All commands share one cache file, so no command computes a score that another command computed."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ the files and sends blocks. Each actor has its own models. Scored blocks come ba
 most a few blocks per actor are in memory at a time.
 
 A cluster that is started here listens only on the loopback interface, and only its user can read
-its files. By default, Ray would listen on every interface and let all users read ``/tmp/ray``.
-"""
+its files. By default, Ray would listen on every interface and let all users read ``/tmp/ray``."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ class Remote:
     ends the process that is connected to a cluster without a word when the cluster dies.
 
     ``signatures`` and ``identities`` are those of :func:`prepared`, which also says which errors
-    are raised. ModelError: no cluster answers within :data:`JOINS` seconds; the cluster died.
-    """
+    are raised. ModelError: no cluster answers within :data:`JOINS` seconds; the cluster died."""
 
     def __init__(self, job: Job, cluster: Cluster, warn: Callable[[str], None]) -> None:
         self._address, self._warn = cluster.address, warn

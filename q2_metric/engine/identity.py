@@ -1,8 +1,7 @@
 """A metric's identity: everything that determines the scores of given texts.
 
 Runs with equal identities give equal scores, so the cache may reuse them and a run may resume
-another. A signature is less exact: it stays the same if a checkout or a model's files change.
-"""
+another. A signature is less exact: it stays the same if a checkout or a model's files change."""
 
 import hashlib
 import json
@@ -77,8 +76,7 @@ def contents(values: Iterable[object]) -> Identity:
     """SHA-256 digests of the values that are existing paths; other values are ignored.
 
     The digest of a folder covers the names and contents of all its files, but not a subfolder with
-    another model, such as a training checkpoint. A file that cannot be read raises InputError.
-    """
+    another model, such as a training checkpoint. A file that cannot be read raises InputError."""
     digests: Identity = {}
     for value in values:
         if not isinstance(value, str):

@@ -1,7 +1,6 @@
 """Runs a job: scores its files and writes the output, as ``q2 score`` does.
 
-The memory that a run needs does not grow with the number of rows.
-"""
+The memory that a run needs does not grow with the number of rows."""
 
 from __future__ import annotations
 

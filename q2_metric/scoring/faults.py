@@ -27,8 +27,7 @@ def score_each(
     Q2Error: an error of every row (:attr:`~q2_metric.errors.Q2Error.fails_every_row`).
     MachineFault: there is not enough memory for a single example, or the machine has another fault
     (:func:`~q2_metric.errors.machine_fault`). ModelError: all examples failed, and at least
-    :data:`SYSTEMIC` of them are different; or the GPU no longer works.
-    """
+    :data:`SYSTEMIC` of them are different; or the GPU no longer works."""
     results: list[Score | str] = []
     for each in slices(examples):
         waiting = [each] if each else []

@@ -56,8 +56,7 @@ class Judge:
             and ``no_claim`` (1 or 0).
 
     InputError: a metric, keyword or value is unknown. MissingExtra, ModelError: a model cannot be
-    loaded.
-    """
+    loaded."""
 
     def __init__(
         self, metrics: Iterable[str] | str | None = None, no_claim: str | None = None,
@@ -157,8 +156,7 @@ class RecordJudge:
         response: the field with the response, if the output is not a text itself.
         settings: ``preset``, ``device`` and the settings of the metrics; also ``no_claim``.
 
-    InputError: a metric, keyword or value is unknown; later, a record lacks a field.
-    """
+    InputError: a metric, keyword or value is unknown; later, a record lacks a field."""
 
     metrics: str = "groundedness"
     knowledge: str = "knowledge"

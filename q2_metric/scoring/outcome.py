@@ -69,8 +69,7 @@ class Outcome:
 
     ``values`` has the score in each column, before ``no_claim`` is applied. ``fallback`` is true if
     the score is end-to-end NLI's, because Q² had no question. The knowledge answers all but
-    ``unanswered`` of Q²'s ``questions``.
-    """
+    ``unanswered`` of Q²'s ``questions``."""
 
     metric: Entry
     values: Mapping[str, float | None]
@@ -91,8 +90,7 @@ class Outcome:
         ``{"q2": 0.5, "q2_no_nli": 0.4, "coverage": 1.0, "fallback": 0.0, "no_claim": 0.0}``.
 
         It is ``None`` if the response is left out of that mean, and 1 or 0 in a share. Only metrics
-        that ask questions have "coverage" and "fallback"; only judges of claims have "no_claim".
-        """
+        that ask questions have "coverage" and "fallback"; only judges of claims have "no_claim"."""
         values = {name: counted(value, self.reason, no_claim)
                   for name, value in self.values.items()}
         shares: dict[str, bool] = {}

@@ -2,8 +2,7 @@
 
 A response that is blank, has no knowledge or claims nothing is not passed to the metric: its score
 has a reason instead of a value. So authors of metrics need not handle such responses. Only measures
-of word overlap score any text, because papers report them over all responses.
-"""
+of word overlap score any text, because papers report them over all responses."""
 
 import logging
 from collections import Counter
@@ -46,8 +45,7 @@ def load(
         own: keywords of the caller, which an error names beside those of the metrics.
 
     InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does not
-    fit the metrics. MissingExtra, ModelError: as ``load_metrics``.
-    """
+    fit the metrics. MissingExtra, ModelError: as ``load_metrics``."""
     refuse_unknown(settings, [*own, "preset", *known_keywords()], "keyword")
     keywords = dict(settings)
     preset = keywords.pop("preset", None) or "bundled"
@@ -138,8 +136,7 @@ def score_rows(
         on_break: called if a metric fails on all rows. With ``None``, the error is raised.
         slices: with ``on_fault``, cuts the rows of a metric into slices, scored in turn.
 
-    InputError: a row is not an example, or one of its texts is not a string.
-    """
+    InputError: a row is not an example, or one of its texts is not a string."""
     given_rows = {place: row for place, row in enumerate(rows) if row is not None}
     check_examples(list(given_rows.values()))
     scores: list[dict[str, Score]] = [{} for _ in rows]
