@@ -104,10 +104,8 @@ class Verdict:
     @property
     def label(self) -> Label:
         """The most probable class. In a tie, the order is entailment, neutral, contradiction."""
-        best = max(self.entailment, self.neutral, self.contradiction)
-        if self.entailment == best:
-            return "entailment"
-        return "neutral" if self.neutral == best else "contradiction"
+        labels: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
+        return max(labels, key=lambda label: float(getattr(self, label)))
 
     def mean(self, other: Verdict, share: float) -> Verdict:
         """The mean of both, in which this verdict has the weight ``share``."""
