@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from q2_metric.metrics.signature import parse
 from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.scoring import Aggregate, NoClaim, check_no_claim
-from q2_metric.scoring.outcome import of_row
+from q2_metric.scoring.outcome import Outcome
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
@@ -108,12 +108,10 @@ class Groups:
         self._columns = {name: defaultdict[str, Aggregate](partial(Aggregate, metrics, no_claim))
                          for name in columns}
 
-    def update(self, rows: Iterable[OutputRow]) -> None:
-        for row in rows:
-            outcomes = of_row(row) if self._columns else []
-            for name, groups in self._columns.items():
-                for value in values_of((row.get(OTHER.name) or {}).get(name)):
-                    groups[value].add(outcomes)
+    def add(self, row: OutputRow, outcomes: Sequence[Outcome]) -> None:
+        for name, groups in self._columns.items():
+            for value in values_of((row.get(OTHER.name) or {}).get(name)):
+                groups[value].add(outcomes)
 
     def systems(self, signatures: Mapping[str, str]) -> Grouped:
         """The means of each group, by column and sorted value."""

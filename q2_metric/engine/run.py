@@ -191,8 +191,9 @@ class JobRun:
                 whole = list(map(with_texts, rows, block))
                 for row in whole:
                     self._count(result, row)
-                    aggregate.add(of_row(row))
-                groups.update(rows)
+                    outcomes = of_row(row)
+                    aggregate.add(outcomes)
+                    groups.add(row, outcomes)
                 if page is not None:
                     page.write(whole)
         self._check_unchanged(file)
