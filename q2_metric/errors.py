@@ -12,6 +12,10 @@ class Q2Error(Exception):
 
     fails_every_row = False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles also the errors whose ``__init__`` takes other arguments than the message."""
+        return type(self).__new__, (type(self),), {**vars(self), "args": self.args}
+
 
 class InputError(Q2Error, ValueError):
     """A row, a file or an argument is wrong."""
@@ -40,8 +44,11 @@ def optional(module: str, feature: str, package: str, extra: str) -> Any:
     the package is not installed, and MachineFault if it cannot be imported."""
     try:
         return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtra(feature, package, extra) from error
     except ImportError as error:
-        raise not_imported(error, feature, package, extra) from error
+        raise MachineFault(f"{feature} needs the package {package!r}, which cannot be "
+                           f"imported: {first_line(error)}") from error
 
 
 def installed(package: str) -> str | None:
@@ -54,14 +61,6 @@ def installed(package: str) -> str | None:
         return None
 
 
-def not_imported(error: ImportError, feature: str, package: str, extra: str) -> Q2Error:
-    """The error to raise if an import failed; the arguments are those of :func:`optional`."""
-    if isinstance(error, ModuleNotFoundError):
-        return MissingExtra(feature, package, extra)
-    return MachineFault(f"{feature} needs the package {package!r}, which cannot be "
-                        f"imported: {first_line(error)}")
-
-
 class ModelError(Q2Error, OSError):
     """A model cannot be loaded, or it cannot do the task it was chosen for."""
 
@@ -70,10 +69,6 @@ class MachineFault(ModelError):
     """The machine cannot go on, and no row is the cause: memory, open files, a library, a model."""
 
     fails_every_row = True
-
-
-class ClusterDied(ModelError):
-    """A Ray cluster no longer answers, so this process cannot end its connection to it either."""
 
 
 class PicklesRefused(ModelError):
@@ -86,8 +81,7 @@ class PicklesRefused(ModelError):
         has, it = ("have", "them") if len(models) > 1 else ("has", "it")
         super().__init__(
             f"{', '.join(models)}: {has} no weights as safetensors, and a pickle can hold code; "
-            f"if you trust {it}, set {allow} in the environment"
-        )
+            f"if you trust {it}, set {allow} in the environment")
         self.allow = allow
 
 

@@ -1,8 +1,7 @@
 """Makes ``evaluate.load("q2")`` (Hugging Face) find the metrics of this package.
 
 ``evaluate`` looks for a script on the Hub, then in a cache folder, where it uses the newest of that
-name. Ours are one line that imports our class. This module imports no heavy package.
-"""
+name. Ours are one line that imports our class. This module imports no heavy package."""
 
 import contextlib
 import hashlib
@@ -50,25 +49,18 @@ class TakenError(InputError):
 
 
 def register() -> list[Path]:
-    """Writes our scripts into the cache of ``evaluate``, and returns their paths.
-
-    Raises:
-        MissingExtra: evaluate is not installed.
-        TakenError: another metric already has one of the names; the other scripts are written.
-        InputError: the cache cannot be written.
-    """
+    """Writes our scripts into the cache of ``evaluate``, and returns their paths. MissingExtra:
+    evaluate is not installed. TakenError: another metric already has one of the names; the other
+    scripts are written. InputError: the cache cannot be written."""
     if find_spec("evaluate") is None:
         raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate")
     scripts, taken = [], []
     for name in NAMES:
-        other = _of_others(name)
-        if other is None:
-            scripts.append(_written(name))
+        if other := _of_others(name):
+            taken.append(f'evaluate.load("{name}") loads another metric ({other}); use '
+                         f'evaluate.load(q2_metric.path("{name}")) for ours, or remove that file')
         else:
-            taken.append(
-                f'evaluate.load("{name}") loads another metric ({other}); use '
-                f'evaluate.load(q2_metric.path("{name}")) for ours, or remove that file'
-            )
+            scripts.append(_written(name))
     if taken:
         raise TakenError("; ".join(taken))
     return scripts
@@ -104,10 +96,8 @@ def folder_of(name: str) -> Path:
 def _of_others(name: str) -> Path | None:
     for script in sorted(folder_of(name).glob(f"*/{name}.py")):
         with contextlib.suppress(OSError):
-            text = script.read_bytes()
-            broken = not text.strip(b"\0 \r\n\t")  # a full disk leaves an empty file
-            ours = _OURS.search(text) or script == _target(name)
-            if not broken and not ours:
+            text = script.read_bytes().strip(b"\0 \r\n\t")  # a full disk leaves an empty file
+            if text and not _OURS.search(text) and script != _target(name):
                 return script
     return None
 
@@ -138,6 +128,5 @@ def _written(name: str) -> Path:
     except OSError as error:
         raise InputError(
             f"{error.filename}: cannot be written: {error.strerror}; set HF_MODULES_CACHE to a "
-            "writable folder, or load by path: evaluate.load(q2_metric.path(\"q2\"))"
-        ) from error
+            "writable folder, or load by path: evaluate.load(q2_metric.path(\"q2\"))") from error
     return target

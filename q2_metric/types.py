@@ -4,8 +4,7 @@
     Example -> Claim -> Judgement -> Score                  (SCALE)
 
 Each object up to Comparison contains the one before, so that a batch can mix many responses.
-Models take a batch, and return one in the same order.
-"""
+Models take a batch, and return one in the same order."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ Label = Literal["entailment", "neutral", "contradiction"]
 How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
 """How two answers were compared (Q², section 2.3). "contradicted": the knowledge differs."""
 
-Reason = Literal["no_claim", "empty", "no_knowledge", "language",
-                 "knowledge_language", "fault"]
+Reason = Literal["no_claim", "empty", "no_knowledge", "language", "knowledge_language", "fault"]
 """Why a response has no score: "empty" if it is blank, "language" if it is not English,
 "knowledge_language" if the knowledge is not, "fault" if the metric failed."""
 
@@ -39,8 +37,7 @@ class Example:
 
     ``history`` is oldest first; ``label`` is the human label (true: supported); ``passages`` has a
     passage for each item of listed knowledge; ``other`` holds the row's other columns. Examples
-    that differ only in ``id``, ``label``, ``passages`` and ``other`` are equal, and scored once.
-    """
+    that differ only in ``id``, ``label``, ``passages`` and ``other`` are equal, and scored once."""
 
     response: str
     knowledge: str
@@ -107,10 +104,8 @@ class Verdict:
     @property
     def label(self) -> Label:
         """The most probable class. In a tie, the order is entailment, neutral, contradiction."""
-        best = max(self.entailment, self.neutral, self.contradiction)
-        if self.entailment == best:
-            return "entailment"
-        return "neutral" if self.neutral == best else "contradiction"
+        labels: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
+        return max(labels, key=lambda label: float(getattr(self, label)))
 
     def mean(self, other: Verdict, share: float) -> Verdict:
         """The mean of both, in which this verdict has the weight ``share``."""
@@ -123,8 +118,7 @@ class Evidence:
     attributes are texts, numbers, booleans or tuples of texts.
 
     The cache and the output rows get their fields from the class. Terminal, page and frameworks
-    show its text (``__str__``). A metric names it in its entry (``Entry.details``).
-    """
+    show its text (``__str__``). A metric names it in its entry (``Entry.details``)."""
 
     __slots__ = ()
     kinds: ClassVar[dict[str, type[Evidence]]] = {}
@@ -145,8 +139,7 @@ class Comparison(Evidence):
 
     ``knowledge_answer`` is ``None`` if the knowledge has no answer, ``knowledge_start`` its first
     character. ``f1`` is the token F1 of the answers, the score in "Q² without NLI". ``verdict`` is
-    ``None`` if NLI was not needed.
-    """
+    ``None`` if NLI was not needed."""
 
     question: Question
     response_answer: str
@@ -182,8 +175,7 @@ class Claim:
 
     ``text`` is what the judge reads: with the subject ("The inn allows pets." from "The inn has 12
     rooms and allows pets.") and without a frame such as "I know that". Claims are ordered by
-    their ends and may be nested.
-    """
+    their ends and may be nested."""
 
     text: str
     start: int
@@ -199,8 +191,7 @@ class Judgement(Evidence):
     searched), ``passage_start`` its first character, ``passage_number`` its line (from 1, without
     blank lines), ``passage_support`` how far it alone supports the claim. ``cites`` names the cited
     passages; ``citation`` is ``None`` if the response cites nothing. ``ruling`` set the verdict;
-    with ``None``, the model did.
-    """
+    with ``None``, the model did."""
 
     claim: Claim
     support: float
@@ -260,8 +251,7 @@ class Score:
     ``value`` is ``None`` if the metric does not apply or failed; ``reason`` says why. ``fallback``
     is true if Q² had no question, so that NLI judged the response as a whole; ``verdict`` is then
     NLI's. ``no_nli`` is "Q² without NLI" (token F1 only). ``consistent`` is true if the score is
-    above a calibration's threshold. ``dropped`` has at most one question for each span.
-    """
+    above a calibration's threshold. ``dropped`` has at most one question for each span."""
 
     example: Example
     value: float | None
@@ -294,8 +284,7 @@ class SystemScore:
     ``interval`` is the 95 % bootstrap percentile interval of the mean. ``coverage`` is the share of
     responses with a valid question, ``fallback`` the share judged by end-to-end NLI instead,
     ``no_claim`` the share that claims nothing or is blank, ``no_answer_rate`` the share of
-    questions that the knowledge does not answer. A share is ``None`` for metrics without it.
-    """
+    questions that the knowledge does not answer. A share is ``None`` for metrics without it."""
 
     name: str
     value: float | None

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from q2_metric.engine import cluster
 from q2_metric.engine.job import Job, LoadedJob
+from q2_metric.errors import MissingExtra
 from q2_metric.types import Example, Score
 
 
@@ -48,3 +53,42 @@ class CountingJob(Job):
     def load(self, warn: Callable[[str], None] | None = None) -> LoadedJob:
         (self.notes / f"load-{os.getpid()}").touch(exist_ok=False)  # once in a process
         return LoadedJob([Counting(self.notes, self.seconds, self.deadly, self.deaths)])
+
+
+# --- in place of the process that is connected to a cluster ----------------------------------
+
+
+def slow(pipe: Any, *_given: object) -> None:
+    """Warns, and sends the blocks from the one that is asked for; the last comes late."""
+    pipe.send(None)
+    pipe.send("few GPUs")
+    pipe.send(({"f1": "signed"}, {"f1": {}}))
+    for block in range(pipe.recv(), 3):
+        time.sleep(block == 2)
+        pipe.send(block)
+    pipe.send(None)
+
+
+def dying(pipe: Any, *_given: object) -> None:
+    """Ends after two blocks."""
+    pipe.send(None)
+    pipe.send(({}, {}))
+    for block in range(pipe.recv(), 2):
+        pipe.send(block)
+    os._exit(1)
+
+
+def without_a_package(pipe: Any, *_given: object) -> None:
+    pipe.send(None)
+    pipe.send(MissingExtra("the reader", "torch", "hub"))
+
+
+def endless(note: str) -> None:
+    """Is at work, as the note says, until it is told to end."""
+    threading.Thread(target=cluster._end_with_parent, daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    Path(note).touch()
+    try:
+        time.sleep(600)
+    finally:
+        Path(note).unlink()

@@ -67,9 +67,6 @@ class OneLineError(click.ClickException):
         if self.exit_code == STOPPED and on_terminal():
             click.echo(err=True)  # ends the line on which the terminal shows ^C
         click.echo(f"q2: error: {' '.join(plain(self.message).split())}", file, err=file is None)
-        if isinstance(self.__cause__, errors.ClusterDied):
-            # At exit, Ray would wait for the cluster and then end the process with code 1.
-            os._exit(self.exit_code)
 
 
 class _Named(click.Path):

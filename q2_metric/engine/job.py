@@ -118,21 +118,13 @@ class Job:
         }))
         return settings
 
-    def store(self, warn: Callable[[str], None] | None = None) -> Cache:
-        """Opens the cache of scores; it is in memory if the job names no cache file."""
-        return Cache(self.cache, largest=self.cache_bytes, warn=warn)
-
-    def identities(self, store: Cache) -> dict[str, Identity]:
+    def identities(self) -> dict[str, Identity]:
         """By metric, its identity. The key "knowledge" stands for the choice of knowledge."""
-        identities = {
-            name: identity(name, entry(name).request(self.preset, self.keywords), store)
-            for name in self.metrics
-        }
+        identities = {name: identity(name, entry(name).request(self.preset, self.keywords))
+                      for name in self.metrics}
         if self.choice is not None:
             identities["knowledge"] = {
-                **self.choice.request, **contents(self.choice.paths, store),
-                CODE: code(),
-            }
+                **self.choice.request, **contents(self.choice.paths), CODE: code()}
         return identities
 
     def check(self, *, strict: bool = False) -> None:
@@ -150,16 +142,17 @@ class Job:
                 if isinstance(row, BadRow):
                     raise BadRowError(row.error)
 
-    def load(self, store: Cache | None = None) -> LoadedJob:
+    def load(self, warn: Callable[[str], None] | None = None) -> LoadedJob:
         """Loads the metrics and, if the job chooses knowledge, the selector (Q2Error if it cannot).
-        With a cache file, a metric loads its models only when a score is not cached."""
+        With a cache file, a metric loads its models only when a score is not cached. ``warn`` is
+        that of :class:`~q2_metric.engine.cache.Cache`."""
         know(self.entries)
         if self.cache is None:
             loaded = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
         else:
-            kept = self.store() if store is None else store
+            store = Cache(self.cache, largest=self.cache_bytes, warn=warn)
             warn_of_unused(self.keywords, self.metrics)
-            loaded = [self._cached(name, kept) for name in self.metrics]
+            loaded = [self._cached(name, store) for name in self.metrics]
         selector = None if self.choice is None else self.choice.load()
         cached = [metric for metric in loaded if isinstance(metric, CachedMetric)]
         return LoadedJob(calibrate(loaded, self.calibrations), selector, cached)

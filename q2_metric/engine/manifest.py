@@ -19,15 +19,7 @@ from typing import Any
 from q2_metric._version import __version__
 from q2_metric.engine.identity import CODE, COMMIT, CONTENTS, Identity
 from q2_metric.errors import InputError
-from q2_metric.files import (
-    CHOOSE,
-    check_free,
-    fingerprint,
-    is_taken,
-    read_json,
-    replacing,
-    rereadable,
-)
+from q2_metric.files import CHOOSE, check_free, fingerprint, read_json, replacing, rereadable
 from q2_metric.metrics.signature import parse
 
 Manifest = dict[str, Any]
@@ -45,10 +37,8 @@ def manifest(
         "signatures": dict(signatures),
         "settings": dict(settings),
         "identities": {name: dict(identity) for name, identity in identities.items()},
-        "files": [
-            {"file": file, "sha256": fingerprint(file) if rereadable(file) else None}
-            for file in files
-        ],
+        "files": [{"file": file, "sha256": fingerprint(file) if rereadable(file) else None}
+                  for file in files],
     }
 
 
@@ -125,7 +115,7 @@ def beside(out: str | Path) -> Path:
 
 def contents(out: str | Path) -> str | None:
     """The SHA-256 of the output (InputError if unreadable). ``None`` if it is missing or empty."""
-    return fingerprint(out) if is_taken(out) else None
+    return fingerprint(out) if os.path.isfile(out) and os.path.getsize(out) else None
 
 
 def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
@@ -155,9 +145,8 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
 
 def check_unedited(out: str | Path) -> None:
     """Checks that a file of scores is as its manifest, if any, says (else InputError)."""
-    fields = read_manifest(beside(out))
-    if fields and fields.get("complete") is True and isinstance(fields.get("output"), str) and (
-            fields["output"] != fingerprint(out)):
+    written = (read_manifest(beside(out)) or {}).get("output")
+    if isinstance(written, str) and written != fingerprint(out):
         raise InputError(f"{out}: was edited after q2 score wrote it, or Git changed its line "
                          f"endings: its SHA-256 is not that in {beside(out)}; score the rows again "
                          "with q2 score")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from q2_metric.metrics.signature import parse
 from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.scoring import Aggregate, NoClaim, check_no_claim
-from q2_metric.scoring.outcome import of_row
+from q2_metric.scoring.outcome import Outcome
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
@@ -74,13 +74,10 @@ class SystemRun:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> SystemRun:
         """Reads :meth:`as_json`. The time is not restored, so ``rows_per_second`` is 0."""
-        groups = {
-            column: {value: _systems(scores) for value, scores in values.items()}
-            for column, values in fields.get("groups", {}).items()
-        }
+        groups = {column: {value: _systems(scores) for value, scores in values.items()}
+                  for column, values in fields.get("groups", {}).items()}
         return cls(fields["file"], fields["rows"], fields["failed"], _systems(fields["scores"]),
-                   fields["columns"],
-                   no_knowledge=fields["no_knowledge"], groups=groups,
+                   fields["columns"], no_knowledge=fields["no_knowledge"], groups=groups,
                    verdict=VerdictCounts.from_json(fields["verdict"]))
 
 
@@ -91,8 +88,7 @@ def _by_name(systems: Sequence[SystemScore]) -> dict[str, Any]:
 def _systems(scores: Mapping[str, Any]) -> tuple[SystemScore, ...]:
     return tuple(
         SystemScore(**{**score, "interval": score["interval"] and tuple(score["interval"])})
-        for score in scores.values()
-    )
+        for score in scores.values())
 
 
 # --- groups of rows -----------------------------------------------------------------------
@@ -109,25 +105,18 @@ class Groups:
     A row whose value is a list belongs to the group of each item."""
 
     def __init__(self, columns: Sequence[str], metrics: Sequence[str], no_claim: NoClaim) -> None:
-        self._columns = {
-            name: defaultdict[str, Aggregate](partial(Aggregate, metrics, no_claim))
-            for name in columns
-        }
+        self._columns = {name: defaultdict[str, Aggregate](partial(Aggregate, metrics, no_claim))
+                         for name in columns}
 
-    def update(self, rows: Iterable[OutputRow]) -> None:
-        for row in rows:
-            outcomes = of_row(row) if self._columns else []
-            for name, groups in self._columns.items():
-                for value in values_of((row.get(OTHER.name) or {}).get(name)):
-                    groups[value].add(outcomes)
+    def add(self, row: OutputRow, outcomes: Sequence[Outcome]) -> None:
+        for name, groups in self._columns.items():
+            for value in values_of((row.get(OTHER.name) or {}).get(name)):
+                groups[value].add(outcomes)
 
     def systems(self, signatures: Mapping[str, str]) -> Grouped:
         """The means of each group, by column and sorted value."""
-        return {
-            column: {value: tuple(groups[value].systems(signatures).values())
-                     for value in sorted(groups)}
-            for column, groups in self._columns.items()
-        }
+        return {column: {value: tuple(groups[value].systems(signatures).values())
+                         for value in sorted(groups)} for column, groups in self._columns.items()}
 
 
 def values_of(value: object) -> list[str]:

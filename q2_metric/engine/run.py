@@ -1,7 +1,6 @@
 """Runs a job: scores its files and writes the output, as ``q2 score`` does.
 
-The memory that a run needs does not grow with the number of rows.
-"""
+The memory that a run needs does not grow with the number of rows."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +21,7 @@ from q2_metric.engine.cached import Progress
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import Manifest
 from q2_metric.engine.result import Groups, SystemRun
-from q2_metric.engine.unfinished import Unfinished, open_unfinished, unfinished_path
+from q2_metric.engine.unfinished import Unfinished, open_unfinished
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.claims import FOREIGN
@@ -35,7 +34,7 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.scoring.scores import not_scored
 
 if TYPE_CHECKING:
-    from q2_metric.engine.connection import Cluster
+    from q2_metric.engine.cluster import Cluster, Remote
     from q2_metric.report.spool import Spool
 
 ERRORS_SHOWN = 5
@@ -69,26 +68,27 @@ class JobRun:
         self, job: Job, cluster: Cluster | None = None, *, strict: bool = False,
         listener: Listener | None = None,
     ) -> None:
-        self.job, self.cluster, self.strict = job, cluster, strict
+        self.job, self.strict = job, strict
         self.listener = listener or Listener()
         self._bad = 0
         self._foreign = Counter[str]()
         self._said: set[str] = set()
         self._here: ScoreBlock | None = None
+        self._remote: Remote | None = None
         # Recorded before the files are read, so that a later change is noticed.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
-            store = job.store(self.listener.warn)
-            self._identities = job.identities(store)
-            loaded = job.load(store)
+            self._identities = job.identities()
+            loaded = job.load(self.listener.warn)
             self._here = partial(job.score, loaded)
             signed = loaded.signatures
         else:
             if only_once := [file for file in job.files if file not in self._states]:
                 raise InputError(f"{only_once[0]}: can be read only once; --engine ray needs files")
-            from q2_metric.engine.cluster import prepared
+            from q2_metric.engine.cluster import Remote
 
-            signed, self._identities = prepared(job, cluster, self.listener.warn)
+            self._remote = Remote(job, cluster, self.listener.warn)
+            signed, self._identities = self._remote.signatures, self._remote.identities
         self.signatures = signatures(signed)
 
     def run(
@@ -97,29 +97,20 @@ class JobRun:
         """Scores all files. Finished blocks that an interrupted run left for ``out`` are reused.
 
         ``page`` receives the rows of a report page. ``overwrite`` scores all rows again and
-        replaces ``out``.
-
-        Raises:
-            InputError: a file cannot be read or written, or changes while it is read; ``out`` was
-                not written by the same command; or the interrupted run had other files or settings.
-            BadRowError: a row cannot be scored, and ``strict`` is true.
-            ModelError: a model failed on every row that was tried, or cannot run.
-        """
+        replaces ``out``. InputError: a file cannot be read or written, or changes while it is read;
+        ``out`` was not written by the same command; or the interrupted run had other files or
+        settings. BadRowError: a row cannot be scored, and ``strict`` is true. ModelError: a model
+        failed on every row that was tried, or cannot run."""
         if out is None:
             return self._score(page, None)
         now = manifests.manifest(
             self.job.files, self.signatures, self._identities, self.job.settings)
-        # A page needs the rows, so they are scored again (from the cache) if a page is requested.
-        may_be_complete = not overwrite and page is None
-        if may_be_complete and not unfinished_path(out).exists() and (
-                done := self._complete(out, now)):
-            return done
         if manifests.once(now):
             self.listener.note(
                 "standard input cannot be read again: if this run is interrupted, it cannot resume")
         with open_unfinished(out) as unfinished:
-            # Another process may have finished by now.
-            if may_be_complete and not unfinished.holds_blocks and (
+            # A page needs the rows, so they are scored again (from the cache).
+            if not overwrite and page is None and not unfinished.holds_blocks and (
                     done := self._complete(out, now)):
                 return done
             held = unfinished.begin(out, now, overwrite=overwrite)
@@ -149,23 +140,11 @@ class JobRun:
         return results
 
     def _score(self, page: Spool | None, unfinished: Unfinished | None) -> list[SystemRun]:
-        with ExitStack() as stack:
-            done = 0 if unfinished is None else unfinished.done
-            earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
-            score = self._here or self._there(done, stack)
-            results = [self._score_file(file, earlier, score, unfinished, page)
-                       for file in self.job.files]
-        if self._foreign:
-            self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
-        return results
+        done = 0 if unfinished is None else unfinished.done
+        earlier = iter(()) if unfinished is None else islice(unfinished.blocks(), done)
+        blocks = self._remote.scored(done) if self._remote else iter(())
 
-    def _there(self, done: int, stack: ExitStack) -> ScoreBlock:
-        from q2_metric.engine.cluster import scored
-
-        assert self.cluster is not None
-        blocks = stack.enter_context(closing(scored(self.job, self.cluster, done)))
-
-        def score(
+        def there(
             file: str, _first: int, block: Sequence[Row], progress: Progress
         ) -> tuple[list[OutputRow], int]:
             if (found := next(blocks, None)) is None:
@@ -173,7 +152,12 @@ class JobRun:
             progress(len(block))
             return found
 
-        return score
+        results = [self._score_file(file, earlier, self._here or there, unfinished, page)
+                   for file in self.job.files]
+        next(blocks, None)  # waits for the end of the cluster
+        if self._foreign:
+            self.listener.warn(not_scored(self._foreign, "-s any_language=true scores"))
+        return results
 
     def _score_file(
         self, file: str, earlier: Iterator[bytes], score: ScoreBlock, unfinished: Unfinished | None,
@@ -207,8 +191,9 @@ class JobRun:
                 whole = list(map(with_texts, rows, block))
                 for row in whole:
                     self._count(result, row)
-                    aggregate.add(of_row(row))
-                groups.update(rows)
+                    outcomes = of_row(row)
+                    aggregate.add(outcomes)
+                    groups.add(row, outcomes)
                 if page is not None:
                     page.write(whole)
         self._check_unchanged(file)
@@ -262,10 +247,8 @@ def _finish(
     The manifest is moved to its path first: if the process is killed in between, the next run can
     still tell that it may replace the output. ``held`` is the SHA-256 of the output when the run
     began: if the output changed since, the unfinished output is kept, and InputError is raised."""
-    files = [
-        {**file, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
-        for file, result in zip(begun["files"], results, strict=True)
-    ]
+    files = [{**file, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
+             for file, result in zip(begun["files"], results, strict=True)]
     whole = {**begun, "complete": True, "files": files,
              "date": datetime.now(UTC).isoformat(timespec="seconds"),
              "systems": [result.as_json() for result in results]}
@@ -279,10 +262,8 @@ def _finish(
             rows = (json.loads(line) for lines in kept.blocks() for line in lines.splitlines())
             write_rows(suffix, unfinished, job.layout, rows, job.raw_csv)
         if manifests.contents(out) not in (None, held):
-            raise InputError(
-                f"{out}: changed during the run, so it is not replaced; move it away and run the "
-                f"same command again ({kept.path} keeps the scores)"
-            )
+            raise InputError(f"{out}: changed during the run, so it is not replaced; move it away "
+                             f"and run the same command again ({kept.path} keeps the scores)")
         whole["output"] = fingerprint(unfinished)
         manifests.write_manifest(manifests.beside(out), whole)
     kept.remove()

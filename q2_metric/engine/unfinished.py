@@ -3,8 +3,7 @@
 The first line records the run's files and settings. Before each block stands a line with the number
 of bytes and a check sum, the SHA-256 of the check sum before and the block: if a block is torn,
 edited or moved, it and all that follow are scored again. The file is locked, so that no two runs
-write the same output.
-"""
+write the same output."""
 
 import errno
 import hashlib

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from q2_metric.errors import ModelError, first_line, not_imported
+from q2_metric.errors import ModelError, first_line, optional
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RuntimeConfig
@@ -37,14 +36,10 @@ class BertScore:
     def __init__(
         self, model: str = DEFAULT_MODEL, *, device: str | None = None, batch_size: int = 64
     ) -> None:
-        try:
-            bert_score: Any = import_module("bert_score")  # bert_score has no type hints
-            from transformers import AutoConfig
+        bert_score = optional("bert_score", "the metric 'bertscore'", "bert-score", "bertscore")
+        from transformers import AutoConfig
 
-            from q2_metric.models.hub.pickles import check_weights
-        except ImportError as error:
-            package = "torch" if error.name == "torch" else "bert-score"
-            raise not_imported(error, "the metric 'bertscore'", package, "bertscore") from error
+        from q2_metric.models.hub.pickles import check_weights
 
         try:
             config = AutoConfig.from_pretrained(model)

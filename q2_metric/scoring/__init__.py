@@ -1,15 +1,4 @@
-"""Scores responses and computes means. All commands and integrations use this package.
-
-    :mod:`.texts`        turns the texts of a framework into examples
-    :mod:`.scores`       decides which examples a metric scores, and scores them
-    :mod:`.faults`       finds the rows on which a metric fails
-    :mod:`.outcome`      determines how each response counts in the means
-    :mod:`.aggregate`    computes the means and their signature
-    :mod:`.run`          does all these steps for a complete list of rows
-    :mod:`.judge`        scores and explains one response at a time, for the small integrations
-    :mod:`.verdict`      counts responses and claims by their verdicts
-    :mod:`.codec`        writes a score as JSON and reads it back
-"""
+"""Scores responses and computes means. All commands and integrations use this package."""
 
 from q2_metric.scoring.aggregate import Aggregate as Aggregate
 from q2_metric.scoring.aggregate import Mean as Mean

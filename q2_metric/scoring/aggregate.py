@@ -22,7 +22,6 @@ from q2_metric.scoring.outcome import (
     Outcome,
     check_no_claim,
     merged,
-    of_scores,
     share_names,
 )
 from q2_metric.types import Metric, Score, SystemScore
@@ -62,8 +61,7 @@ class Aggregate:
     """Collects the scores of a system's responses and computes their means.
 
     It needs 8 bytes for each response and column. The columns of ``metrics`` exist without rows.
-    InputError: ``no_claim`` is neither "zero" nor "exclude".
-    """
+    InputError: ``no_claim`` is neither "zero" nor "exclude"."""
 
     def __init__(self, metrics: Iterable[str] = (), no_claim: NoClaim = NO_CLAIM) -> None:
         names = list(metrics)
@@ -75,7 +73,7 @@ class Aggregate:
     def update(self, rows: Iterable[Mapping[str, Score]]) -> None:
         """Adds rows. A row is given as its scores, by the metric's name."""
         for row in rows:
-            self.add(of_scores(row))
+            self.add([Outcome.of(score, name) for name, score in row.items()])
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Adds one row, given as its outcomes by all metrics."""
@@ -98,8 +96,7 @@ class Aggregate:
         """The mean of each score column and each share of responses, in [0, 1], by name.
 
         ``None``: no response has a value. Metrics that ask questions also have "no_answer_rate".
-        :class:`~q2_metric.types.SystemScore` describes these values.
-        """
+        :class:`~q2_metric.types.SystemScore` describes these values."""
         values = {name: self.mean(name).value for name in (*self._values, *self._shares)}
         if "coverage" in self._shares:
             values["no_answer_rate"] = Mean(self._unanswered, self._questions).value
@@ -132,8 +129,7 @@ def system_score(
 
     ``column`` is a metric's, such as "q2_no_nli", and ``signature`` is the metric's; the result's
     also says how the mean was computed (:func:`sign`).
-    InputError: ``no_claim`` is neither "zero" nor "exclude".
-    """
+    InputError: ``no_claim`` is neither "zero" nor "exclude"."""
     metric, _ = of_column(column)
     aggregate = Aggregate([metric.name], no_claim)
     aggregate.update({metric.name: score} for score in scores)

@@ -13,8 +13,7 @@ from typing import Any
 
 from q2_metric.types import Claim, Dropped, Evidence, Example, Question, Score, Span, Verdict
 
-_INNER: Mapping[str, Any] = {
-    kind.__name__: kind for kind in (Claim, Dropped, Question, Verdict)}
+_INNER: Mapping[str, Any] = {kind.__name__: kind for kind in (Claim, Dropped, Question, Verdict)}
 """The classes of values inside a score, apart from Span, which needs the example."""
 
 

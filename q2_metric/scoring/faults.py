@@ -24,13 +24,10 @@ def score_each(
     If a slice raises an error, each half is scored separately, and so on, so that a batch that is
     too large for the memory succeeds in parts. NaN and infinite scores also become messages.
 
-    Raises:
-        Q2Error: an error of every row (:attr:`~q2_metric.errors.Q2Error.fails_every_row`).
-        MachineFault: there is not enough memory for a single example, or the machine has another
-            fault (:func:`~q2_metric.errors.machine_fault`).
-        ModelError: all examples failed, and at least :data:`SYSTEMIC` of them are different; or the
-            GPU no longer works.
-    """
+    Q2Error: an error of every row (:attr:`~q2_metric.errors.Q2Error.fails_every_row`).
+    MachineFault: there is not enough memory for a single example, or the machine has another fault
+    (:func:`~q2_metric.errors.machine_fault`). ModelError: all examples failed, and at least
+    :data:`SYSTEMIC` of them are different; or the GPU no longer works."""
     results: list[Score | str] = []
     for each in slices(examples):
         waiting = [each] if each else []
@@ -59,7 +56,7 @@ def _fault(name: str, error: Exception, part: Sequence[Example]) -> str:
     memory ran out for several examples (``part``), fewer of them may still be scored."""
     if isinstance(error, Q2Error) and error.fails_every_row:
         raise error
-    words = _words(error)
+    words = ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
     if _device_lost(error):
         raise ModelError(f"the device failed: {words}") from error
     fault = machine_fault(error)
@@ -83,11 +80,6 @@ def _number(score: Score) -> Score | str:
         if value is not None and not math.isfinite(value):
             return f"the score is {value}, not a number"
     return score
-
-
-def _words(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return ": ".join([type(error).__name__, *lines[:1]])
 
 
 def _device_lost(error: Exception) -> bool:

@@ -55,10 +55,8 @@ class Judge:
         names: of a response's numbers: score columns, in [0, 1], then ``coverage``, ``fallback``
             and ``no_claim`` (1 or 0).
 
-    Raises:
-        InputError: a metric, keyword or value is unknown.
-        MissingExtra, ModelError: a model cannot be loaded.
-    """
+    InputError: a metric, keyword or value is unknown. MissingExtra, ModelError: a model cannot be
+    loaded."""
 
     def __init__(
         self, metrics: Iterable[str] | str | None = None, no_claim: str | None = None,
@@ -158,9 +156,7 @@ class RecordJudge:
         response: the field with the response, if the output is not a text itself.
         settings: ``preset``, ``device`` and the settings of the metrics; also ``no_claim``.
 
-    Raises:
-        InputError: a metric, keyword or value is unknown; later, a record lacks a field.
-    """
+    InputError: a metric, keyword or value is unknown; later, a record lacks a field."""
 
     metrics: str = "groundedness"
     knowledge: str = "knowledge"

@@ -69,8 +69,7 @@ class Outcome:
 
     ``values`` has the score in each column, before ``no_claim`` is applied. ``fallback`` is true if
     the score is end-to-end NLI's, because Q² had no question. The knowledge answers all but
-    ``unanswered`` of Q²'s ``questions``.
-    """
+    ``unanswered`` of Q²'s ``questions``."""
 
     metric: Entry
     values: Mapping[str, float | None]
@@ -91,8 +90,7 @@ class Outcome:
         ``{"q2": 0.5, "q2_no_nli": 0.4, "coverage": 1.0, "fallback": 0.0, "no_claim": 0.0}``.
 
         It is ``None`` if the response is left out of that mean, and 1 or 0 in a share. Only metrics
-        that ask questions have "coverage" and "fallback"; only judges of claims have "no_claim".
-        """
+        that ask questions have "coverage" and "fallback"; only judges of claims have "no_claim"."""
         values = {name: counted(value, self.reason, no_claim)
                   for name, value in self.values.items()}
         shares: dict[str, bool] = {}
@@ -106,16 +104,11 @@ class Outcome:
         return values | {name: float(value) if tried else None for name, value in shares.items()}
 
 
-def of_scores(scores: Mapping[str, Score]) -> list[Outcome]:
-    return [Outcome.of(score, name) for name, score in scores.items()]
-
-
 def of_row(row: Mapping[str, Any]) -> list[Outcome]:
     """The outcome of each metric with columns in a row that ``q2 score --out`` wrote."""
     outcomes = []
     for metric in METRICS.values():
-        values = {column.name: row[column.name] for column in metric.columns
-                  if column.name in row}
+        values = {column.name: row[column.name] for column in metric.columns if column.name in row}
         if not values:
             continue
         reason: Reason | None = None
@@ -143,7 +136,8 @@ def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | 
 def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
     """For each mean of all metrics, by name, the number that is averaged for one response
     (:func:`merged`). InputError: ``no_claim`` is neither "zero" nor "exclude"."""
-    return merged(of_scores(scores), check_no_claim(no_claim))
+    outcomes = [Outcome.of(score, name) for name, score in scores.items()]
+    return merged(outcomes, check_no_claim(no_claim))
 
 
 def share_names(names: Iterable[str]) -> list[str]:

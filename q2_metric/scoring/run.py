@@ -99,8 +99,7 @@ def against_gold(responses: Sequence[str], golds: Sequence[Sequence[str]]) -> di
     """Mean token F1 ("f1") and corpus BLEU ("bleu") of responses against references, in [0, 1].
 
     All responses count, also those that claim nothing. Token F1 uses the most similar reference of
-    a response, BLEU uses all of them.
-    """
+    a response, BLEU uses all of them."""
     best = [max(token_f1(said, gold) for gold in of_it)
             for said, of_it in zip(responses, golds, strict=True)]
     return {"f1": Mean.of(best).number, "bleu": corpus_bleu(responses, golds)}

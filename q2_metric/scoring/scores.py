@@ -2,8 +2,7 @@
 
 A response that is blank, has no knowledge or claims nothing is not passed to the metric: its score
 has a reason instead of a value. So authors of metrics need not handle such responses. Only measures
-of word overlap score any text, because papers report them over all responses.
-"""
+of word overlap score any text, because papers report them over all responses."""
 
 import logging
 from collections import Counter
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from q2_metric import metrics
 from q2_metric.errors import InputError, ModelError
@@ -33,17 +32,6 @@ OnBreak = Callable[[str, Exception], None]
 """Is called with (name of the metric, error) if a metric fails on all rows."""
 
 
-@runtime_checkable
-class _Computed(Protocol):
-    """A metric that ``of`` can compute from the scores of the metric with the signature
-    ``computed_from``, such as groundedness."""
-
-    @property
-    def computed_from(self) -> str: ...
-
-    def of(self, judged: Sequence[Score]) -> list[Score]: ...
-
-
 def load(
     names: Iterable[str] | str | None, settings: Mapping[str, Any], calibration: Any = None,
     own: Iterable[str] = (),
@@ -56,11 +44,8 @@ def load(
         calibration: one or several, as files of ``q2 calibrate`` or ``Calibration`` objects.
         own: keywords of the caller, which an error names beside those of the metrics.
 
-    Raises:
-        InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does
-            not fit the metrics.
-        MissingExtra, ModelError: as ``load_metrics``.
-    """
+    InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does not
+    fit the metrics. MissingExtra, ModelError: as ``load_metrics``."""
     refuse_unknown(settings, [*own, "preset", *known_keywords()], "keyword")
     keywords = dict(settings)
     preset = keywords.pop("preset", None) or "bundled"
@@ -113,12 +98,9 @@ def not_scored(languages: Mapping[str, int], how: str) -> str:
 def score_with(
     metric: Metric, examples: Sequence[Example], *, evidence: bool = False
 ) -> list[Score]:
-    """Scores examples by one metric. There is one score for each example, in order.
-    With ``evidence``, a metric that supports it adds the sentence that decided each claim.
-
-    Raises:
-        ModelError: the metric did not return one score for each example.
-    """
+    """Scores examples by one metric. There is one score for each example, in order (ModelError: the
+    metric returned something else). With ``evidence``, a metric that supports it adds the sentence
+    that decided each claim."""
     keywords = {"evidence": True} if evidence and entry(metric.name).evidence else {}
     given: object = metric.score(examples, **keywords)
     scores = list(given) if isinstance(given, Iterable) else None
@@ -154,13 +136,11 @@ def score_rows(
         on_break: called if a metric fails on all rows. With ``None``, the error is raised.
         slices: with ``on_fault``, cuts the rows of a metric into slices, scored in turn.
 
-    Raises:
-        InputError: a row is not an example, or one of its texts is not a string.
-    """
+    InputError: a row is not an example, or one of its texts is not a string."""
     given_rows = {place: row for place, row in enumerate(rows) if row is not None}
     check_examples(list(given_rows.values()))
     scores: list[dict[str, Score]] = [{} for _ in rows]
-    for metric in sorted(loaded, key=lambda metric: isinstance(metric, _Computed)):
+    for metric in sorted(loaded, key=lambda metric: hasattr(metric, "computed_from")):
         asked: dict[int, Example] = {}
         for place, row in given_rows.items():
             if reason := why_not(metric, row):
@@ -190,13 +170,14 @@ def score_rows(
 
 
 def _computed(
-    metric: Metric, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
+    metric: Any, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
 ) -> list[Score] | None:
-    """The scores of a metric such as groundedness from those of another metric (``scored``, by
-    row). ``None`` if that is not ``loaded`` or has not scored every row."""
-    if not isinstance(metric, _Computed):
-        return None
-    name = next((one.name for one in loaded if one.signature == metric.computed_from), "")
+    """The scores of a metric such as groundedness: its ``of`` computes them from those of the
+    metric with the signature ``computed_from`` (``scored``, by row). ``None`` for other metrics, or
+    if that metric is not ``loaded`` or has not scored every row."""
+    wanted = getattr(metric, "computed_from", None)
+    name = next((one.name for one in loaded if one.signature == wanted), "")
     if not all(name in by_name for by_name in scored):
         return None
-    return metric.of([by_name[name] for by_name in scored])
+    scores: list[Score] = metric.of([by_name[name] for by_name in scored])
+    return scores

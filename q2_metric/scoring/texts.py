@@ -2,8 +2,7 @@
 
 ``None``, NaN (which pandas writes) and a list without a text are missing: a missing response or
 missing knowledge counts as blank, a missing history has no turns. So a row keeps its position, and
-its score has a reason instead of a value. Any other value that is not a text is an error.
-"""
+its score has a reason instead of a value. Any other value that is not a text is an error."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeGuard
@@ -27,8 +26,7 @@ def check_texts(value: object, where: str) -> list[str]:
         return []
     if not _several(value):
         return [check_text(value, where)]
-    return [check_text(item, f"{where}[{i}]")
-            for i, item in enumerate(value) if not missing(item)]
+    return [check_text(item, f"{where}[{i}]") for i, item in enumerate(value) if not missing(item)]
 
 
 def check_response(value: object, where: str) -> str:

@@ -29,8 +29,7 @@ class Worst:
     """The claim of a response that has the least support (in [0, 1]) from the knowledge.
 
     ``source`` is the sentence of the knowledge that decided the verdict; if it was not searched,
-    the one that shares most words with the claim. ``decides``: it contradicts the claim.
-    """
+    the one that shares most words with the claim. ``decides``: it contradicts the claim."""
 
     id: str
     claim: str
@@ -48,8 +47,7 @@ class VerdictCounts:
     gate``, of which ``errors`` could not be scored. ``judged``, ``unsupported`` and
     ``contradicted`` count responses with such a claim, ``cited`` claims that cite a passage,
     ``cited_rightly`` those that cite one that supports them. ``worst`` has the claims with the
-    least support, one for a response, worst first.
-    """
+    least support, one for a response, worst first."""
 
     gated: int = 0
     failing: int = 0

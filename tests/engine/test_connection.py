@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
 
+import engine_jobs
 import pytest
 
-from q2_metric.engine import connection
-from q2_metric.engine.connection import Cluster, watched
+from q2_metric.engine import cluster
+from q2_metric.engine.cluster import Cluster, Remote
+from q2_metric.engine.job import Job
 from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.rows.columns import Columns
 
 # --- reaching a cluster ----------------------------------------------------------------------
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cluster.ALONE, "0")
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r'--engine ray needs .*q2-metric\[ray\]'):
-        connection.connect(Cluster())
+        cluster.connect(Cluster())
 
 
 def test_an_error_of_the_cluster_in_one_line() -> None:
     text = '\x1b[36mray::Actor.submit()\x1b[39m (pid=1)\n  File "x.py", line 1\nKeyError: "a"\nmore'
-    assert connection.cause(RuntimeError(text)) == 'KeyError: "a"'
-    assert connection.cause(RuntimeError("\nlost")) == "lost"
+    assert cluster.cause(RuntimeError(text)) == 'KeyError: "a"'
+    assert cluster.cause(RuntimeError("\nlost")) == "lost"
 
 
 @pytest.mark.parametrize(("address", "words"), [
@@ -40,7 +42,7 @@ def test_an_error_of_the_cluster_in_one_line() -> None:
 ])
 def test_an_address_where_nobody_answers(address: str, words: str) -> None:
     with pytest.raises(ModelError, match=f"Ray cannot be reached at {address}: {words}"):
-        connection._init(None, address, {})
+        cluster._init(None, address, {})
 
 
 @pytest.mark.slow
@@ -49,21 +51,26 @@ def test_a_port_where_no_cluster_answers() -> None:
     pytest.importorskip("ray", reason="needs the extra ray")
     code = """
 import sys
-from q2_metric.engine import connection
+from multiprocessing import active_children
+from q2_metric.engine import cluster
+from q2_metric.engine.job import Job
 from q2_metric.errors import ModelError
-assert connection.JOINS == 60
-connection.JOINS = 1
+from q2_metric.rows.columns import Columns
+assert cluster.JOINS == 60
+cluster.JOINS = 15
 try:
-    connection.connect(connection.Cluster(sys.argv[1]))
+    cluster.Remote(Job((), Columns(), ("knowledge_f1",)), cluster.Cluster(sys.argv[1]), print)
 except ModelError as error:
     print(error)
+[child] = active_children() or [None]
+assert child is None or child.join() or child.exitcode == -9
 """
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = f"127.0.0.1:{listening.getsockname()[1]}"
         done = subprocess.run(
             [sys.executable, "-c", code, address], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == (
-        f"Ray cannot be reached at {address}: no Ray cluster answered within 1 s; "
+        f"Ray cannot be reached at {address}: no Ray cluster answered within 15 s; "
         "is a cluster running there (ray start --head)?\n", "")
 
 
@@ -82,97 +89,90 @@ def test_a_cluster_that_cannot_be_started() -> None:
             self.stopped += 1
 
     slow = Failing(2)
-    connection._init(slow, None, {})
+    cluster._init(slow, None, {})
     assert (slow.left, slow.stopped) == (-1, 2)
     with pytest.raises(ModelError, match="could not be started here: The current node timed out"):
-        connection._init(Failing(99), None, {})
+        cluster._init(Failing(99), None, {})
 
 
-def test_chatter_is_not_heard(capfd: pytest.CaptureFixture[str]) -> None:
-    """Of Ray's own code, which writes to the descriptor."""
-    with connection._no_chatter():
-        connection.os.write(2, b"Set ray log level\n")
-    connection.os.write(2, b"heard\n")
-    assert capfd.readouterr().err == "heard\n"
+def test_what_ray_prints_is_not_heard(tmp_path: Path) -> None:
+    """Its own code writes to the descriptors; our results are on standard output."""
+    code = """
+import os, sys
+from pathlib import Path
+from types import SimpleNamespace
+from q2_metric.engine import cluster
+from q2_metric.errors import ModelError
+def connect(_cluster):
+    os.write(1, b"The raylet is dead")
+    os.write(2, b"Set ray log level")
+    raise ModelError("lost")
+cluster.connect = connect
+pipe = SimpleNamespace(send=lambda error: Path(sys.argv[1]).write_text(str(error)))
+cluster._connected(pipe, None, None)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "sent")],
+                          capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr, (tmp_path / "sent").read_text()) == ("", "", "lost")
 
 
 # --- a cluster at work -----------------------------------------------------------------------
 
 
-def ray_that(nodes: Callable[[], object] = list) -> Any:
-    """Ray, connected to a cluster that answers so when its nodes are asked for."""
-    context = SimpleNamespace(gcs_address="10.0.0.1:6379", get_node_id=lambda: "a")
-    return SimpleNamespace(get_runtime_context=lambda: context, nodes=nodes)
+def remote(
+    monkeypatch: pytest.MonkeyPatch, acts: Callable[..., None], told: list[str] | None = None
+) -> Remote:
+    """A connection to a cluster, whose process acts so instead."""
+    monkeypatch.setattr(cluster, "_connected", acts)
+    told = [] if told is None else told
+    return Remote(Job((), Columns(), ("knowledge_f1",)), Cluster("10.0.0.1:6379"), told.append)
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "GONE", 0.3)
-    monkeypatch.setattr(connection, "LOOKS", 0.05)
+def test_a_slow_cluster_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = remote(monkeypatch, engine_jobs.slow)
+    assert (there.signatures, there.identities) == ({"f1": "signed"}, {"f1": {}})
+    assert list(there.scored(1)) == [1, 2]
+    assert there._process.exitcode == 0
 
 
-def slowly(seconds: float) -> Callable[[], Iterator[int]]:
-    def give() -> Iterator[int]:
-        for i in range(3):
-            time.sleep(seconds if i == 2 else 0)
-            yield i
-
-    return give
+def test_a_warning_comes_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    remote(monkeypatch, engine_jobs.slow, told)
+    assert told == ["few GPUs"]
 
 
-@pytest.mark.usefixtures("quick")
-def test_a_slow_cluster_lives() -> None:
-    assert list(watched(ray_that(), slowly(1))) == [0, 1, 2]
-
-
-def refuse() -> None:
-    raise ConnectionError
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("nodes", [threading.Event().wait, refuse], ids=["silent", "refuses"])
-def test_a_dead_cluster_is_noticed(nodes: Callable[[], object]) -> None:
-    """What it had given is there; nobody waits for the rest."""
-    results = watched(ray_that(nodes), slowly(60))
+def test_a_dead_cluster_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray ends the process without a word. What it had given is there."""
+    results = remote(monkeypatch, engine_jobs.dying).scored(0)
     assert [next(results), next(results)] == [0, 1]
-    with pytest.raises(ModelError, match=r"cluster at 10\.0\.0\.1:6379 has died: no answer for"):
+    with pytest.raises(ModelError, match=r"Ray's cluster at 10\.0\.0\.1:6379 has died"):
         next(results)
 
 
-def test_a_dead_node_is_noticed_at_once() -> None:
-    """The head node still answers, but Ray would soon end this process without a word."""
-    with socket.create_server(("127.0.0.1", 0)) as node:
-        host, port = node.getsockname()
-        here = {"NodeID": "a", "NodeManagerAddress": host, "NodeManagerPort": port}
-        results = watched(ray_that(lambda: [here]), slowly(60))
-        assert [next(results), next(results)] == [0, 1]
-        node.settimeout(10)
-        node.accept()
-    with pytest.raises(ModelError, match="has died: its node on this machine has ended"):
-        next(results)
+def test_errors_come_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MissingExtra, match=r"the reader needs .* \"q2-metric\[hub\]\""):
+        remote(monkeypatch, engine_jobs.without_a_package)
 
 
-def test_errors_come_through() -> None:
-    def give() -> Iterator[int]:
-        yield 1
-        raise KeyError("lost")
-
-    results = watched(ray_that(), give)
-    assert next(results) == 1
-    with pytest.raises(KeyError, match="lost"):
-        next(results)
-
-
-def test_who_stops_asking_ends_the_work() -> None:
-    """The iterator is closed, so that its actors go."""
-    closed = threading.Event()
-
-    def give() -> Iterator[int]:
-        try:
-            yield from range(1000)
-        finally:
-            closed.set()
-
-    with closing(watched(ray_that(), give)) as results:
-        assert next(results) == 0
-    assert closed.wait(10)
+def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
+    """However that ends."""
+    code = """
+import sys
+from pathlib import Path
+from multiprocessing import get_context
+import engine_jobs
+get_context("spawn").Process(target=engine_jobs.endless, args=(sys.argv[1],)).start()
+sys.stdin.read()
+"""
+    note = tmp_path / "process"
+    here = str(Path(__file__).parents[1])
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code, str(note)], stdin=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([here, *sys.path])})
+    while not note.exists():
+        assert parent.poll() is None
+        time.sleep(0.02)
+    parent.kill()
+    parent.communicate()
+    while (tmp_path / "process").exists():  # it removes the note when it ends
+        time.sleep(0.02)

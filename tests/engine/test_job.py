@@ -88,9 +88,8 @@ def test_a_cache_that_cannot_be_used_is_said_once(
 ) -> None:
     told: list[str] = []
     job = Job((str(rows),), Columns(), ("scale",), cache=rows / "c")
-    store = job.store(told.append)
-    assert job.identities(store)["scale"]["preset"] == "bundled"
-    assert job.load(store).metrics[0].signature == "scale|version:test"
+    assert job.identities()["scale"]["preset"] == "bundled"
+    assert job.load(told.append).metrics[0].signature == "scale|version:test"
     assert len(told) == 1
     assert told[0].endswith("; continuing without it")
     with pytest.warns(RuntimeWarning, match="continuing without it"):
@@ -264,12 +263,12 @@ def test_knowledge_may_be_chosen(
     chosen = _Chosen("r", "k")
     [shown], _ = job.score(LoadedJob([FakeMetric("f1")]), "a.jsonl", 0, [chosen])
     assert shown["selected"] == {"text": "snippet"}
-    first = job.identities(job.store())["knowledge"]
+    first = job.identities()["knowledge"]
     assert (first["by"], first["pool"]) == ("number", str(pool))
     assert {"code", f"contents of {pool}"} < set(first)
-    assert "knowledge" not in replace(job, choice=None).identities(job.store())
+    assert "knowledge" not in replace(job, choice=None).identities()
     pool.write_text("[1]")
-    assert job.identities(job.store())["knowledge"] != first
+    assert job.identities()["knowledge"] != first
 
 
 # --- the manifest --------------------------------------------------------------------------

@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from engine_jobs import CountingJob
 
-from q2_metric.engine import connection
-from q2_metric.engine.cluster import check_gpus, prepared, scored
-from q2_metric.engine.connection import Cluster
+from q2_metric.engine.cluster import ALONE, Cluster, Remote, check_gpus, connect, prepared, scored
+from q2_metric.engine.job import Job
 from q2_metric.engine.unfinished import unfinished_path
 from q2_metric.errors import ModelError
 from q2_metric.rows.columns import Columns
@@ -54,9 +54,11 @@ def cluster() -> Iterator[Cluster]:
     here = str(Path(__file__).parents[1])
     os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
     two = Cluster(actors=2)
-    connection.connect(two)
-    yield two
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ALONE, "0")
+        connect(two)
+        yield two
+        ray.shutdown()
 
 
 def descendants(process: int) -> set[int]:
@@ -67,6 +69,12 @@ def descendants(process: int) -> set[int]:
     while new := {child for child, parent in pairs if parent in found} - found:
         found |= new
     return found
+
+
+def alive(process: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
 
 
 def listening(processes: set[int]) -> set[str]:
@@ -90,18 +98,25 @@ LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "0000000000000000000
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc")
-def test_a_cluster_that_is_started_here_is_ours_alone(cluster: Cluster) -> None:
-    """Nobody on the network can reach it, and nobody on the machine can read its files."""
-    import ray
-
-    ray.get(ray.remote(lambda: 1).remote())  # a worker too
-    places = listening(descendants(os.getpid()))
-    assert places
-    assert places <= LOOPBACK
-    folder = Path(ray._private.worker._global_node.get_temp_dir_path()).parent
-    assert folder.name.startswith("q2-ray-")
-    assert folder.stat().st_mode & 0o777 == 0o700
-    assert os.environ.get("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER") is None, "for clusters of others"
+def test_a_cluster_that_is_started_here_is_ours_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody on the network can reach it, and nobody on the machine can read its files. At the end
+    both are gone."""
+    pytest.importorskip("ray", reason="needs the extra ray")
+    file = rows_file(tmp_path / "rows.jsonl", ROWS)
+    with TemporaryDirectory(dir="/tmp") as place:
+        monkeypatch.setenv("RAY_TMPDIR", place)
+        remote = Remote(Job((file,), Columns(), ("knowledge_f1",)), Cluster(), print)
+        places = listening(descendants(remote._process.pid or 0))
+        assert places
+        assert places <= LOOPBACK
+        [folder] = Path(place).iterdir()
+        assert folder.name.startswith("q2-ray-")
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert sum(len(rows) for rows, _ in remote.scored(0)) == ROWS
+        assert not folder.exists()
+    assert os.environ.get(ALONE) is None, "for clusters of others"
 
 
 def test_gpus_that_are_not_there_are_not_waited_for(tmp_path: Path, cluster: Cluster) -> None:
@@ -125,8 +140,8 @@ def test_a_cluster_that_was_joined_may_grow() -> None:
 def test_the_folder_of_a_cluster_goes_at_the_end(tmp_path: Path) -> None:
     code = """
 from types import SimpleNamespace
-from q2_metric.engine import connection
-print(connection._folder(SimpleNamespace(shutdown=lambda: print("shut down"))))
+from q2_metric.engine import cluster
+print(cluster._folder(SimpleNamespace(shutdown=lambda: print("shut down"))))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
@@ -135,21 +150,6 @@ print(connection._folder(SimpleNamespace(shutdown=lambda: print("shut down"))))
     assert Path(folder).parent.parent == tmp_path
     assert stopped == "shut down"
     assert [*tmp_path.iterdir()] == []
-
-
-def test_what_ray_prints_is_not_among_the_results() -> None:
-    """Its errors go to standard output, wherever its logs go: there our JSON is."""
-    pytest.importorskip("ray", reason="needs the extra ray")
-    code = """
-import os
-from q2_metric.engine import connection
-os.environ.update(connection._SILENT)
-from ray._private.worker import print_to_stdstream
-error = {"lines": ["Raylet is terminated.\\n  its logs"], "pid": "raylet", "is_err": False}
-print_to_stdstream(error, ignore_prefix=False)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("", "")
 
 
 def found(given: CountingJob, cluster: Cluster, done: int = 0) -> list[float]:
@@ -222,8 +222,12 @@ def test_here_or_on_ray_the_output_is_the_same(tmp_path: Path) -> None:
     while blocks_in(tmp_path / "there.jsonl") < 3:
         assert driver.poll() is None, driver.stderr and driver.stderr.read()
         time.sleep(0.005)
+    children = descendants(driver.pid) - {driver.pid}
     driver.kill()
     driver.wait()
+    assert any(map(alive, children))
+    while any(map(alive, children)):  # the cluster ends with the command
+        time.sleep(0.1)
     assert not (tmp_path / "there.jsonl").exists()
     there = finish("there.jsonl")
     assert "resuming" in there.stderr

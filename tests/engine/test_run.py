@@ -195,20 +195,17 @@ def test_a_choice_of_knowledge_is_said_in_place_of_a_column(
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
-    def prepared(
-        job: Job, _cluster: on_ray.Cluster, _warn: Callable[[str], None]
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        return job.load().signatures, job.identities(job.store())
+    class Here:
+        def __init__(self, job: Job, *_given: object) -> None:
+            self.job, self.loaded = job, job.load()
+            self.signatures = self.loaded.signatures
+            self.identities = job.identities()
 
-    def scored(
-        job: Job, _cluster: on_ray.Cluster, done: int
-    ) -> Iterator[tuple[list[OutputRow], int]]:
-        loaded = job.load()
-        for file, first, block in islice(on_ray.all_blocks(job), done, None):
-            yield job.score(loaded, file, first, block)[0], 5
+        def scored(self, done: int) -> Iterator[tuple[list[OutputRow], int]]:
+            for file, first, block in islice(on_ray.all_blocks(self.job), done, None):
+                yield self.job.score(self.loaded, file, first, block)[0], 5
 
-    monkeypatch.setattr(on_ray, "prepared", prepared)
-    monkeypatch.setattr(on_ray, "scored", scored)
+    monkeypatch.setattr(on_ray, "Remote", Here)
     return on_ray.Cluster()
 
 

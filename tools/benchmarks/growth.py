@@ -171,8 +171,7 @@ class WaitingJob(Job):
 def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
     """Measures the wall-clock seconds in which several numbers of Ray actors score ``blocks``
     blocks. The time to start the actors is not included."""
-    from q2_metric.engine.cluster import scored
-    from q2_metric.engine.connection import Cluster, connect
+    from q2_metric.engine.cluster import Cluster, connect, scored
 
     seconds = []
     for size in sizes:

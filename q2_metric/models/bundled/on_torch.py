@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.errors import ModelError, is_out_of_memory, not_imported
+from q2_metric.errors import ModelError, is_out_of_memory, optional
 from q2_metric.models.bundled.encoding import Batch, Forward
 from q2_metric.models.bundled.stored import VERSIONS, in_floats
 
@@ -33,11 +33,7 @@ def load(module: nn.Module, prefix: str) -> None:
 def forward_of(prefix: str, device: str, dtype: str) -> Forward:
     """A function that computes a network's logits for a batch, on any of torch's devices.
     ModelError: the weights are missing, or memory ran out."""
-    try:
-        import torch
-    except ImportError as error:
-        raise not_imported(error, f"device {device!r} with the bundled models", "torch",
-                           "torch") from error
+    torch = optional("torch", f"device {device!r} with the bundled models", "torch", "torch")
     from q2_metric.models.bundled.network import made
     from q2_metric.models.hub.loading import limit_threads
 
