@@ -5,8 +5,7 @@ counts how often each rule is right."""
 import functools
 from collections.abc import Callable, Mapping
 
-from q2_metric.english.values.compare import has_wrong_value
-from q2_metric.english.values.follows import follows
+from q2_metric.english.values.compare import follows, has_wrong_value
 from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Ruling

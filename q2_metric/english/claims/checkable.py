@@ -7,49 +7,10 @@ from collections.abc import Iterator, Sequence
 from q2_metric.english.claims.check_worthiness import says_nothing
 from q2_metric.english.claims.language import is_language
 from q2_metric.english.claims.word_order import CONTRACTED, in_order
-from q2_metric.english.lexicon import QUESTION_WORDS
-from q2_metric.text.normalise import words as word_set
+from q2_metric.english.lexicon import QUESTION_WORDS, listed
 
-FUNCTION_WORDS = word_set("""
-a an the this that these those i me my mine myself you your yours yourself we us our ours he him
-his she her hers it its they them their theirs one ones someone somebody something anyone anybody
-anything everyone everybody everything no nobody nothing none who whom whose which what whatever
-when where why how if whether because since so than then as at by for from in into of off on onto
-out over to too up down with without about around after before again also and or but nor not only
-just even still yet very really quite pretty much many more most less least some any each every
-all both either neither other others another such same own here there now ever never always someday
-sometimes often usually maybe perhaps probably definitely certainly surely absolutely totally
-exactly actually basically honestly seriously literally especially though although while until
-once soon later today tonight tomorrow yesterday anyway else instead
-be am is are was were been being do does did done doing have has had having can could will would
-shall should may might must ought ca wo sha ai gon wan na ta got get gets getting go goes going
-gone went come comes coming came let lets
-""")
-
-_SMALL_TALK = word_set("""
-yes yeah yea yep yup nope nah ok okay alright sure right true correct well oh ah wow hey hi hello
-bye goodbye welcome please thanks thank thx ty cheers sorry excuse pardon congrats congratulations
-greetings morning afternoon evening night hmm lol omg oops gosh gee goodness god heck damn dang
-indeed cool nice neat great good better best fine bad worse worst awesome amazing fantastic
-wonderful excellent lovely perfect brilliant incredible unbelievable fascinating interesting
-interested impressive exciting excited fun funny hilarious silly crazy weird strange scary sad
-happy glad pleased delighted lucky jealous surprised surprising curious afraid worried tired bored
-boring annoying awful terrible horrible delicious yummy tasty beautiful gorgeous cute sweet
-favorite favourite kidding joking wrong
-like likes liked love loves loved loving enjoy enjoys enjoyed enjoying hate hates hated adore
-appreciate prefer hope hopes hoping wish wishes want wants wanted need guess think thinks thought
-thinking believe suppose know knew known knows wonder wondering mean means meant feel feels feeling
-feelings felt agree agreed disagree understand understood remember forgot forget imagine see saw
-seen look looks looking sound sounds sounded seem seems hear heard hearing tell telling told say
-says said saying talk talking talked chat chatting chatted ask asking asked answer question
-questions share sharing speak try trying tried bet care bother mind matter meet meeting met help
-helps helped check wait
-thing things stuff way kind sort lot lots bit ton tons bunch time times day days week weekend
-idea clue point sense fan person guy guys man dude buddy friend people luck pleasure shame pity
-loss joke info information conversation story take make makes deal problem worries worry opinion
-experience
-""")
-
+FUNCTION_WORDS = listed("function_words")
+_SMALL_TALK = listed("small_talk")
 NOT_CLAIMED = FUNCTION_WORDS | _SMALL_TALK
 """A sentence of such words only makes no claim."""
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from q2_metric.english.claims.checkable import has_claim
 from q2_metric.english.claims.short_answers import YesNo, is_short, last_question, verdict_of
-from q2_metric.english.lexicon import AUXILIARY_VERBS, FINITE, MONTHS, QUESTION_WORDS
-from q2_metric.english.parse.inflection import past, third
+from q2_metric.english.lexicon import AUXILIARY_VERBS, FINITE, MONTHS, QUESTION_WORDS, listed
 from q2_metric.english.parse.parser import Parsed, default_parser
-from q2_metric.english.parse.phrases import expand, spell
+from q2_metric.english.parse.phrases import expand, past, spell, third
 from q2_metric.english.parse.tree import Tree, Word, bits_of, first
 from q2_metric.text.normalise import words
 from q2_metric.types import Example
@@ -21,9 +20,7 @@ _DO = words("do does did")
 _THIS = words("this that these those")
 _ADVERBS = words("also ever really actually currently originally usually often still first "
                  "officially finally")
-_PREPOSITIONS = words("in on at by to from for of with near behind under over above below between "
-                      "beside inside outside within around through during since until before after "
-                      "about across along into onto off up down next on because due as")
+_PREPOSITIONS = listed("prepositions")
 _ADDRESSED = words("you your we our us")
 _ASKER = {"i am": "you are", "i 'm": "you are", "i was": "you were", "i": "you", "my": "your",
           "me": "you"}

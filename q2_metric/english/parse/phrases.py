@@ -1,9 +1,12 @@
-"""Writes noun phrases and auxiliaries in the form that they have in a question."""
+"""Writes noun phrases, auxiliaries and verbs in the form that a question or statement needs."""
 
+import re
 from collections.abc import Sequence
 
-from q2_metric.english.lexicon import CONTRACTED, NAMES
+from q2_metric.english.lexicon import CONTRACTED, IRREGULAR, NAMES
 from q2_metric.english.parse.tree import Tree, Word, first
+
+_DOUBLED = re.compile(r"[^aeiou]*[aeiou][bdgklmnprt]")
 
 
 def expand(tree: Tree, word: Word) -> str:
@@ -73,3 +76,33 @@ def named(tree: Tree, noun: Word) -> str:
         return f"the {spell(tree, members[1:])}"
     the = "the " if members[0].tag in ("NN", "JJ", "JJS") and noun.tag == "NN" else ""
     return the + spell(tree, members)
+
+
+def past(verb: str) -> str:
+    """The past tense of a verb, given its base form.
+
+    >>> past("open"), past("write"), past("stop"), past("carry")
+    ('opened', 'wrote', 'stopped', 'carried')
+    """
+    if verb in IRREGULAR:
+        return IRREGULAR[verb]
+    if verb.endswith("e"):
+        return verb + "d"
+    if re.search(r"[^aeiou]y$", verb):
+        return verb[:-1] + "ied"
+    return verb + verb[-1:] * bool(_DOUBLED.fullmatch(verb)) + "ed"
+
+
+def third(verb: str) -> str:
+    """The third person singular of a verb in the present tense, given its base form.
+
+    >>> third("open"), third("have"), third("pass"), third("carry")
+    ('opens', 'has', 'passes', 'carries')
+    """
+    if verb == "have":
+        return "has"
+    if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
+        return verb + "es"
+    if re.search(r"[^aeiou]y$", verb):
+        return verb[:-1] + "ies"
+    return verb + "s"

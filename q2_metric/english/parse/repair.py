@@ -7,7 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
-from q2_metric.text.normalise import words
+from q2_metric.english.lexicon import listed
 from q2_metric.text.sentences import split_sentences
 
 # The groups of each pattern are the blanks to delete. The order of the patterns matters: numbers
@@ -100,28 +100,10 @@ def repair(text: str, knowledge: str = "") -> Repaired:
 
 # Function words that titles capitalise ("The Lord of the Rings"). The knowledge's capitals never
 # capitalise them.
-_NEVER_RAISED = words(
-    "a an and are as at be but by for from had has have he her his if in into is it its not "
-    "of on or our out she so than that the their them then there these they this to was we "
-    "were what when which who will with would you your my no yes do does did can all one two "
-    "also after before first new most some many more other such"
-)
+_NEVER_RAISED = listed("never_raised")
 # Words that English always writes with a capital and whose lower-case form has no other meaning.
 # For "may", "march", "turkey", "china" and "polish", the knowledge's capitals decide.
-_ALWAYS_RAISED = words(
-    "monday tuesday wednesday thursday friday saturday sunday january february april june "
-    "july august september october november december christmas american americans british "
-    "english french german germans italian italians spanish russian russians chinese "
-    "japanese korean indian indians mexican canadian australian european europeans african "
-    "africans asian greek roman romans dutch danish swedish norwegian irish scottish welsh "
-    "jewish christian christians muslim islamic arabic latin hispanic america england france "
-    "germany italy spain russia japan korea india mexico canada australia europe africa asia "
-    "greece britain ireland scotland wales egypt brazil iceland sweden norway denmark poland "
-    "portugal switzerland austria london paris chicago california texas florida hollywood "
-    "manhattan brooklyn boston seattle philadelphia atlanta hawaii alaska colorado michigan "
-    "pennsylvania massachusetts virginia arizona nevada ohio oregon disney netflix youtube "
-    "facebook google nintendo"
-)
+_ALWAYS_RAISED = listed("always_raised")
 _WORD = re.compile(r"[^\W\d_]+")
 _NAME_GOES_ON = re.compile(r" [A-Z][a-z]")  # "Bob Ross" at the start of a sentence
 
