@@ -7,14 +7,14 @@ from importlib.resources import files
 
 from q2_metric.text.normalise import words
 
-_STORED = ConfigParser(interpolation=None)
-_STORED.read_string(files(__package__).joinpath("words.ini").read_text(encoding="utf-8"))
-IRREGULAR = dict(_STORED["pasts"])
+STORED = ConfigParser(interpolation=None)
+STORED.read_string(files(__package__).joinpath("words.ini").read_text(encoding="utf-8"))
+IRREGULAR = dict(STORED["pasts"])
 """The past tense of each irregular verb."""
 
 
 def listed(name: str) -> frozenset[str]:
-    return words(_STORED["words"][name])
+    return words(STORED["words"][name])
 
 
 SUBJECTS = words("nsubj nsubjpass csubj csubjpass")
