@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from q2_metric.english.claims.checkable import has_claim
+from q2_metric.english.claims.checkable import decides, has_claim
 from q2_metric.english.claims.language import not_english
-from q2_metric.english.claims.short_answers import decides
 from q2_metric.errors import InputError
 from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text.excerpts import Excerpt, with_tables

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from q2_metric.english import lexicon
-from q2_metric.english.claims.checkable import has_claim, is_content
+from q2_metric.english.claims.checkable import decides, has_claim, is_content
 from q2_metric.english.claims.frames import ending, frame, is_framed, presents
 from q2_metric.english.claims.lists import TITLE, items
-from q2_metric.english.claims.short_answers import decides
 from q2_metric.english.claims.statements import stated
 from q2_metric.english.parse.clauses import (
     clause_of,

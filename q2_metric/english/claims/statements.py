@@ -6,8 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from q2_metric.english.claims.checkable import has_claim
-from q2_metric.english.claims.short_answers import YesNo, is_short, last_question, verdict_of
+from q2_metric.english.claims.checkable import (
+    YesNo,
+    has_claim,
+    is_short,
+    last_question,
+    verdict_of,
+)
 from q2_metric.english.lexicon import AUXILIARY_VERBS, FINITE, MONTHS, QUESTION_WORDS, listed
 from q2_metric.english.parse.parser import Parsed, default_parser
 from q2_metric.english.parse.phrases import expand, past, spell, third

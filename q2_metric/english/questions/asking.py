@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from q2_metric.english.lexicon import AUXILIARIES, DROPPED_ADVERBS, GENERIC, UNASKED
 from q2_metric.english.parse.clauses import Clause
-from q2_metric.english.parse.phrases import is_aside, spell, third
+from q2_metric.english.parse.phrases import is_aside, own_phrase, spell, third
 from q2_metric.english.parse.tree import Tree, Word, bits_of, first, is_plural, is_verb
-from q2_metric.english.questions.nouns import own_phrase
-from q2_metric.english.questions.words import Gap
+from q2_metric.english.questions.gaps import Gap
 
 _MARKS = re.compile(r"(?:(?<!\s)\s+)?[,;:](?:\s*[,;:])+\s*")
 

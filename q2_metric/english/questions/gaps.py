@@ -2,19 +2,97 @@
 ``top`` the first word of its coordination, ``label`` its entity type ("" for none), and ``text``
 the span in lower case."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from q2_metric.english import lexicon
 from q2_metric.english.parse.clauses import Clause
-from q2_metric.english.parse.phrases import core, spell
+from q2_metric.english.parse.phrases import (
+    besides,
+    core,
+    kept_modifiers,
+    phrase_bits,
+    spell,
+    top_of,
+)
 from q2_metric.english.parse.tree import Tree, Word
-from q2_metric.english.questions.nouns import besides, kept_modifiers, phrase_bits, top_of
-from q2_metric.english.questions.words import Gap, about_person, plain_wh, time_wh, with_part
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
 AROUND = lexicon.LOOSE | {"det", "predet"}
 """Dependencies on a noun that the phrase in a question for a modifier of the noun leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The words of a clause that a question asks for (``bits``), and how: ``wh`` has the question
+    words ("how many types"), ``after`` a text at the end ("besides red"). ``subject``: they are the
+    subject, so that the word order stays. ``echo``: ``wh`` stands in their place ("The symptoms of
+    what are recurring?")."""
+
+    wh: str
+    bits: int
+    subject: bool = False
+    after: str = ""
+    echo: bool = False
+
+
+def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
+    """The question word that the span alone suggests."""
+    # In "about 2 million people", the number is asked for.
+    person = root.lemma.lower() in lexicon.PEOPLE and not tree.child(root, ("nummod",))
+    if label == "PERSON" or (not label and person):
+        return "who"
+    if label == "DATE" or lexicon.YEAR.match(text):
+        return "how long" if lexicon.DURATION.search(text) and text[0].isdigit() else "when"
+    if label == "TIME" and lexicon.DURATION.search(text):
+        return "how long"
+    if label == "MONEY" and lexicon.CURRENCY.search(text):
+        return "how much"
+    if label == "PERCENT":
+        return "what percentage"
+    if label in ("CARDINAL", "MONEY"):
+        return "how many"
+    return "what"
+
+
+def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool] | None:
+    """The question word, and true if it replaces the preposition: "in 1990" → ("when", True),
+    "after 1990" → ("what", False)."""
+    if preposition in ("for", "throughout") and lexicon.DURATION.search(text):
+        return "how long", True
+    if not span_is_date:
+        return None
+    counted = lexicon.DURATION.search(text) and lexicon.COUNTED.match(text)
+    if preposition in ("in", "within") and counted:
+        return "in how much time", True
+    if preposition in lexicon.BARE_TIME:
+        return ("what", False) if preposition in ("after", "before") else ("when", True)
+    if preposition in ("through", "as", "between") or (
+            preposition == "from" and re.search(r"\b(?:to|until|till)\b", text)):
+        return "when", True
+    if preposition in ("since", "until", "till", "by", "from"):
+        return f"{preposition} when", True
+    return None
+
+
+def with_part(tree: Tree, root: Word, wh: str) -> str:
+    """As in "three of his opponents" → "how many of his opponents"."""
+    part = tree.child(root, ("prep",))
+    if wh in ("how many", "how much", "what percentage") and part and part.lower == "of":
+        return f"{wh} {spell(tree, tree.members(tree.below[part.i]))}"
+    return wh
+
+
+def about_person(tree: Tree, clause: Clause, noun: Word | None = None) -> bool:
+    """Whether the clause is about a person, or ``noun`` names a role of people."""
+    if clause.subject in ("he", "she", "I"):
+        return True
+    subject = tree.child(clause.verb, ("nsubj",))
+    if subject is not None and (
+            subject.label == "PERSON" or subject.lemma.lower() in lexicon.PEOPLE):
+        return True
+    return noun is not None and noun.lemma in lexicon.PEOPLE
 
 
 def gaps(

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from q2_metric.english.lexicon import IDIOMS, LIGHT_NOUNS, NOT_ASKED
 from q2_metric.english.parse.clauses import clause_of, clause_verb, is_askable
 from q2_metric.english.parse.parser import default_parser
+from q2_metric.english.parse.phrases import has_complement
 from q2_metric.english.parse.tree import Tree
 from q2_metric.english.questions.asking import ask
 from q2_metric.english.questions.gaps import gaps
-from q2_metric.english.questions.nouns import has_complement
 from q2_metric.text.normalise import normalise
 from q2_metric.types import Span
 
