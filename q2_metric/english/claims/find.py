@@ -20,7 +20,7 @@ from q2_metric.english.parse.clauses import (
     is_negated,
     subject_of,
 )
-from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
+from q2_metric.english.parse.parser import Parsed, ParsedSentence, parse_responses
 from q2_metric.english.parse.phrases import core, spell
 from q2_metric.english.parse.repair import Repaired
 from q2_metric.english.parse.tree import Tree, Word, first, is_verb
@@ -68,9 +68,7 @@ class EnglishClaims:
         """The claims of each response, in order; an empty list if a response claims nothing."""
         found = {example: _FOUND.get(example) for example in examples}
         new = [example for example, claims in found.items() if claims is None]
-        parses = default_parser().parse([example.response for example in new],
-                                        [example.knowledge for example in new])
-        for example, parsed, said in zip(new, parses, stated(new), strict=True):
+        for example, parsed, said in zip(new, parse_responses(new), stated(new), strict=True):
             claims = ([Claim(said, *_bounds(example.response), "answer")] if said
                       else [] if decides(example.response, example.question)
                       else list(_claims(example, parsed)))
@@ -117,7 +115,7 @@ def _bounds(text: str) -> tuple[int, int]:
 
 
 def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, _Kind]]:
-    tree = Tree(sentence.doc, sentence.raised)
+    tree = sentence.tree()
     parts = _parts(tree)
     found = []
     for part in parts:

@@ -6,15 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from q2_metric.english.claims.checkable import (
-    YesNo,
-    has_claim,
-    is_short,
-    last_question,
-    verdict_of,
-)
+from q2_metric.english.claims.checkable import YesNo, has_claim, is_short, last_question, verdict_of
 from q2_metric.english.lexicon import AUXILIARY_VERBS, FINITE, MONTHS, QUESTION_WORDS, listed
-from q2_metric.english.parse.parser import Parsed, default_parser
+from q2_metric.english.parse.parser import PARSER, Parsed
 from q2_metric.english.parse.phrases import expand, past, spell, third
 from q2_metric.english.parse.tree import Tree, Word, bits_of, first
 from q2_metric.text.normalise import words
@@ -60,22 +54,17 @@ class _QuestionParts:
 
 def stated(examples: Sequence[Example]) -> list[str | None]:
     """``None`` for a response that is no short answer, or if no rule applies."""
-    short = [(i, one) for i, one in enumerate(examples)
-             if one.question and is_short(one.response) and last_question(one.question)]
-    statements: list[str | None] = [None] * len(examples)
-    parser = default_parser()
-    questions = parser.parse([last_question(one.question or "") for _, one in short])
-    answers = parser.parse([one.response for _, one in short])
-    for (i, _), question, answer in zip(short, questions, answers, strict=True):
-        statements[i] = _statement(question, answer)
-    return statements
+    asked = [last_question(one.question or "") if is_short(one.response) else ""
+             for one in examples]
+    said = [one.response if question else ""
+            for one, question in zip(examples, asked, strict=True)]
+    return list(map(_statement, PARSER.parse(asked), PARSER.parse(said)))
 
 
 def _statement(question: Parsed, answer: Parsed) -> str | None:
     if len(question.sentences) != 1 or len(answer.sentences) != 1:
         return None
-    tree = Tree(question.sentences[0].doc, question.sentences[0].raised)
-    asked = _parts(tree)
+    asked = _parts(question.sentences[0].tree())
     if asked is None:
         return None
     said = answer.sentences[0].doc.text
@@ -91,7 +80,7 @@ def _statement(question: Parsed, answer: Parsed) -> str | None:
         return yes and f"{yes[:-1]} {more[1].rstrip('.! ')}."
     if verdict is not None or not has_claim(said):
         return None
-    words_of = Tree(answer.sentences[0].doc, answer.sentences[0].raised)
+    words_of = answer.sentences[0].tree()
     return _filled(asked, words_of) if _is_fragment(words_of) else None
 
 
