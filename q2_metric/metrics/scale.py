@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, cast
 from q2_metric.errors import InputError
 from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
-from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.settings import (
@@ -142,7 +141,7 @@ class Scale:
                   for example, claimed in zip(unique, judged, strict=True)}
         scores = [judgements.as_written(totals[seen], example, excerpt)
                   for (seen, excerpt), example in zip(read, examples, strict=True)]
-        return with_citations(scores, self.supports) if evidence else scores
+        return judgements.with_citations(scores, self.supports) if evidence else scores
 
     # The steps that a recipe can replace.
 
