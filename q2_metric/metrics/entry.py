@@ -111,10 +111,8 @@ class Entry:
 
     def signatures(self, signed: str) -> dict[str, str]:
         """By column name. ``signed`` is the metric's signature."""
-        return {
-            column.name: named(column.sign)(signed) if column.sign else signed
-            for column in self.columns
-        }
+        return {column.name: named(column.sign)(signed) if column.sign else signed
+                for column in self.columns}
 
     def settings_class(self) -> Any:
         return named(self.settings)

@@ -6,12 +6,11 @@ import difflib
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.entry import RESERVED
+from q2_metric.metrics.entry import RESERVED, named
 from q2_metric.metrics.entry import Entry as Entry
 from q2_metric.metrics.entry import MetricColumn as MetricColumn
 from q2_metric.runtime_config import RUNTIME_FIELDS
@@ -27,29 +26,23 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 METRICS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
-        Entry(
-            "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
-            settings="q2_metric.metrics.groundedness:GroundednessSettings", details="parts",
-            runtime=RUNTIME_FIELDS, cached=True, probability=True, bases=("scale",), evidence=True,
-            gloss="probability that people would judge the response supported; 1 is best"),
-        Entry(
-            "q2", "Q²", "q2_metric.metrics.q2:Q2",
-            settings="q2_metric.metrics.settings:Q2Settings",
-            more=(MetricColumn("q2_no_nli", "Q² without NLI", "no_nli",
-                               "q2_metric.metrics.q2:without_nli",
-                               "the same, answers compared by their words alone; 1 is best"),),
-            gloss="share of the answers about the response that the knowledge also gives; "
-                  "1 is best",
-            details="questions",
-            models=("question_model", "reader_model", "nli_model", "coreference_model"),
-            runtime=RUNTIME_FIELDS, cached=True,
-        ),
-        Entry(
-            "scale", "SCALE", "q2_metric.metrics.scale:Scale",
-            settings="q2_metric.metrics.settings:ScaleSettings", details="sentences",
-            models=("scale_model",), runtime=RUNTIME_FIELDS, cached=True, evidence=True,
-            probability=True,
-            gloss="how far the knowledge supports each sentence, on average; 1 is best"),
+        Entry("groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
+              settings="q2_metric.metrics.groundedness:GroundednessSettings", details="parts",
+              runtime=RUNTIME_FIELDS, cached=True, probability=True, bases=("scale",),
+              gloss="probability that people would judge the response supported; 1 is best",
+              evidence=True),
+        Entry("q2", "Q²", "q2_metric.metrics.q2:Q2", details="questions", cached=True,
+              settings="q2_metric.metrics.settings:Q2Settings", runtime=RUNTIME_FIELDS,
+              models=("question_model", "reader_model", "nli_model", "coreference_model"),
+              more=(MetricColumn("q2_no_nli", "Q² without NLI", "no_nli",
+                                 "q2_metric.metrics.q2:without_nli",
+                                 "the same, answers compared by their words alone; 1 is best"),),
+              gloss="share of the answers about the response that the knowledge also gives; "
+                    "1 is best"),
+        Entry("scale", "SCALE", "q2_metric.metrics.scale:Scale", details="sentences", cached=True,
+              settings="q2_metric.metrics.settings:ScaleSettings", models=("scale_model",),
+              runtime=RUNTIME_FIELDS, evidence=True, probability=True,
+              gloss="how far the knowledge supports each sentence, on average; 1 is best"),
         Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1", any_text=True,
               gloss="words that response and knowledge share; 1 is best"),
         Entry("overlap", "overlap", "q2_metric.metrics.overlap:OverlapF1", any_text=True,
@@ -59,16 +52,13 @@ METRICS: dict[str, Entry] = {
               gloss="share of the response's content words that the knowledge has; 1 is best"),
         Entry("knowledge_bleu", "BLEU", "q2_metric.metrics.overlap:Bleu", any_text=True,
               gloss="runs of words that response and knowledge share; 1 is best"),
-        Entry(
-            "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
-            settings="q2_metric.metrics.nli:NliSettings", models=("nli_model",),
-            runtime=RUNTIME_FIELDS, cached=True,
-            gloss="whether the knowledge as a whole implies the response; 1 is best"),
-        Entry(
-            "bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore",
-            models=("bertscore_model",), runtime=("device", "batch_size", "any_language"),
-            cached=True,
-            gloss="words of the response with a similar word in the knowledge; 1 is best"),
+        Entry("nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli", cached=True,
+              settings="q2_metric.metrics.nli:NliSettings", models=("nli_model",),
+              runtime=RUNTIME_FIELDS,
+              gloss="whether the knowledge as a whole implies the response; 1 is best"),
+        Entry("bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore", cached=True,
+              models=("bertscore_model",), runtime=("device", "batch_size", "any_language"),
+              gloss="words of the response with a similar word in the knowledge; 1 is best"),
     )
 }
 """By name, in the order in which metrics are shown."""
@@ -97,11 +87,8 @@ def know(entries: Iterable[Entry]) -> None:
 
 def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
     """By column name and in order; ``None`` means all metrics."""
-    return {
-        column.name: column
-        for name in (METRICS if names is None else names)
-        for column in entry(name).columns
-    }
+    return {column.name: column for name in (METRICS if names is None else names)
+            for column in entry(name).columns}
 
 
 def of_column(name: str) -> tuple[Entry, MetricColumn]:
@@ -136,8 +123,7 @@ def keywords() -> tuple[str, ...]:
 
 def check_names(names: Iterable[str] | str) -> list[str]:
     """As :func:`listed`; ``InputError`` also if there is no metric with one of the names."""
-    known = listed(names)
-    for name in known:
+    for name in (known := listed(names)):
         if name not in METRICS:
             raise InputError(no_such(name))
     return known
@@ -209,15 +195,11 @@ def by_path(where: str) -> Entry:
     """Imports a metric or its :class:`Entry` at "package.module:Class"; ``InputError`` if none."""
     if not _PATH.fullmatch(where):
         raise InputError(f"the metric {where!r} is not of the form package.module:Class")
-    module, _, name = where.partition(":")
     try:
-        home = import_module(module)
+        one = named(where)
     except Exception as error:  # importing other code can raise anything
         why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"the metric {where}: {module} cannot be imported: {why}") from error
-    one = getattr(home, name, None)
-    if one is None:
-        raise InputError(f"the metric {where}: {module} has no {name}")
+        raise InputError(f"the metric {where} cannot be imported: {why}") from error
     if isinstance(one, Entry):
         return one
     own = getattr(one, "name", None)
