@@ -65,16 +65,9 @@ class BertScore:
         # length.
         tokenizer.model_max_length = min(tokenizer.model_max_length, _positions(config))
         self._batch_size = batch_size
-        self.signature = signature(
-            self.name,
-            {
-                "model": model,
-                "layer": layer,
-                "idf": False,
-                "rescale": rescale,
-                "bert-score": bert_score.__version__,
-            },
-        )
+        self.signature = signature(self.name, {
+            "model": model, "layer": layer, "idf": False, "rescale": rescale,
+            "bert-score": bert_score.__version__})
 
     @classmethod
     def from_preset(

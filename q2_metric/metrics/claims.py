@@ -28,10 +28,8 @@ def gated(score: Scoring) -> Scoring:
         reasons = [why_not(self, example) for example in examples]
         kept = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
         scores = iter(score(self, kept, **keywords) if kept else ())
-        return [
-            Score(example, None, reason=reason) if reason else next(scores)
-            for example, reason in zip(examples, reasons, strict=True)
-        ]
+        return [Score(example, None, reason=reason) if reason else next(scores)
+                for example, reason in zip(examples, reasons, strict=True)]
 
     return cast(Scoring, scored)
 
@@ -39,10 +37,9 @@ def gated(score: Scoring) -> Scoring:
 def why_not(metric: Metric, example: Example) -> Reason | None:
     """Why a metric does not score an example: "no_knowledge" or "empty" if a text is blank,
     "knowledge_language" or "language" if one is not English, "no_claim" if the response claims
-    nothing. The last two are
-    scored if the metric's entry has ``any_text`` or its attribute ``scores_all`` is true, other
-    languages if ``any_language`` is true, and a bare "yes" or "no" to the example's question if
-    ``reads_question`` is true."""
+    nothing. The last two are scored if the metric's entry has ``any_text`` or its attribute
+    ``scores_all`` is true, other languages if ``any_language`` is true, and a bare "yes" or "no" to
+    the example's question if ``reads_question`` is true."""
     # Imported here, because the registry imports metrics of other packages, which may import this.
     from q2_metric.metrics.registry import entry
 

@@ -65,7 +65,5 @@ class EndToEndNli:
     def score(self, examples: Sequence[Example]) -> list[Score]:
         verdicts = remembered(
             self._entailment.judge, ((item.knowledge, item.response) for item in examples), {})
-        return [
-            Score(item, FALLBACK_SCORE[verdict.label], verdict=verdict)
-            for item, verdict in zip(examples, verdicts, strict=True)
-        ]
+        return [Score(item, FALLBACK_SCORE[verdict.label], verdict=verdict)
+                for item, verdict in zip(examples, verdicts, strict=True)]
