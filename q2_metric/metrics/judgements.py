@@ -1,5 +1,5 @@
-"""Turns an entailment model's verdicts into judgements of claims, checks what claims cite, and turns
-judgements into a score."""
+"""Turns an entailment model's verdicts into judgements of claims, checks what claims cite, and
+turns judgements into a score."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
