@@ -3,6 +3,7 @@ question or statement needs."""
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from q2_metric.english.lexicon import CONTRACTED, IRREGULAR, NAMES, NOUN_TAGS
 from q2_metric.english.parse.tree import Tree, Word, first, is_verb
@@ -15,8 +16,7 @@ def expand(tree: Tree, word: Word) -> str:
     if word.lower == "'s":
         rest = [w for w in tree.words[word.i + 1 : word.i + 5] if w.dep != "neg"]
         has = any(w.lower in ("been", "got", "had") for w in rest) or (
-            word.dep == "aux" and tree.words[word.head].tag == "VBN"
-        )
+            word.dep == "aux" and tree.words[word.head].tag == "VBN")
         return "has" if has else "is"
     if word.lower == "'d":
         return "had" if tree.words[word.head].tag == "VBN" else "would"
@@ -43,12 +43,10 @@ def lowered(tree: Tree, word: Word) -> str:
 
 def spell(tree: Tree, members: Sequence[Word]) -> str:
     """Joins words as in the sentence."""
-    text = ""
-    before: Word | None = None
-    for word in members:
-        if before and (before.i + 1 != word.i or before.blank or word.lower == "n't"):
-            text += " "
-        text, before = text + lowered(tree, word), word
+    text = "".join(lowered(tree, word) for word in members[:1])
+    for before, word in pairwise(members):
+        apart = before.i + 1 != word.i or before.blank or word.lower == "n't"
+        text += " " * apart + lowered(tree, word)
     return text
 
 

@@ -51,14 +51,8 @@ def detokenise(text: str) -> tuple[str, list[int]]:
 
 
 def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str, list[int]]:
-    gone = {
-        i
-        for match in pattern.finditer(text)
-        for group in range(1, pattern.groups + 1)
-        for i in range(*match.span(group))
-    }
-    if not gone:
-        return text, places
+    gone = {i for match in pattern.finditer(text) for group in range(1, pattern.groups + 1)
+            for i in range(*match.span(group))}
     kept = [i for i in range(len(text)) if i not in gone]
     return "".join(text[i] for i in kept), [places[i] for i in kept]
 
@@ -113,7 +107,7 @@ def capitalised(knowledge: str) -> dict[str, str]:
     """The words that ``knowledge`` always writes with capitals, by their lower-case form. Capitals
     at the start of a sentence do not count, unless a name follows ("Bob Ross …")."""
     forms: dict[str, str] = {}
-    lower: set[str] = set()
+    lower = set(_NEVER_RAISED)
     starts = {start for start, _ in split_sentences(knowledge)}
     for match in _WORD.finditer(knowledge):
         word = match.group()
@@ -121,11 +115,8 @@ def capitalised(knowledge: str) -> dict[str, str]:
             lower.add(word)
         elif match.start() not in starts or _NAME_GOES_ON.match(knowledge, match.end()):
             forms.setdefault(word.lower(), word)
-    return {
-        key: form
-        for key, form in forms.items()
-        if key not in lower and key not in _NEVER_RAISED and len(key) > 1 and len(form) == len(key)
-    }
+    return {key: form for key, form in forms.items()
+            if key not in lower and 1 < len(key) == len(form)}
 
 
 def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
