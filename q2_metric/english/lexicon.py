@@ -59,15 +59,13 @@ LIGHT_NOUNS = listed("light_nouns")
 BARE_TIME = words("in on during at around about within after before")
 DURATION = re.compile(
     r"\b(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|decades?|century|centuries|time"
-    r"|while|ages)$"
-)
+    r"|while|ages)$")
 TIME_NOUNS = listed("time_nouns")
 YEAR = re.compile(r"^(?:the )?(?:early |late |mid |mid-)?(?:1\d{3}|20\d\d|\d0)(?:'?s)?$")
 OLD_YEAR = re.compile(r"^\d{3}$")
 COUNTED = re.compile(
     r"^(?:about |around |over |only |just )?"
-    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|a few|several) "
-)
+    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|a few|several) ")
 CURRENCY = re.compile(r"[$£€¥]|\b(?:dollar|pound|euro|yen|cent)s?\b")
 FREQUENCY = re.compile(r"^(?:every|each)\b|^(?:daily|weekly|monthly|yearly|annually)$")
 SCALES = words("old tall long wide high deep thick heavy big large fast far")
@@ -77,7 +75,6 @@ AGENT_VERBS = listed("agent_verbs")
 """Actions of organisations: "Who developed it?"."""
 PAST_MAKERS = listed("past_makers")
 """Their participle after a noun refers to the past ("a film directed by ...")."""
-
 SPEAKERS = words("i me my myself mine")
 """A clause about the speaker makes no claim about the world. One with "we" often does: it states
 what a firm does."""

@@ -10,7 +10,6 @@ from q2_metric.types import Answer, Comparison, Example, Question, Span, Verdict
 
 NO_ANSWER = "[CLS]"
 """What the authors' reader answers if the passage has no answer. It can be part of an answer."""
-
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _DROPPED = re.compile(r"\b(a|an|the|in|our)\b")
 

@@ -15,7 +15,6 @@ from q2_metric.types import Example, Score
 
 DEFAULT_MODEL = "roberta-large"
 """The encoder that bert-score uses for English by default."""
-
 _POSITIONS = 512
 """Maximum number of input tokens that is assumed if an encoder's configuration states none."""
 

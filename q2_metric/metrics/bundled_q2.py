@@ -96,8 +96,7 @@ class BundledQ2(Q2):
         return [
             *(_reviewed(item, *known[one]) if one in known else item
               for one, item in zip(about, comparisons, strict=True)),
-            *(_as_a_whole(*one, *known[one]) for one in claims if one not in answered),
-        ]
+            *(_as_a_whole(*one, *known[one]) for one in claims if one not in answered)]
 
     def whole(self, example: Example) -> tuple[str, str]:
         return as_judged(example.knowledge, example.response)

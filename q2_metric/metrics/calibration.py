@@ -22,7 +22,6 @@ from q2_metric.types import Example, Metric, Score
 
 FORMAT = "q2-calibration-1"
 """Files with another ``format`` are refused."""
-
 SETTING = "calibration"
 """The key of the calibration's name in the signature of calibrated scores."""
 

@@ -14,8 +14,7 @@ RESERVED = frozenset((
     "file", "id", "error", "response", "knowledge", "history", "label", "reason", "selected",
     "question", "passages", "other", "language",
     "questions", "dropped", "claims", "parts", "fallback", "coverage", "no_claim", "empty",
-    "no_answer_rate", "f1", "bleu", "n", "signature",
-))
+    "no_answer_rate", "f1", "bleu", "n", "signature"))
 """Names of other columns in outputs. No metric can have one of these names."""
 
 

@@ -66,7 +66,6 @@ def _written(judged: Judgement, knowledge: str, known: Excerpt) -> Judgement:
 
 Support = Callable[[Sequence[tuple[str, str]]], list[float]]
 """How far each passage supports its claim, in [0, 1], for (passage, claim) pairs."""
-
 _Cited = tuple[Judgement, list[str], list[tuple[str, str]]]
 """A claim, the names of the passages that it cites, and its (passage, claim) pairs."""
 

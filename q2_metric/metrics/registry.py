@@ -17,12 +17,9 @@ from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.given import all_text, kind
 
 _LOG = logging.getLogger(__name__)
-
 GROUP = "q2_metric.metrics"
-
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-
 METRICS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -58,17 +55,12 @@ METRICS: dict[str, Entry] = {
               gloss="whether the knowledge as a whole implies the response; 1 is best"),
         Entry("bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore", cached=True,
               models=("bertscore_model",), runtime=("device", "batch_size", "any_language"),
-              gloss="words of the response with a similar word in the knowledge; 1 is best"),
-    )
-}
+              gloss="words of the response with a similar word in the knowledge; 1 is best"))}
 """By name, in the order in which metrics are shown."""
-
 AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
 """Metrics that compare with a reference response, and ours that compare with the knowledge."""
-
 DEFAULT = ("groundedness", "q2", "scale")
 """If the caller names no metric. Groundedness adds little cost to the other two."""
-
 PAPERS = ("q2", "scale")
 """The default of presets without groundedness, and of integrations named after the papers."""
 
@@ -172,8 +164,7 @@ MEANT = {
     **dict.fromkeys(("entailment", "summac", "alignscore"), "nli"),
     **dict.fromkeys(("f1", "token_f1", "rouge"), "knowledge_f1"),
     **dict.fromkeys(("bert_score", "similarity"), "bertscore"),
-    **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2"),
-}
+    **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2")}
 """Names of similar metrics in other tools, each mapped to the name of our metric."""
 
 

@@ -32,9 +32,7 @@ from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import Backbone, Claim, Example, Judgement, PromptBackbone, Score, Verdict
 
 BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"
-
 NO_ENDPOINT = "escalate needs an endpoint: scale_model=openai:MODEL@URL"
-
 Pair = tuple[str, str]
 """A premise and a claim."""
 Place = tuple[int, int]

@@ -106,7 +106,6 @@ class Q2Settings:
 
 OVERLAP = 0.25
 """Share of a chunk that the next chunk repeats (the authors' code)."""
-
 Reading = Literal["attributable", "consistent"]
 """As in :class:`ScaleSettings`. Labelling guidelines differ in this."""
 

@@ -12,7 +12,6 @@ from q2_metric.errors import InputError
 
 OF_THE_MEAN = ("no_claim", "bootstrap", "bootstrap_seed")
 """The keys that say how the mean of scores was computed. Other keys describe the metric itself."""
-
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%|:")
 """Printable ASCII without the separators and the escape sign."""
 

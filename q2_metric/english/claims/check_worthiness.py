@@ -22,7 +22,6 @@ PIECE = 0.5
 """And each of its pieces must be above this: "I don't know dogs, but cats sleep" says something."""
 LEAST = 3
 """Pieces with fewer words are not judged alone."""
-
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d[\d.,:]*|[?!:;,.—–-]")
 _DENIAL = re.compile(
     r"\b(?:not|no|nothing|none|nor|neither|never|cannot|unable|without|unfortunately|afraid|sorry"
@@ -71,8 +70,7 @@ def features(text: str, known: Mapping[str, float]) -> dict[str, float]:
         DENIAL: len(_DENIAL.findall(text)),
         NUMBER: words.count("0"),
         UNKNOWN: sum(word[0].isalpha() and word not in known for word in words),
-        WORD: len(words),
-    }
+        WORD: len(words)}
     return found | {BIAS: 1.0} | {
         name: min(count, MOST[name]) / MOST[name] for name, count in counts.items()}
 

@@ -16,14 +16,11 @@ FUNCTION_WORDS = listed("function_words")
 _SMALL_TALK = listed("small_talk")
 NOT_CLAIMED = FUNCTION_WORDS | _SMALL_TALK
 """A sentence of such words only makes no claim."""
-
 _SOUND = re.compile(
     r"[a-z]?|(ha|he|ho|ja){2,}h?|l+o+l+|(lo){2,}l|r?o?f?lmf?ao+|rofl|h+m+|m+|mhm+|w+o+w+|wo+h+o+|wo+a+h*"
     r"|o+h+|a+h+|u+h+|u+m+|e+h+|hu+h|e+w+|a+w+|ya+y+|ye+a+h+|ye+s+|no+|na+h+|oo+ps|yu+m+|ug+h+"
     r"|ee+k|sh+|z+|so+|su+re|thank+s+|he+y+|hi+|ok+|x+d+|idk|imo|imho|btw|tbh|brb|pls|im|ive|id"
-    r"|dont|cant|wont|didnt|doesnt|isnt|thats|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda"
-)
-
+    r"|dont|cant|wont|didnt|doesnt|isnt|thats|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda")
 _AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
@@ -107,9 +104,7 @@ def is_content(word: str) -> bool:
 
 LONGEST = 14
 """In words, of a short answer."""
-
 YesNo = Literal["yes", "no"]
-
 _PRONOUN = r"(?:it|he|she|they|there|that|this|you)"
 _AUXILIARY = (
     r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must|may)")

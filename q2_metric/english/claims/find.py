@@ -25,11 +25,8 @@ _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
 """Marks that may follow words which were cut out of a sentence."""
 _HOW = lexicon.QUESTION_WORDS - {"whom", "whose", "which"} | {"if", "whether"}
 """They begin an indirect question or a free relative clause, which states nothing."""
-
-
 _LINE = 2000
 """Characters in which the line below a title is looked for."""
-
 _FOUND: LruCache[Example, list[Claim]] = LruCache(4096, 10_000_000)
 """The claims of responses, which every metric needs."""
 

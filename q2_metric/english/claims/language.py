@@ -10,9 +10,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 TABLE = "language.tsv"
-
 LATIN, HAN, HANGUL = "LATIN", "CJK", "HANGUL"
-
 LEAST = 10
 """A text with fewer letter groups always counts as language: a single name has so few."""
 KNOWN = 0.65
@@ -27,7 +25,6 @@ STRETCH = 10
 """So many words without a punctuation mark are no list of names."""
 COMMON = 1 / 15
 """Minimum share of common words in a text with so long a stretch."""
-
 READ_FOR_LANGUAGE = 10_000
 """Characters by which a text's language is told."""
 FEWEST, FEWEST_SIGNS = 6, 10
@@ -40,7 +37,6 @@ ENGLISH_SHARE = 0.3
 """A text with more common words of English is English."""
 UNSPACED = (HAN, "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 """Scripts without blanks between words."""
-
 _NOT_FOLDED = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae",
                              "œ": "oe", "þ": "th", "ð": "d", "ħ": "h", "ŋ": "n", "ə": "e"})
 _ACCENTS = re.compile("([a-z\u00df-\u024f\u0370-\u03ff])[\u0300-\u036f]+")
@@ -234,8 +230,7 @@ def _table() -> LanguageTables:
         frozenset(word for known in languages.values() for word in known
                   if _script(word[0]) == LATIN),
         languages,
-        frozenset(by_script),
-    )
+        frozenset(by_script))
 
 
 SIZES = {LATIN: 3, HAN: 1, HANGUL: 1}

@@ -19,7 +19,6 @@ or not), with a capital inside."""
 ENDINGS = ("ing", "ed", "ly", "s", "er", "ion", "al", "y", "")
 RUN = "@"
 """Stands before each function word that follows three function words, and likewise for clusters."""
-
 CLIP = 4.0
 """Maximum absolute value of a weight: a single pair of words is then not enough."""
 STEP = 0.1
@@ -35,7 +34,6 @@ LEAST = 8
 LONG_RUN = 3
 LONGEST = 1000
 """Characters that are read of a sentence."""
-
 _TOKEN = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.!?…]+|[^\w\s]|_")
 _NO_WORD = re.compile(r"(?<!\S)\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
 """An address, or a single word in quotes, as in: the word "the"."""

