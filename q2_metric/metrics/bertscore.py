@@ -75,8 +75,7 @@ class BertScore:
     ) -> BertScore:
         """The preset is ignored, because BERTScore has its own encoder."""
         metric = cls(bertscore_model, device=device, batch_size=batch_size)
-        reads(metric, RuntimeConfig(any_language=any_language))
-        return metric
+        return reads(metric, RuntimeConfig(any_language=any_language))
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:

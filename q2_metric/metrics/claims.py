@@ -16,6 +16,7 @@ from q2_metric.text.markup import body, laid_out, unmarked
 from q2_metric.types import Example, Metric, Passage, Reason, Score
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
+AnyMetric = TypeVar("AnyMetric", bound=Metric)
 
 
 def gated(score: Scoring) -> Scoring:
@@ -59,11 +60,12 @@ def language(example: Example) -> str | None:
     return not_english(example.response) or not_english(example.knowledge)
 
 
-def reads(metric: Any, config: RuntimeConfig) -> None:
+def reads(metric: AnyMetric, config: RuntimeConfig) -> AnyMetric:
     """Lets a metric score all languages if its settings say so, and says so in its signature."""
     if config.any_language:
-        metric.any_language = True
+        metric.any_language = True  # type: ignore[attr-defined]
         metric.signature += "|any_language:yes"
+    return metric
 
 
 def without_marks(example: Example) -> Example:

@@ -58,8 +58,7 @@ class EndToEndNli:
             chosen, nli_model, config, labels=check_labels(settings.nli_labels))
         metric = cls(model, preset=chosen.name)
         metric.scores_all = chosen.scores_all
-        reads(metric, config)
-        return metric
+        return reads(metric, config)
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:

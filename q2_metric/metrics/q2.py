@@ -113,8 +113,7 @@ class Q2:
             coreference=stages.load_coreference(coreference_model)
             if chosen.coreference else None, settings=chosen, preset=models.name)
         metric.scores_all = recipe.scores_all or (models.scores_all and chosen.recipe == "paper")
-        reads(metric, config)
-        return metric
+        return reads(metric, config)
 
     def _signature(self, preset: str) -> str:
         chosen = self.settings

@@ -156,15 +156,13 @@ def no_such(name: str) -> str:
     return f"there is no metric {name!r}{hint} metrics are {', '.join(METRICS)}"
 
 
-MEANT = {
-    **dict.fromkeys(("faithfulness", "faithful", "hallucination", "hallucinations", "grounded",
-                     "factuality", "factual_consistency", "consistency", "factual_correctness",
-                     "support", "supported", "attribution", "answer_faithfulness"),
-                    "groundedness"),
-    **dict.fromkeys(("entailment", "summac", "alignscore"), "nli"),
-    **dict.fromkeys(("f1", "token_f1", "rouge"), "knowledge_f1"),
-    **dict.fromkeys(("bert_score", "similarity"), "bertscore"),
-    **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2")}
+MEANT = {near: name for name, others in {
+    "groundedness": "faithfulness faithful hallucination hallucinations grounded factuality "
+                    "factual_consistency consistency factual_correctness support supported "
+                    "attribution answer_faithfulness",
+    "nli": "entailment summac alignscore", "knowledge_f1": "token_f1 rouge",
+    "bertscore": "bert_score similarity", "q2": "qags questeval qafacteval q_squared q²",
+}.items() for near in others.split()}
 """Names of similar metrics in other tools, each mapped to the name of our metric."""
 
 
@@ -203,9 +201,6 @@ def by_path(where: str) -> Entry:
 
 def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
     """Raises ``InputError`` if a name of the metric or a column is invalid, reserved or used."""
-    if entry.name in others:
-        raise InputError(f"the name {entry.name!r} already belongs to the metric "
-                         f"{others[entry.name].loader}")
     taken = {column.name for one in others.values() for column in one.columns}
     for column in entry.columns:
         if not _NAME.fullmatch(column.name):

@@ -120,8 +120,7 @@ class Scale:
         recipe: type[Scale] = named(BUNDLED) if chosen.recipe == "bundled" else cls
         metric = recipe(backbone, chosen, models.name, escalation)
         metric.scores_all = metric.scores_all or (models.scores_all and recipe is cls)
-        reads(metric, config)
-        return metric
+        return reads(metric, config)
 
     @gated
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:

@@ -106,8 +106,7 @@ def _parts(tree: Tree) -> _QuestionParts | None:
     if len(said) < 2 or any(
         word.dep == "neg" or word.text in ",;:"
         or (word.tag in ("WP", "WRB", "WDT") and word.i and tree.words[word.i - 1].dep == "cc")
-        for word in said
-    ):
+        for word in said):
         return None
     at = next((n for n, word in enumerate(said) if word.lower in AUXILIARY_VERBS | {"'s"}),
               len(said))
