@@ -17,6 +17,12 @@ def listed(name: str) -> frozenset[str]:
     return words(STORED["words"][name])
 
 
+def rows_of(table: str) -> list[list[str]]:
+    """The cells of a table beside the rules about claims."""
+    text = files(__package__).joinpath("claims", table).read_text(encoding="utf-8")
+    return [line.split("\t") for line in text.splitlines()]
+
+
 SUBJECTS = words("nsubj nsubjpass csubj csubjpass")
 AUXILIARIES = words("aux auxpass")
 FINITE = words("VBD VBZ VBP MD")

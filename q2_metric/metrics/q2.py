@@ -212,10 +212,8 @@ class Q2:
                 question, span, answer.text, f1, None, how, float(equal), answer.start)
         return judged_answer(question, answer, verdict, f1)
 
-    def review(
-        self, examples: Sequence[Example], comparisons: list[Comparison],
-    ) -> list[Comparison]:
-        return comparisons
+    def review(self, examples: Sequence[Example], found: list[Comparison]) -> list[Comparison]:
+        return found
 
     def whole(self, example: Example) -> tuple[str, str]:
         """The (premise, hypothesis) pair with which NLI judges the whole response (section 4.2)."""
@@ -285,16 +283,14 @@ class Q2:
         """NLI's verdict on each (premise, hypothesis) pair."""
         return remembered(self.entailment.judge, pairs, {})
 
-    def _total(
-        self, example: Example, evidence: list[Comparison], verdict: Verdict | None
-    ) -> Score:
+    def _total(self, example: Example, found: list[Comparison], verdict: Verdict | None) -> Score:
         """The mean of the questions' scores (section 2.4), or the value of NLI's ``verdict``."""
-        if not evidence:
+        if not found:
             value = self.fallback_value(verdict) if verdict else None
             return Score(example, value, (), verdict is not None, value, verdict)
-        counted = evidence
+        counted = found
         if self.settings.drop_unanswerable:
-            counted = [c for c in evidence if c.how != "no_answer"] or evidence
+            counted = [c for c in found if c.how != "no_answer"] or found
         return Score(example, sum(c.score for c in counted) / len(counted), tuple(counted),
                      no_nli=sum(c.f1 for c in counted) / len(counted))
 

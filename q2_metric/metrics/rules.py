@@ -33,16 +33,11 @@ def ruling(claim: str, knowledge: str) -> Ruling | None:
     return next((decided for decided, applies in RULES.values() if applies(claim, knowledge)), None)
 
 
-def _follows(claim: str, knowledge: str) -> bool:
-    return any(follows(claim, sentence) for sentence in _nearest(claim, knowledge))
-
-
-def _has_wrong_value(claim: str, knowledge: str) -> bool:
-    return has_wrong_value(claim, _nearest(claim, knowledge)[0], knowledge)
-
-
 RULES: Mapping[str, tuple[Ruling, Callable[[str, str], bool]]] = {
-    "follows": ("supported", _follows), "wrong value": ("contradicted", _has_wrong_value)}
+    "follows": ("supported", lambda claim, knowledge: any(
+        follows(claim, sentence) for sentence in _nearest(claim, knowledge))),
+    "wrong value": ("contradicted", lambda claim, knowledge: has_wrong_value(
+        claim, _nearest(claim, knowledge)[0], knowledge))}
 """In order: what each rule decides, and whether it applies to a claim and the knowledge."""
 
 

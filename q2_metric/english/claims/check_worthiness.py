@@ -5,7 +5,8 @@ announcements ("Here is what I found:"). A logistic regression over word n-grams
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
+
+from q2_metric.english.lexicon import rows_of
 
 TABLE = "check_worthiness.tsv"
 LONGEST = 3
@@ -84,6 +85,4 @@ def grams(row: list[str]) -> Iterator[str]:
 @cache
 def shipped() -> dict[str, float]:
     """A line has a weight and the n-grams that have it."""
-    text = files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines())
-    return {gram: float(weight) for weight, *found in rows for gram in found}
+    return {gram: float(weight) for weight, *found in rows_of(TABLE) for gram in found}

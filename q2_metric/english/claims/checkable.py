@@ -60,8 +60,8 @@ def stating(text: str) -> Iterator[str]:
     """Yields, once each, the sentences that state something in some language, in any word order."""
     for part in dict.fromkeys(sentences(text)):
         whole, said = joined(part), plain(part)
-        if (_any_content(_WORD.findall(said)) and not _ASKS.match(said) and is_language(part)
-                and not says_nothing(whole)):
+        if (any(map(is_content, _WORD.findall(said))) and not _ASKS.match(said)
+                and is_language(part) and not says_nothing(whole)):
             yield whole
 
 
@@ -89,10 +89,6 @@ def _repeats(words: Sequence[str]) -> bool:
     if len(words) == 1:
         return not words[0].isdigit() and bool(_AGAIN.fullmatch(words[0]))
     return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
-
-
-def _any_content(words: Sequence[str]) -> bool:
-    return any(is_content(word) for word in words)
 
 
 def is_content(word: str) -> bool:

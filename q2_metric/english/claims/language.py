@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
+
+from q2_metric.english.lexicon import rows_of
 
 TABLE = "language.tsv"
 LATIN, HAN, HANGUL = "LATIN", "CJK", "HANGUL"
@@ -219,8 +220,7 @@ def _lacks_common_words(text: str) -> bool:
 @cache
 def _table() -> LanguageTables:
     """A line has a script and all its groups, or a language and its common words."""
-    rows = [line.split("\t") for line in
-            files(__package__).joinpath(TABLE).read_text(encoding="utf-8").splitlines()]
+    rows = rows_of(TABLE)
     by_script = {script: packed for script, packed in rows if script.isupper()}
     languages = {name: frozenset(packed.split()) for name, packed in rows if name.islower()}
     return LanguageTables(

@@ -54,18 +54,14 @@ def items(text: str) -> list[Item]:
             read = " ".join(filter(None, (named, *(name for _, name in above), said)))
             listed.append(Item(start, end, (Claim(read, start + bullet.end(), end, "item"),)))
         elif line.strip():
-            heading = _heading(line)
+            heading = " ".join(line.replace("*", " ").replace("#", " ").split())
+            heading = heading if heading.endswith(":") else ""
             if heading and bullet is None and below:
                 listed.append(Item(start, end))
         if not row and line.strip():
             columns = None
         start = end + 1
     return listed
-
-
-def _heading(line: str) -> str:
-    said = " ".join(line.replace("*", " ").replace("#", " ").split())
-    return said if said.endswith(":") else ""
 
 
 def _of_row(

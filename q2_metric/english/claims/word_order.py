@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
+
+from q2_metric.english.lexicon import rows_of
 
 TABLE = "word_order.tsv"
 STOP, COMMA, MARK, MARKS = ".", ",", "|", "+"
@@ -154,8 +155,7 @@ class WordOrderTable:
 @cache
 def _table() -> WordOrderTable:
     """A line has a class, its weights and the words of a cluster."""
-    text = files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
-    lines = [line.split("\t") for line in text.splitlines()]
+    lines = rows_of(TABLE)
     words = {word: name for name, _, found in lines for word in found.split()}
     return WordOrderTable(words, {name: i for i, (name, _, _) in enumerate(lines)},
                           {name: weights for name, weights, _ in lines})

@@ -36,7 +36,10 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     edge = first(clause.subject_bits)
     before = [word for word in rest if word.i < edge and word.dep != "punct"]
     rest = [word for word in rest if word.i > edge]
-    moved = spell(tree, before) if opens_well(before, verb) else ""
+    # The words before the subject can move: "In 1962, Ann founded it" → "… in 1962?".
+    tops = [word for word in before if word.head == verb.i]
+    opens_well = tops and all(word.dep in ("prep", "npadvmod") for word in tops)
+    moved = spell(tree, before) if opens_well else ""
     if gap.echo:
         return echo_question(tree, clause, gap, rest)
     if gap.subject:
@@ -54,12 +57,6 @@ def with_form(tree: Tree, rest: Sequence[Word], verb: Word, form: str) -> list[s
     """The texts before and after the verb, and between them this form of it."""
     return [spell(tree, [w for w in rest if w.i < verb.i]), form,
             spell(tree, [w for w in rest if w.i > verb.i])]
-
-
-def opens_well(before: Sequence[Word], verb: Word) -> bool:
-    """Whether the words before the subject can move: "In 1962, Ann founded it" → "… in 1962?"."""
-    tops = [w for w in before if w.head == verb.i]
-    return bool(tops) and all(w.dep in ("prep", "npadvmod") for w in tops)
 
 
 def subject_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str) -> str:

@@ -57,7 +57,9 @@ def _compared(one: Value, other: Value) -> bool | None:
     if one.kind == "code":
         return one.unit == other.unit
     if one.unit and other.unit and one.unit != other.unit and one.kind == "money":
-        return None if "KRONE" in (one.unit, other.unit) or _is_long(one, other) else False
+        # Five or more equal digits: a program may have written "$53,193,914" for "£53,193,914".
+        long = one.low == other.low and len(f"{other.low:.0f}".rstrip("0")) >= 5
+        return None if "KRONE" in (one.unit, other.unit) or long else False
     if one.kind == "weekday":
         return _weekdays(one, other)
     if one.kind == "number" and one.low == other.low and one.step != other.step and (
@@ -81,11 +83,6 @@ def _compared(one: Value, other: Value) -> bool | None:
             one.low, other.low, rel_tol=_MONTH):
         return None  # "one month" may mean 30 days, or 4 weeks
     return _rounded(one, other)
-
-
-def _is_long(claimed: Value, known: Value) -> bool:
-    """Five or more digits are equal: a program may have written "$53,193,914" for "£53,193,914"."""
-    return claimed.low == known.low and len(f"{known.low:.0f}".rstrip("0")) >= 5
 
 
 def _weekdays(claimed: Value, known: Value) -> bool | None:

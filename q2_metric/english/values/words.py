@@ -101,14 +101,13 @@ def _scaled(text: str) -> Iterator[Number]:
 
 def _ordinals(text: str) -> Iterator[Number]:
     for match in _ORDINAL.finditer(text):
-        yield Number(float(match[1]), match.start(), match.end(), ordinal=True)
+        yield Number(float(match[1]), *match.span(), ordinal=True)
 
 
 def _in_digits(text: str) -> Iterator[Number]:
     for match in DIGITS.finditer(text):
         plain = re.sub(r"[^\d.]", "", match[0])
-        if plain.count(".") > 1:
-            plain = plain.replace(".", "")
+        plain = plain if plain.count(".") < 2 else plain.replace(".", "")
         value, step = float(plain), 10.0 ** -len(plain.partition(".")[2])
         value, step, end = _times_magnitude(text, value, step, match.end())
         yield Number(value, match.start(), end, step)
