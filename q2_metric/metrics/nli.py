@@ -54,8 +54,7 @@ class EndToEndNli:
 
         chosen = presets.preset(preset)
         settings, config = settings_and_runtime(NliSettings, keywords)
-        model = stages.load_nli(
-            chosen, nli_model, config, labels=check_labels(settings.nli_labels))
+        model = stages.load_nli(chosen, nli_model, config, labels=check_labels(settings.nli_labels))
         metric = cls(model, preset=chosen.name)
         metric.scores_all = chosen.scores_all
         return reads(metric, config)

@@ -204,8 +204,7 @@ class Scale:
     def cut(self, text: str) -> list[Place]:
         if self.settings.chunking == "sentences":
             return sentence_chunks(text, split_sentences(text), self.settings.chunk_size)
-        return chunks(self.backbone.offsets(text), self.settings.chunk_size,
-                      self.settings.overlap)
+        return chunks(self.backbone.offsets(text), self.settings.chunk_size, self.settings.overlap)
 
     def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
         """The verdicts of the backbone. New ones are added to ``known``."""
@@ -222,8 +221,7 @@ class Scale:
         for (i, claim), best in zip(claims, found, strict=True):
             if best is not None:
                 verdict, place = best
-                judged[i].append(
-                    Judgement(claim, verdict.entailment, judgements.decision(verdict)))
+                judged[i].append(Judgement(claim, verdict.entailment, judgements.decision(verdict)))
                 places.append(place)
         return judged, places
 

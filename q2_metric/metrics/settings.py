@@ -28,8 +28,7 @@ def settings_and_runtime(
             if name in given and name not in known:
                 raise InputError(f"{name!r} is a setting of {metric} alone")
     refuse_unknown(given, known, "setting")
-    chosen = {name: value for name, value in given.items()
-              if name in names and value is not None}
+    chosen = {name: value for name, value in given.items() if name in names and value is not None}
     return settings(**{**(defaults or {}), **chosen}), RuntimeConfig.of(given)
 
 

@@ -42,8 +42,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
 def of_metric(signed: str) -> str:
     """The metric's own signature, from that of a mean score."""
-    return "|".join(part for part in signed.split("|")
-                    if part.partition(":")[0] not in OF_THE_MEAN)
+    return "|".join(part for part in signed.split("|") if part.partition(":")[0] not in OF_THE_MEAN)
 
 
 def shortened(text: str) -> str:

@@ -102,8 +102,7 @@ LONGEST = 14
 """In words, of a short answer."""
 YesNo = Literal["yes", "no"]
 _PRONOUN = r"(?:it|he|she|they|there|that|this|you)"
-_AUXILIARY = (
-    r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must|may)")
+_AUXILIARY = (r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must|may)")
 _SURELY = r"(?:of course|certainly|absolutely|definitely)"
 _YES = re.compile(
     rf"(?:(?:yes|yeah|yep|yup|correct|true|indeed)(?:[,\s]+{_SURELY})?|{_SURELY})"
@@ -113,8 +112,7 @@ _NO = re.compile(
     rf"(?:[,\s]+{_PRONOUN} (?:{_AUXILIARY} ?(?:not|n['’]t)|can(?:not|['’]t)|won['’]t))?[\s.!]*",
     re.IGNORECASE)
 _POLITE = re.compile(r"(?:and|so|but|ok|okay|then|hi|hello|please)\b[,\s]*", re.IGNORECASE)
-_ASKS_FOR_YES = re.compile(
-    rf"(?:{_AUXILIARY}|am)\s+(?!you\b|your\b|we\b|n['’]t)", re.IGNORECASE)
+_ASKS_FOR_YES = re.compile(rf"(?:{_AUXILIARY}|am)\s+(?!you\b|your\b|we\b|n['’]t)", re.IGNORECASE)
 _ASKING = re.compile(
     r"(?:who|what|which|when|where|how|in (?:which|what)|is|are|was|were|does|do|did|has|can)\s",
     re.IGNORECASE)
@@ -149,5 +147,4 @@ def last_question(text: str) -> str:
 
 def decides(response: str, question: str | None) -> bool:
     """Whether a response only says "yes" or "no" to a yes/no question."""
-    return bool(question and verdict_of(response)
-                and _ASKS_FOR_YES.match(last_question(question)))
+    return bool(question and verdict_of(response) and _ASKS_FOR_YES.match(last_question(question)))

@@ -56,8 +56,7 @@ def stated(examples: Sequence[Example]) -> list[str | None]:
     """``None`` for a response that is no short answer, or if no rule applies."""
     asked = [last_question(one.question or "") if is_short(one.response) else ""
              for one in examples]
-    said = [one.response if question else ""
-            for one, question in zip(examples, asked, strict=True)]
+    said = [one.response if question else "" for one, question in zip(examples, asked, strict=True)]
     return list(map(_statement, PARSER.parse(asked), PARSER.parse(said)))
 
 

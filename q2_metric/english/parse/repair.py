@@ -27,9 +27,7 @@ _TOKENISED_ONLY = (
     re.compile(r"(?<=\w)( )[-/]( )(?=\w)"),  # co - op
     re.compile(r"[(\[]( )(?=\S)"),
     re.compile(r'"( ?)[^"]*?( ?)"'))
-_ALWAYS = (
-    re.compile(r"(?<=\S)( +)(?=[,.!?;:%…)\]]+(?:\s|$))"),
-    re.compile(r"(?<=[ \t])([ \t]+)"))
+_ALWAYS = (re.compile(r"(?<=\S)( +)(?=[,.!?;:%…)\]]+(?:\s|$))"), re.compile(r"(?<=[ \t])([ \t]+)"))
 _LOOKS_TOKENISED = re.compile(
     r"\w [.,!?;:](?:\s|$)|\w ['’] ?(?:s|m|t|d|re|ve|ll)\b|\w n['’]t\b", re.IGNORECASE)
 

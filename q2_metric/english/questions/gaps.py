@@ -341,8 +341,7 @@ def _place_gaps(asked: _Asked, around: int) -> Iterator[Gap]:
 def _with_preposition(asked: _Asked) -> Iterator[Gap]:
     """As in "What is it made of?"."""
     made = asked.above.dep == "agent" and asked.holder.lemma in lexicon.AGENT_VERBS
-    wh = "who" if made else {"how many": "what number", "when": "what date"}.get(
-        asked.wh, asked.wh)
+    wh = "who" if made else {"how many": "what number", "when": "what date"}.get(asked.wh, asked.wh)
     yield from Gap(wh, asked.whole).with_and_without(asked.others)
     if kept := kept_modifiers(asked.tree, asked.top):
         yield Gap(wh, asked.whole & ~kept)

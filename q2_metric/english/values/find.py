@@ -66,8 +66,7 @@ def values_in(text: str) -> tuple[Value, ...]:
     """
     if not any(map(str.isdigit, text)) and not _WORDED.search(text):
         return ()
-    found = apart(text, (
-        _codes, weekdays_in, _durations, _shares, clocks_in, dates_in, _numbers))
+    found = apart(text, (_codes, weekdays_in, _durations, _shares, clocks_in, dates_in, _numbers))
     return tuple(_hedged(text, value) for value in _ranges(text, found))
 
 
