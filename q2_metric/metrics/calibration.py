@@ -97,11 +97,8 @@ class Calibration:
     def sign(self, scores: str) -> str:
         """Adds the calibration's name to the signature of uncalibrated scores."""
         name, settings = parse(scores)
-        version = settings.pop("version", None)
-        settings[SETTING] = self.name
-        if version is not None:  # the version stays last
-            settings["version"] = version
-        return signature(name, settings)
+        last = {key: settings.pop(key) for key in ("version",) if key in settings}
+        return signature(name, {**settings, SETTING: self.name, **last})
 
     def save(self, path: str | Path) -> None:
         """Writes the file that :meth:`load` reads; ``InputError`` if that is impossible."""

@@ -212,11 +212,10 @@ def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
 
 def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
     """In "i know that it is red", "know" becomes a frame, and the clause of "is" is added."""
-    inner = _verb_in_frame(tree, verb)
-    while inner is not None:
+    while (inner := _verb_in_frame(tree, verb)) is not None:
         found[verb.i] = replace(found[verb.i], is_frame=True)
         found[inner.i] = _Part(inner, "clause")
-        verb, inner = inner, _verb_in_frame(tree, inner)
+        verb = inner
 
 
 def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:

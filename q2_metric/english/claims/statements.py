@@ -126,12 +126,11 @@ def _parts(tree: Tree) -> _QuestionParts | None:
             word.lower in speakers for word in (said if by_asker else subject)):
         return None
     asked = _QuestionParts(tree, asking, said[at], subject, said[at + 1 + len(subject) :])
-    if said[at].lower in _DO:
-        verb = asked.rest[_used_words(asked) - 1] if asked.rest else None
-        bare = verb and (verb.tag in ("VB", "VBP", "NN", "JJ", "RB")
-                         or verb.lower == past(verb.lower))
-        return asked if bare else None
-    return asked
+    if said[at].lower not in _DO:
+        return asked
+    verb = asked.rest[_used_words(asked) - 1] if asked.rest else None
+    bare = verb and (verb.tag in ("VB", "VBP", "NN", "JJ", "RB") or verb.lower == past(verb.lower))
+    return asked if bare else None
 
 
 def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
@@ -201,11 +200,9 @@ def _decided(asked: _QuestionParts, verdict: YesNo) -> str | None:
     if asked.auxiliary is None or not asked.rest or "or" in lower or (
             verdict == "yes" and lower & _UNSURE):
         return None
-    if verdict == "yes":
-        rest = asked.rest[_used_words(asked) :]
-        return _sentence(asked, [*_verbs(asked), *(word.text for word in rest)])
-    front = expand(asked.tree, asked.auxiliary)
-    return _sentence(asked, [front, "not", *(word.text for word in asked.rest)])
+    verbs, used = ((_verbs(asked), _used_words(asked)) if verdict == "yes"
+                   else ([expand(asked.tree, asked.auxiliary), "not"], 0))
+    return _sentence(asked, [*verbs, *(word.text for word in asked.rest[used:])])
 
 
 def _used_words(asked: _QuestionParts) -> int:
@@ -254,8 +251,7 @@ def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
     place, text = _place(asked, wh, kind, text)
     if place is None:
         return None
-    done = _used_words(asked)
-    rest = [word.text for word in asked.rest]
+    done, rest = _used_words(asked), [word.text for word in asked.rest]
     return _sentence(asked, [*_verbs(asked), *rest[done:place], text, *rest[max(done, place):]])
 
 
@@ -307,10 +303,8 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
     fronted = asked.asking[0].lower
     if fronted in _PREPOSITIONS:
         return end, text if first in _PREPOSITIONS else f"{fronted} {text}"
-    stranded = next((n for n, word in enumerate(asked.rest, start=1)
-                     if word.tag == "IN"
-                     and not asked.tree.child(word, ("pobj", "pcomp"))), None)
-    if stranded:
+    if any(word.tag == "IN" and not asked.tree.child(word, ("pobj", "pcomp"))
+           for word in asked.rest):
         # If words follow the preposition, the parse may lack the preposition's object.
         return end if asked.rest[-1].tag == "IN" else None, text
     if wh.lower == "where":

@@ -129,10 +129,8 @@ def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
             form = "I"
         elif before in "'’" and len(word) <= 2:  # the "s" of "it's"
             form = word
-        elif word in hints:
-            form = hints[word]
-        elif word in _ALWAYS_RAISED:
-            form = word.capitalize()
+        elif word in hints or word in _ALWAYS_RAISED:
+            form = hints.get(word, word.capitalize())
         elif len(word) == 1 and (
                 before == "." or text[start + 1 : start + 4] in (".s.", ".k.", ".c.")):
             form = word.upper()
