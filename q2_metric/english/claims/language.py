@@ -5,8 +5,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from q2_metric.english.lexicon import rows_of
 
@@ -52,8 +52,7 @@ _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0590-\u05ff\u064b-\u065
 _BREAK = re.compile(r"[^\w\s'’-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageTables:
+class LanguageTables(NamedTuple):
     """``groups`` are three letters in the Latin script, one in Chinese and Korean, and two in other
     scripts. A blank marks the start and the end of a word (" to"). ``words`` are the common words
     of all languages in the Latin script, ``languages`` those of each, by its code."""

@@ -1,7 +1,7 @@
 """Finds list items and table cells in a response, and puts their headings before them."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from q2_metric.english.claims.frames import presents
 from q2_metric.text.tables import cells
@@ -16,8 +16,7 @@ MOST_WORDS = 12
 """In words. A longer item is read as a sentence of its own, without its heading."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """The texts of the claims begin with the heading. Their offsets are those of the own words."""
 
     start: int

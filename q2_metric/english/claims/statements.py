@@ -4,7 +4,7 @@ about the subject."""
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from q2_metric.english.claims.checkable import YesNo, has_claim, is_short, last_question, verdict_of
 from q2_metric.english.lexicon import AUXILIARY_VERBS, FINITE, MONTHS, QUESTION_WORDS, listed
@@ -41,8 +41,7 @@ _AT = re.compile(r"\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|a\.m\.|p\.m\.|o'clock)|\d{1,2}
                  r"|midnight", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _QuestionParts:
+class _QuestionParts(NamedTuple):
     """As in "When | did | it | open?". ``auxiliary`` is ``None`` if the subject is asked for."""
 
     tree: Tree

@@ -5,9 +5,9 @@ weights (``word_order.tsv``)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from q2_metric.english.lexicon import rows_of
 
@@ -138,8 +138,7 @@ def pairs(row: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield RUN, other
 
 
-@dataclass(frozen=True, slots=True)
-class WordOrderTable:
+class WordOrderTable(NamedTuple):
     """The class of each frequent word, the column of each class, and for each class the weights of
     the classes after it, one character each."""
 
