@@ -33,14 +33,6 @@ def ruling(claim: str, knowledge: str) -> Ruling | None:
     return next((decided for decided, applies in RULES.values() if applies(claim, knowledge)), None)
 
 
-RULES: Mapping[str, tuple[Ruling, Callable[[str, str], bool]]] = {
-    "follows": ("supported", lambda claim, knowledge: any(
-        follows(claim, sentence) for sentence in _nearest(claim, knowledge))),
-    "wrong value": ("contradicted", lambda claim, knowledge: has_wrong_value(
-        claim, _nearest(claim, knowledge)[0], knowledge))}
-"""In order: what each rule decides, and whether it applies to a claim and the knowledge."""
-
-
 @functools.lru_cache(maxsize=1024)
 def _nearest(claim: str, knowledge: str) -> tuple[str, ...]:
     sentences, parts = _parts(knowledge)
@@ -51,3 +43,11 @@ def _nearest(claim: str, knowledge: str) -> tuple[str, ...]:
 def _parts(text: str) -> tuple[list[str], WordIndex]:
     sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
     return sentences, WordIndex(sentences)
+
+
+RULES: Mapping[str, tuple[Ruling, Callable[[str, str], bool]]] = {
+    "follows": ("supported", lambda claim, knowledge: any(
+        follows(claim, sentence) for sentence in _nearest(claim, knowledge))),
+    "wrong value": ("contradicted", lambda claim, knowledge: has_wrong_value(
+        claim, _nearest(claim, knowledge)[0], knowledge))}
+"""In order: what each rule decides, and whether it applies to a claim and the knowledge."""
