@@ -10,7 +10,6 @@ from q2_metric.types import Answer, Comparison, Example, Question, Span, Verdict
 
 NO_ANSWER = "[CLS]"
 """What the authors' reader answers if the passage has no answer. It can be part of an answer."""
-
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _DROPPED = re.compile(r"\b(a|an|the|in|our)\b")
 
@@ -32,9 +31,8 @@ class AuthorsProgramQ2(Q2):
         return normalise(answer.text) == normalise(span.text)
 
     def to_judge(self, question: Question, answer: Answer | None) -> tuple[str, str] | None:
-        if answer is None or not answer.text or NO_ANSWER in answer.text:
-            return None
-        if _token_f1(question.span.text, answer.text) == 1:
+        if (answer is None or not answer.text or NO_ANSWER in answer.text
+                or _token_f1(question.span.text, answer.text) == 1):
             return None
         return f"{question.text} {answer.text}.", f"{question.text} {question.span.text}."
 
@@ -45,8 +43,7 @@ class AuthorsProgramQ2(Q2):
         if answer is None or not answer.text:
             return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)
         f1 = _token_f1(span, answer.text)
-        return judged_answer(
-            question, answer, verdict, f1, "equal" if f1 == 1 else "token_f1")
+        return judged_answer(question, answer, verdict, f1, "equal" if f1 == 1 else "token_f1")
 
     def whole(self, example: Example) -> tuple[str, str]:
         return example.knowledge.lower(), example.response.lower()

@@ -14,7 +14,6 @@ from q2_metric.types import Example, Score
 
 DEFAULT_MODEL = "roberta-large"
 """The encoder that bert-score uses for English by default."""
-
 _POSITIONS = 512
 """Maximum number of input tokens that is assumed if an encoder's configuration states none."""
 
@@ -60,16 +59,9 @@ class BertScore:
         # length.
         tokenizer.model_max_length = min(tokenizer.model_max_length, _positions(config))
         self._batch_size = batch_size
-        self.signature = signature(
-            self.name,
-            {
-                "model": model,
-                "layer": layer,
-                "idf": False,
-                "rescale": rescale,
-                "bert-score": bert_score.__version__,
-            },
-        )
+        self.signature = signature(self.name, {
+            "model": model, "layer": layer, "idf": False, "rescale": rescale,
+            "bert-score": bert_score.__version__})
 
     @classmethod
     def from_preset(
@@ -78,8 +70,7 @@ class BertScore:
     ) -> BertScore:
         """The preset is ignored, because BERTScore has its own encoder."""
         metric = cls(bertscore_model, device=device, batch_size=batch_size)
-        reads(metric, RuntimeConfig(any_language=any_language))
-        return metric
+        return reads(metric, RuntimeConfig(any_language=any_language))
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:

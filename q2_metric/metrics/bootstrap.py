@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 
 N_BOOTSTRAP = 1000
 """Number of resamples for an interval (sacrebleu's default)."""
-
 SEED = 12345
 """Seed of all resampling (sacrebleu's default). The same scores always give the same interval."""
-
 LEVEL = 0.95
-
 _DRAWS_AT_ONCE = 1 << 20
 """8 MB of random item indices. A resample with more items than this is drawn alone."""
 

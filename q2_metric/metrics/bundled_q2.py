@@ -72,32 +72,28 @@ class BundledQ2(Q2):
                     if claim.start <= span.start < claim.end),
                    key=lambda claim: claim.end - claim.start, default=None)
 
-    def review(
-        self, examples: Sequence[Example], comparisons: list[Comparison],
-    ) -> list[Comparison]:
+    def review(self, examples: Sequence[Example], found: list[Comparison]) -> list[Comparison]:
         """Adjusts each comparison to the verdict on its claim, and adds one for each claim without
         an answered question. NLI finds that "it does not support Bluetooth" contradicts a claim
         although the reader finds the right answer "Bluetooth". A question that the knowledge does
         not answer scores P(entailment) of its claim: the reader may not know the claim's words.
         Nothing is added for a response without questions, because NLI judges it as a whole."""
-        asked = {item.question.span.example for item in comparisons}
+        asked = {item.question.span.example for item in found}
         claims = [(example, claim)
-                  for example, found in zip(examples, self.claims.find(examples), strict=True)
-                  if example in asked for claim in found]
+                  for example, some in zip(examples, self.claims.find(examples), strict=True)
+                  if example in asked for claim in some]
         verdicts = self.judged(as_judged(example.knowledge, claim.text)
                                for example, claim in claims)
         known: dict[tuple[Example, Claim | None], tuple[Verdict, Ruling | None]] = {
             one: (verdict, ruling(one[1].text, with_tables(one[0].knowledge).text))
             for one, verdict in zip(claims, verdicts, strict=True)}
-        about = [(item.question.span.example, self.claim_of(item.question.span))
-                 for item in comparisons]
-        answered = {one for one, item in zip(about, comparisons, strict=True)
+        about = [(item.question.span.example, self.claim_of(item.question.span)) for item in found]
+        answered = {one for one, item in zip(about, found, strict=True)
                     if item.knowledge_answer is not None}
         return [
             *(_reviewed(item, *known[one]) if one in known else item
-              for one, item in zip(about, comparisons, strict=True)),
-            *(_as_a_whole(*one, *known[one]) for one in claims if one not in answered),
-        ]
+              for one, item in zip(about, found, strict=True)),
+            *(_as_a_whole(*one, *known[one]) for one in claims if one not in answered)]
 
     def whole(self, example: Example) -> tuple[str, str]:
         return as_judged(example.knowledge, example.response)

@@ -22,7 +22,6 @@ from q2_metric.types import Example, Metric, Score
 
 FORMAT = "q2-calibration-1"
 """Files with another ``format`` are refused."""
-
 SETTING = "calibration"
 """The key of the calibration's name in the signature of calibrated scores."""
 
@@ -93,17 +92,13 @@ class Calibration:
                 raise InputError(
                     f"calibration {self.name!r} was fitted on {metric} with "
                     f"{key}:{fitted.get(key)}, but these scores have {key}:{settings.get(key)}; "
-                    "fit another calibration with q2 calibrate"
-                )
+                    "fit another calibration with q2 calibrate")
 
     def sign(self, scores: str) -> str:
         """Adds the calibration's name to the signature of uncalibrated scores."""
         name, settings = parse(scores)
-        version = settings.pop("version", None)
-        settings[SETTING] = self.name
-        if version is not None:  # the version stays last
-            settings["version"] = version
-        return signature(name, settings)
+        last = {key: settings.pop(key) for key in ("version",) if key in settings}
+        return signature(name, {**settings, SETTING: self.name, **last})
 
     def save(self, path: str | Path) -> None:
         """Writes the file that :meth:`load` reads; ``InputError`` if that is impossible."""
@@ -142,9 +137,8 @@ class Calibrated:
     def _calibrated(self, score: Score) -> Score:
         if score.value is None or not math.isfinite(score.value):
             return score
-        return replace(
-            score, value=self.calibration.apply(score.value),
-            consistent=self.calibration.consistent(score.value))
+        return replace(score, value=self.calibration.apply(score.value),
+                       consistent=self.calibration.consistent(score.value))
 
 
 def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) -> list[Metric]:
@@ -155,21 +149,15 @@ def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) ->
     for calibration in calibrations:
         other = by_metric.setdefault(calibration.metric, calibration)
         if other is not calibration:
-            raise InputError(
-                f"{calibration.metric} has two calibrations, {other.name!r} and "
-                f"{calibration.name!r}; give only one"
-            )
+            raise InputError(f"{calibration.metric} has two calibrations, {other.name!r} and "
+                             f"{calibration.name!r}; give only one")
     names = [metric.name for metric in metrics]
     for name, calibration in by_metric.items():
         if name not in names:
-            raise InputError(
-                f"calibration {calibration.name!r} was fitted on {name}, "
-                f"which is not scored here (only {', '.join(names)})"
-            )
-    return [
-        Calibrated(metric, by_metric[metric.name]) if metric.name in by_metric else metric
-        for metric in metrics
-    ]
+            raise InputError(f"calibration {calibration.name!r} was fitted on {name}, "
+                             f"which is not scored here (only {', '.join(names)})")
+    return [Calibrated(metric, by_metric[metric.name]) if metric.name in by_metric else metric
+            for metric in metrics]
 
 
 def logistic(value: float) -> float:
@@ -208,33 +196,25 @@ def _problem(fitted: Calibration) -> str | None:
     return None if fitted.y[0] >= 0 and fitted.y[-1] <= 1 else "has a probability outside [0, 1]"
 
 
-_TEXT = ("name", "metric", "kind", "signature", "rule")
-_KNOTS = ("x", "y")
-
-
 def _typed(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The fields of the JSON file ``where``, checked and with the types of :class:`Calibration`."""
-    known = {field.name: field for field in dataclasses.fields(Calibration)}
-    for name, field in known.items():
-        if name not in fields and field.default is dataclasses.MISSING:
+    known = {field.name: field.default for field in dataclasses.fields(Calibration)}
+    for name, default in known.items():
+        if name not in fields and default is dataclasses.MISSING:
             raise InputError(f"{where}: has no field {name!r}; make it again with q2 calibrate")
-    typed: dict[str, Any] = {}
     for name, value in fields.items():
         if name not in known:
             raise InputError(f"{where}: has an unknown field {name!r}")
-        if name in _TEXT:
-            good = isinstance(value, str) and value.isprintable()
-        elif name in _KNOTS:
-            good = isinstance(value, list) and all(_is_number(item) for item in value)
-            value = tuple(value) if good else value
-        else:
-            good = _is_number(value) or (value is None and name in ("slope", "intercept"))
-        if not good:
+        if not _fits(name, value):
             raise InputError(f"{where}: the field {name!r} has a wrong value: "
                              f"{reprlib.repr(value)}")
-        typed[name] = value
-    return typed
+    return {name: tuple(value) if name in ("x", "y") else value for name, value in fields.items()}
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _fits(name: str, value: object) -> bool:
+    if name in ("name", "metric", "kind", "signature", "rule"):
+        return isinstance(value, str) and value.isprintable()
+    if name in ("x", "y"):
+        return isinstance(value, list) and all(_fits("number", item) for item in value)
+    return (isinstance(value, (int, float)) and not isinstance(value, bool)) or (
+        value is None and name in ("slope", "intercept"))

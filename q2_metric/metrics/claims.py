@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from q2_metric.english.claims.checkable import has_claim
+from q2_metric.english.claims.checkable import decides, has_claim
 from q2_metric.english.claims.language import not_english
-from q2_metric.english.claims.short_answers import decides
 from q2_metric.errors import InputError
 from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text.excerpts import Excerpt, with_tables
@@ -17,6 +16,7 @@ from q2_metric.text.markup import body, laid_out, unmarked
 from q2_metric.types import Example, Metric, Passage, Reason, Score
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
+AnyMetric = TypeVar("AnyMetric", bound=Metric)
 
 
 def gated(score: Scoring) -> Scoring:
@@ -29,10 +29,8 @@ def gated(score: Scoring) -> Scoring:
         reasons = [why_not(self, example) for example in examples]
         kept = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
         scores = iter(score(self, kept, **keywords) if kept else ())
-        return [
-            Score(example, None, reason=reason) if reason else next(scores)
-            for example, reason in zip(examples, reasons, strict=True)
-        ]
+        return [Score(example, None, reason=reason) if reason else next(scores)
+                for example, reason in zip(examples, reasons, strict=True)]
 
     return cast(Scoring, scored)
 
@@ -40,10 +38,9 @@ def gated(score: Scoring) -> Scoring:
 def why_not(metric: Metric, example: Example) -> Reason | None:
     """Why a metric does not score an example: "no_knowledge" or "empty" if a text is blank,
     "knowledge_language" or "language" if one is not English, "no_claim" if the response claims
-    nothing. The last two are
-    scored if the metric's entry has ``any_text`` or its attribute ``scores_all`` is true, other
-    languages if ``any_language`` is true, and a bare "yes" or "no" to the example's question if
-    ``reads_question`` is true."""
+    nothing. The last two are scored if the metric's entry has ``any_text`` or its attribute
+    ``scores_all`` is true, other languages if ``any_language`` is true, and a bare "yes" or "no" to
+    the example's question if ``reads_question`` is true."""
     # Imported here, because the registry imports metrics of other packages, which may import this.
     from q2_metric.metrics.registry import entry
 
@@ -63,11 +60,12 @@ def language(example: Example) -> str | None:
     return not_english(example.response) or not_english(example.knowledge)
 
 
-def reads(metric: Any, config: RuntimeConfig) -> None:
+def reads(metric: AnyMetric, config: RuntimeConfig) -> AnyMetric:
     """Lets a metric score all languages if its settings say so, and says so in its signature."""
     if config.any_language:
-        metric.any_language = True
+        metric.any_language = True  # type: ignore[attr-defined]
         metric.signature += "|any_language:yes"
+    return metric
 
 
 def without_marks(example: Example) -> Example:

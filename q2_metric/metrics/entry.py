@@ -14,8 +14,7 @@ RESERVED = frozenset((
     "file", "id", "error", "response", "knowledge", "history", "label", "reason", "selected",
     "question", "passages", "other", "language",
     "questions", "dropped", "claims", "parts", "fallback", "coverage", "no_claim", "empty",
-    "no_answer_rate", "f1", "bleu", "n", "signature",
-))
+    "no_answer_rate", "f1", "bleu", "n", "signature"))
 """Names of other columns in outputs. No metric can have one of these names."""
 
 
@@ -111,10 +110,8 @@ class Entry:
 
     def signatures(self, signed: str) -> dict[str, str]:
         """By column name. ``signed`` is the metric's signature."""
-        return {
-            column.name: named(column.sign)(signed) if column.sign else signed
-            for column in self.columns
-        }
+        return {column.name: named(column.sign)(signed) if column.sign else signed
+                for column in self.columns}
 
     def settings_class(self) -> Any:
         return named(self.settings)

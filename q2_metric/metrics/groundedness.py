@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.checks import check_fields
-from q2_metric.english.claims.short_answers import is_short
+from q2_metric.english.claims.checkable import is_short
 from q2_metric.english.values.compare import in_notation_of
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json

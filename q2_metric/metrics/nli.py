@@ -54,18 +54,14 @@ class EndToEndNli:
 
         chosen = presets.preset(preset)
         settings, config = settings_and_runtime(NliSettings, keywords)
-        model = stages.load_nli(
-            chosen, nli_model, config, labels=check_labels(settings.nli_labels))
+        model = stages.load_nli(chosen, nli_model, config, labels=check_labels(settings.nli_labels))
         metric = cls(model, preset=chosen.name)
         metric.scores_all = chosen.scores_all
-        reads(metric, config)
-        return metric
+        return reads(metric, config)
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
         verdicts = remembered(
             self._entailment.judge, ((item.knowledge, item.response) for item in examples), {})
-        return [
-            Score(item, FALLBACK_SCORE[verdict.label], verdict=verdict)
-            for item, verdict in zip(examples, verdicts, strict=True)
-        ]
+        return [Score(item, FALLBACK_SCORE[verdict.label], verdict=verdict)
+                for item, verdict in zip(examples, verdicts, strict=True)]

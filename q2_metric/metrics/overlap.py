@@ -128,9 +128,8 @@ def bleu_of(sums: Floats) -> Floats:
     import numpy as np
     from sacrebleu.metrics.bleu import BLEU
 
-    return np.array([
-        _share(BLEU.compute_bleu(
-            list(row[2:6]), list(row[6:]), int(row[0]), int(row[1]), smooth_method="exp").score)
+    return np.array([_share(BLEU.compute_bleu(
+        list(row[2:6]), list(row[6:]), int(row[0]), int(row[1]), smooth_method="exp").score)
         for row in sums])
 
 
@@ -142,8 +141,6 @@ def _share(percent: float) -> float:
 def bleu_signature(bleu: BLEU, name: str) -> str:
     """The signature under which a metric ``name`` uses sacrebleu's BLEU."""
     bleu.corpus_score([""], [[""]])  # sacrebleu knows its signature only after a first score
-    settings: dict[str, object] = {}
-    for part in str(bleu.get_signature()).split("|"):
-        key, _, value = part.partition(":")
-        settings["sacrebleu" if key == "version" else key] = value
-    return signature(name, settings)
+    parts = (part.partition(":") for part in str(bleu.get_signature()).split("|"))
+    return signature(
+        name, {"sacrebleu" if key == "version" else key: value for key, _, value in parts})

@@ -111,13 +111,9 @@ class Q2:
                 models, nli_model, config, labels=check_labels(chosen.nli_labels)),
             personal=(parser.AuthorsPersonal if theirs else parser.SpacyPersonal)(),
             coreference=stages.load_coreference(coreference_model)
-            if chosen.coreference else None,
-            settings=chosen,
-            preset=models.name,
-        )
+            if chosen.coreference else None, settings=chosen, preset=models.name)
         metric.scores_all = recipe.scores_all or (models.scores_all and chosen.recipe == "paper")
-        reads(metric, config)
-        return metric
+        return reads(metric, config)
 
     def _signature(self, preset: str) -> str:
         chosen = self.settings
@@ -125,21 +121,16 @@ class Q2:
         decoding = getattr(self.questions, "decoding", chosen.decoding)
         sampled = {"seed": chosen.seed} if decoding == "sample" else {}
         return signature("q2", {
-            "preset": preset,
-            "spans": self.spans.name,
-            "qg": self.questions.name,
+            "preset": preset, "spans": self.spans.name, "qg": self.questions.name,
             "reader": self.reader.name,
             "nli": self.entailment.name if chosen.nli or chosen.fallback else "off",
-            "decoding": decoding,
-            **sampled,
-            "questions": chosen.questions_per_span,
-            "personal": chosen.personal,
+            "decoding": decoding, **sampled,
+            "questions": chosen.questions_per_span, "personal": chosen.personal,
             "compare": "nli" if chosen.nli else "f1",
             "fallback": "nli" if chosen.fallback else "off",
             "unanswerable": "drop" if chosen.drop_unanswerable else "keep",
             "coref": self.coreference.name if self.coreference and chosen.coreference else "off",
-            **self.signed(),
-        })
+            **self.signed()})
 
     @gated
     def score(self, examples: Sequence[Example]) -> list[Score]:
@@ -153,19 +144,18 @@ class Q2:
         evidence: dict[Example, list[Comparison]] = {example: [] for example in unique}
         for comparison in self.review(unique, self.comparisons(questions)):
             evidence[comparison.question.span.example].append(comparison)
-        left_out: dict[Example, list[Dropped]] = {}
+        left_out: dict[Example, list[Dropped]] = {example: [] for example in unique}
         for rejected in dropped:
-            left_out.setdefault(rejected.question.span.example, []).append(rejected)
-        asked_nothing = [example for example in unique if not evidence[example]]
+            left_out[rejected.question.span.example].append(rejected)
+        asked_nothing = [example for example in unique
+                         if not evidence[example] and self.settings.fallback]
         verdicts = dict(zip(
-            asked_nothing, self.judged(map(self.whole, asked_nothing)), strict=True,
-        )) if self.settings.fallback else {}
+            asked_nothing, self.judged(map(self.whole, asked_nothing)), strict=True))
         return [
             Score(original, None, reason="no_claim") if example not in evidence else replace(
                 self._total(original, evidence[example], verdicts.get(example)),
-                dropped=tuple(left_out.get(example, ())))
-            for original, example in zip(examples, read, strict=True)
-        ]
+                dropped=tuple(left_out[example]))
+            for original, example in zip(examples, read, strict=True)]
 
     # The steps that a recipe can replace.
 
@@ -222,10 +212,8 @@ class Q2:
                 question, span, answer.text, f1, None, how, float(equal), answer.start)
         return judged_answer(question, answer, verdict, f1)
 
-    def review(
-        self, examples: Sequence[Example], comparisons: list[Comparison],
-    ) -> list[Comparison]:
-        return comparisons
+    def review(self, examples: Sequence[Example], found: list[Comparison]) -> list[Comparison]:
+        return found
 
     def whole(self, example: Example) -> tuple[str, str]:
         """The (premise, hypothesis) pair with which NLI judges the whole response (section 4.2)."""
@@ -249,9 +237,8 @@ class Q2:
                     dropped.setdefault(i, Dropped(Question(spans[i], text), "personal"))
             candidates = [[text for text in texts if text in kept] for texts in candidates]
         valid = self._round_trip(spans, candidates, dropped)
-        questions = [
-            Question(span, text) for span, texts in zip(spans, valid, strict=True) for text in texts
-        ]
+        questions = [Question(span, text) for span, texts in zip(spans, valid, strict=True)
+                     for text in texts]
         return questions, [rejected for i, rejected in sorted(dropped.items()) if not valid[i]]
 
     def _round_trip(
@@ -263,11 +250,8 @@ class Q2:
         texts = self.read_for(spans)
         valid: list[list[str]] = [[] for _ in spans]
         for rank in range(max(map(len, candidates), default=0)):
-            turn = [
-                i for i, ranked in enumerate(candidates)
-                if rank < len(ranked)
-                and not (valid[i] and self.settings.questions_per_span == "first_valid")
-            ]
+            turn = [i for i, ranked in enumerate(candidates) if rank < len(ranked)
+                    and not (valid[i] and self.settings.questions_per_span == "first_valid")]
             answers = remembered(
                 self.reader.read, [(candidates[i][rank], texts[i]) for i in turn], {})
             for i, answer in zip(turn, answers, strict=True):
@@ -282,11 +266,9 @@ class Q2:
     def _answers(self, questions: Sequence[Question]) -> list[Answer | None]:
         near = list(map(self.knowledge_for, questions))
         pairs = [(q.text, part.text) for q, part in zip(questions, near, strict=True)]
-        return [
-            answer if answer is None or answer.start is None
-            else replace(answer, start=part.place(answer.start))
-            for answer, part in zip(remembered(self.reader.read, pairs, {}), near, strict=True)
-        ]
+        return [answer if answer is None or answer.start is None
+                else replace(answer, start=part.place(answer.start))
+                for answer, part in zip(remembered(self.reader.read, pairs, {}), near, strict=True)]
 
     def comparisons(self, questions: Sequence[Question]) -> list[Comparison]:
         """Answers each question from the knowledge, and compares the answers (section 2.3)."""
@@ -301,19 +283,16 @@ class Q2:
         """NLI's verdict on each (premise, hypothesis) pair."""
         return remembered(self.entailment.judge, pairs, {})
 
-    def _total(
-        self, example: Example, evidence: list[Comparison], verdict: Verdict | None
-    ) -> Score:
+    def _total(self, example: Example, found: list[Comparison], verdict: Verdict | None) -> Score:
         """The mean of the questions' scores (section 2.4), or the value of NLI's ``verdict``."""
-        if not evidence:
+        if not found:
             value = self.fallback_value(verdict) if verdict else None
             return Score(example, value, (), verdict is not None, value, verdict)
-        counted = evidence
+        counted = found
         if self.settings.drop_unanswerable:
-            counted = [c for c in evidence if c.how != "no_answer"] or evidence
-        return Score(
-            example, value=sum(c.score for c in counted) / len(counted), evidence=tuple(counted),
-            no_nli=sum(c.f1 for c in counted) / len(counted))
+            counted = [c for c in found if c.how != "no_answer"] or found
+        return Score(example, sum(c.score for c in counted) / len(counted), tuple(counted),
+                     no_nli=sum(c.f1 for c in counted) / len(counted))
 
 
 def resolve_turns(resolver: CoreferenceResolver, dialogues: Sequence[Sequence[str]]) -> list[str]:

@@ -6,50 +6,40 @@ import difflib
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.entry import RESERVED
+from q2_metric.metrics.entry import RESERVED, named
 from q2_metric.metrics.entry import Entry as Entry
 from q2_metric.metrics.entry import MetricColumn as MetricColumn
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.given import all_text, kind
 
 _LOG = logging.getLogger(__name__)
-
 GROUP = "q2_metric.metrics"
-
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-
 METRICS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
-        Entry(
-            "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
-            settings="q2_metric.metrics.groundedness:GroundednessSettings", details="parts",
-            runtime=RUNTIME_FIELDS, cached=True, probability=True, bases=("scale",), evidence=True,
-            gloss="probability that people would judge the response supported; 1 is best"),
-        Entry(
-            "q2", "Q²", "q2_metric.metrics.q2:Q2",
-            settings="q2_metric.metrics.settings:Q2Settings",
-            more=(MetricColumn("q2_no_nli", "Q² without NLI", "no_nli",
-                               "q2_metric.metrics.q2:without_nli",
-                               "the same, answers compared by their words alone; 1 is best"),),
-            gloss="share of the answers about the response that the knowledge also gives; "
-                  "1 is best",
-            details="questions",
-            models=("question_model", "reader_model", "nli_model", "coreference_model"),
-            runtime=RUNTIME_FIELDS, cached=True,
-        ),
-        Entry(
-            "scale", "SCALE", "q2_metric.metrics.scale:Scale",
-            settings="q2_metric.metrics.settings:ScaleSettings", details="sentences",
-            models=("scale_model",), runtime=RUNTIME_FIELDS, cached=True, evidence=True,
-            probability=True,
-            gloss="how far the knowledge supports each sentence, on average; 1 is best"),
+        Entry("groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
+              settings="q2_metric.metrics.groundedness:GroundednessSettings", details="parts",
+              runtime=RUNTIME_FIELDS, cached=True, probability=True, bases=("scale",),
+              gloss="probability that people would judge the response supported; 1 is best",
+              evidence=True),
+        Entry("q2", "Q²", "q2_metric.metrics.q2:Q2", details="questions", cached=True,
+              settings="q2_metric.metrics.settings:Q2Settings", runtime=RUNTIME_FIELDS,
+              models=("question_model", "reader_model", "nli_model", "coreference_model"),
+              more=(MetricColumn("q2_no_nli", "Q² without NLI", "no_nli",
+                                 "q2_metric.metrics.q2:without_nli",
+                                 "the same, answers compared by their words alone; 1 is best"),),
+              gloss="share of the answers about the response that the knowledge also gives; "
+                    "1 is best"),
+        Entry("scale", "SCALE", "q2_metric.metrics.scale:Scale", details="sentences", cached=True,
+              settings="q2_metric.metrics.settings:ScaleSettings", models=("scale_model",),
+              runtime=RUNTIME_FIELDS, evidence=True, probability=True,
+              gloss="how far the knowledge supports each sentence, on average; 1 is best"),
         Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1", any_text=True,
               gloss="words that response and knowledge share; 1 is best"),
         Entry("overlap", "overlap", "q2_metric.metrics.overlap:OverlapF1", any_text=True,
@@ -59,26 +49,18 @@ METRICS: dict[str, Entry] = {
               gloss="share of the response's content words that the knowledge has; 1 is best"),
         Entry("knowledge_bleu", "BLEU", "q2_metric.metrics.overlap:Bleu", any_text=True,
               gloss="runs of words that response and knowledge share; 1 is best"),
-        Entry(
-            "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
-            settings="q2_metric.metrics.nli:NliSettings", models=("nli_model",),
-            runtime=RUNTIME_FIELDS, cached=True,
-            gloss="whether the knowledge as a whole implies the response; 1 is best"),
-        Entry(
-            "bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore",
-            models=("bertscore_model",), runtime=("device", "batch_size", "any_language"),
-            cached=True,
-            gloss="words of the response with a similar word in the knowledge; 1 is best"),
-    )
-}
+        Entry("nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli", cached=True,
+              settings="q2_metric.metrics.nli:NliSettings", models=("nli_model",),
+              runtime=RUNTIME_FIELDS,
+              gloss="whether the knowledge as a whole implies the response; 1 is best"),
+        Entry("bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore", cached=True,
+              models=("bertscore_model",), runtime=("device", "batch_size", "any_language"),
+              gloss="words of the response with a similar word in the knowledge; 1 is best"))}
 """By name, in the order in which metrics are shown."""
-
 AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
 """Metrics that compare with a reference response, and ours that compare with the knowledge."""
-
 DEFAULT = ("groundedness", "q2", "scale")
 """If the caller names no metric. Groundedness adds little cost to the other two."""
-
 PAPERS = ("q2", "scale")
 """The default of presets without groundedness, and of integrations named after the papers."""
 
@@ -97,11 +79,8 @@ def know(entries: Iterable[Entry]) -> None:
 
 def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
     """By column name and in order; ``None`` means all metrics."""
-    return {
-        column.name: column
-        for name in (METRICS if names is None else names)
-        for column in entry(name).columns
-    }
+    return {column.name: column for name in (METRICS if names is None else names)
+            for column in entry(name).columns}
 
 
 def of_column(name: str) -> tuple[Entry, MetricColumn]:
@@ -136,8 +115,7 @@ def keywords() -> tuple[str, ...]:
 
 def check_names(names: Iterable[str] | str) -> list[str]:
     """As :func:`listed`; ``InputError`` also if there is no metric with one of the names."""
-    known = listed(names)
-    for name in known:
+    for name in (known := listed(names)):
         if name not in METRICS:
             raise InputError(no_such(name))
     return known
@@ -178,16 +156,13 @@ def no_such(name: str) -> str:
     return f"there is no metric {name!r}{hint} metrics are {', '.join(METRICS)}"
 
 
-MEANT = {
-    **dict.fromkeys(("faithfulness", "faithful", "hallucination", "hallucinations", "grounded",
-                     "factuality", "factual_consistency", "consistency", "factual_correctness",
-                     "support", "supported", "attribution", "answer_faithfulness"),
-                    "groundedness"),
-    **dict.fromkeys(("entailment", "summac", "alignscore"), "nli"),
-    **dict.fromkeys(("f1", "token_f1", "rouge"), "knowledge_f1"),
-    **dict.fromkeys(("bert_score", "similarity"), "bertscore"),
-    **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2"),
-}
+MEANT = {near: name for name, others in {
+    "groundedness": "faithfulness faithful hallucination hallucinations grounded factuality "
+                    "factual_consistency consistency factual_correctness support supported "
+                    "attribution answer_faithfulness",
+    "nli": "entailment summac alignscore", "knowledge_f1": "token_f1 rouge",
+    "bertscore": "bert_score similarity", "q2": "qags questeval qafacteval q_squared q²",
+}.items() for near in others.split()}
 """Names of similar metrics in other tools, each mapped to the name of our metric."""
 
 
@@ -209,15 +184,11 @@ def by_path(where: str) -> Entry:
     """Imports a metric or its :class:`Entry` at "package.module:Class"; ``InputError`` if none."""
     if not _PATH.fullmatch(where):
         raise InputError(f"the metric {where!r} is not of the form package.module:Class")
-    module, _, name = where.partition(":")
     try:
-        home = import_module(module)
+        one = named(where)
     except Exception as error:  # importing other code can raise anything
         why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"the metric {where}: {module} cannot be imported: {why}") from error
-    one = getattr(home, name, None)
-    if one is None:
-        raise InputError(f"the metric {where}: {module} has no {name}")
+        raise InputError(f"the metric {where} cannot be imported: {why}") from error
     if isinstance(one, Entry):
         return one
     own = getattr(one, "name", None)
@@ -230,9 +201,6 @@ def by_path(where: str) -> Entry:
 
 def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
     """Raises ``InputError`` if a name of the metric or a column is invalid, reserved or used."""
-    if entry.name in others:
-        raise InputError(f"the name {entry.name!r} already belongs to the metric "
-                         f"{others[entry.name].loader}")
     taken = {column.name for one in others.values() for column in one.columns}
     for column in entry.columns:
         if not _NAME.fullmatch(column.name):

@@ -5,8 +5,7 @@ counts how often each rule is right."""
 import functools
 from collections.abc import Callable, Mapping
 
-from q2_metric.english.values.compare import has_wrong_value
-from q2_metric.english.values.follows import follows
+from q2_metric.english.values.compare import follows, has_wrong_value
 from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Ruling
@@ -34,19 +33,6 @@ def ruling(claim: str, knowledge: str) -> Ruling | None:
     return next((decided for decided, applies in RULES.values() if applies(claim, knowledge)), None)
 
 
-def _follows(claim: str, knowledge: str) -> bool:
-    return any(follows(claim, sentence) for sentence in _nearest(claim, knowledge))
-
-
-def _has_wrong_value(claim: str, knowledge: str) -> bool:
-    return has_wrong_value(claim, _nearest(claim, knowledge)[0], knowledge)
-
-
-RULES: Mapping[str, tuple[Ruling, Callable[[str, str], bool]]] = {
-    "follows": ("supported", _follows), "wrong value": ("contradicted", _has_wrong_value)}
-"""In order: what each rule decides, and whether it applies to a claim and the knowledge."""
-
-
 @functools.lru_cache(maxsize=1024)
 def _nearest(claim: str, knowledge: str) -> tuple[str, ...]:
     sentences, parts = _parts(knowledge)
@@ -57,3 +43,11 @@ def _nearest(claim: str, knowledge: str) -> tuple[str, ...]:
 def _parts(text: str) -> tuple[list[str], WordIndex]:
     sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
     return sentences, WordIndex(sentences)
+
+
+RULES: Mapping[str, tuple[Ruling, Callable[[str, str], bool]]] = {
+    "follows": ("supported", lambda claim, knowledge: any(
+        follows(claim, sentence) for sentence in _nearest(claim, knowledge))),
+    "wrong value": ("contradicted", lambda claim, knowledge: has_wrong_value(
+        claim, _nearest(claim, knowledge)[0], knowledge))}
+"""In order: what each rule decides, and whether it applies to a claim and the knowledge."""

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, cast
 from q2_metric.errors import InputError
 from q2_metric.memory import remembered
 from q2_metric.metrics import judgements
-from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.entry import named
 from q2_metric.metrics.settings import (
@@ -33,15 +32,15 @@ from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import Backbone, Claim, Example, Judgement, PromptBackbone, Score, Verdict
 
 BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"
-
 NO_ENDPOINT = "escalate needs an endpoint: scale_model=openai:MODEL@URL"
-
 Pair = tuple[str, str]
 """A premise and a claim."""
 Place = tuple[int, int]
 """A character range of the knowledge."""
 Claimed = tuple[int, Claim]
 """The index of an example, and a claim in its response."""
+Judged = list[list[Judgement]]
+"""The judgements of the claims of each example, in order."""
 
 
 class Known(dict[Pair, Verdict]):
@@ -121,8 +120,7 @@ class Scale:
         recipe: type[Scale] = named(BUNDLED) if chosen.recipe == "bundled" else cls
         metric = recipe(backbone, chosen, models.name, escalation)
         metric.scores_all = metric.scores_all or (models.scores_all and recipe is cls)
-        reads(metric, config)
-        return metric
+        return reads(metric, config)
 
     @gated
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
@@ -142,7 +140,7 @@ class Scale:
                   for example, claimed in zip(unique, judged, strict=True)}
         scores = [judgements.as_written(totals[seen], example, excerpt)
                   for (seen, excerpt), example in zip(read, examples, strict=True)]
-        return with_citations(scores, self.supports) if evidence else scores
+        return judgements.with_citations(scores, self.supports) if evidence else scores
 
     # The steps that a recipe can replace.
 
@@ -165,9 +163,7 @@ class Scale:
         """Of the chunks for each claim, those that the backbone judges."""
         return chunks
 
-    def review(
-        self, examples: Sequence[Example], judged: list[list[Judgement]],
-    ) -> list[list[Judgement]]:
+    def review(self, examples: Sequence[Example], judged: Judged) -> Judged:
         return judged
 
     def deciding(self, searches: Sequence[Search], known: Known) -> list[Place | None]:
@@ -176,9 +172,7 @@ class Scale:
                   for text in {one.knowledge for one in searches}}
         sizes = [
             [bisect_left(starts[one.knowledge], end) - bisect_left(starts[one.knowledge], start)
-             for start, end in one.units]
-            for one in searches
-        ]
+             for start, end in one.units] for one in searches]
 
         def judge(parts: Sequence[UnitRange]) -> list[float]:
             pairs = []
@@ -216,30 +210,24 @@ class Scale:
     def cut(self, text: str) -> list[Place]:
         if self.settings.chunking == "sentences":
             return sentence_chunks(text, split_sentences(text), self.settings.chunk_size)
-        return chunks(self.backbone.offsets(text), self.settings.chunk_size,
-                      self.settings.overlap)
+        return chunks(self.backbone.offsets(text), self.settings.chunk_size, self.settings.overlap)
 
     def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
         """The verdicts of the backbone. New ones are added to ``known``."""
         return remembered(self.backbone.judge, pairs, known)
 
     def judged(
-        self, examples: Sequence[Example], claims: Sequence[Claimed], known: Known | None = None,
-    ) -> tuple[list[list[Judgement]], list[Place]]:
-        """The judgements of the claims of each example, in order, and the best chunk of each
-        judgement (section 3.1)."""
-        known = Known() if known is None else known
-        if self.settings.chunking == "prompt":
-            found = self._judged_in_windows(examples, claims)
-        else:
-            found = self._judged_in_chunks(examples, claims, known)
-        judged: list[list[Judgement]] = [[] for _ in examples]
+        self, examples: Sequence[Example], claims: Sequence[Claimed], known: Known,
+    ) -> tuple[Judged, list[Place]]:
+        """The judgements, and the best chunk of each (section 3.1)."""
+        found = (self._judged_in_windows(examples, claims) if self.settings.chunking == "prompt"
+                 else self._judged_in_chunks(examples, claims, known))
+        judged: Judged = [[] for _ in examples]
         places: list[Place] = []
         for (i, claim), best in zip(claims, found, strict=True):
             if best is not None:
                 verdict, place = best
-                judged[i].append(
-                    Judgement(claim, verdict.entailment, judgements.decision(verdict)))
+                judged[i].append(Judgement(claim, verdict.entailment, judgements.decision(verdict)))
                 places.append(place)
         return judged, places
 
@@ -260,11 +248,8 @@ class Scale:
             asked.append([ChunkPair((text[a:b], said), (a, b)) for a, b in places])
         judged = self.chosen(asked, known)
         verdicts = iter(self.judge([chunk.pair for some in judged for chunk in some], known))
-        return [
-            max(((next(verdicts), chunk.place) for chunk in some),
-                key=lambda best: best[0].entailment, default=None)
-            for some in judged
-        ]
+        return [max(((next(verdicts), chunk.place) for chunk in some),
+                    key=lambda best: best[0].entailment, default=None) for some in judged]
 
     def _judged_in_windows(
         self, examples: Sequence[Example], claims: Sequence[Claimed]
@@ -277,13 +262,11 @@ class Scale:
         remembered(
             lambda new: backbone.judge_long(new, self.settings.chunk_size, self.settings.overlap),
             (pair for pair in pairs if pair[0].strip()), judged)
-        return [(judged[pair], (0, len(pair[0]))) if pair in judged else None
-                for pair in pairs]
+        return [(judged[pair], (0, len(pair[0]))) if pair in judged else None for pair in pairs]
 
     def _with_passages(
-        self, examples: Sequence[Example], judged: Sequence[list[Judgement]],
-        places: Sequence[Place], known: Known,
-    ) -> list[list[Judgement]]:
+        self, examples: Sequence[Example], judged: Judged, places: Sequence[Place], known: Known,
+    ) -> Judged:
         split = [split_sentences(example.knowledge) for example in examples]
         owners = [i for i, some in enumerate(judged) for _ in some]
         searches = []
@@ -298,7 +281,7 @@ class Scale:
         again = [i for i, one in enumerate(found) if one.verdict != searches[i].judged.verdict]
         nearer = dict(zip(again, self._decided(
             [replace(searches[i], judged=found[i]) for i in again], known), strict=True))
-        with_passages: list[list[Judgement]] = [[] for _ in examples]
+        with_passages: Judged = [[] for _ in examples]
         for i, owner in enumerate(owners):
             with_passages[owner].append(nearer.get(i, found[i]))
         return with_passages
@@ -311,13 +294,12 @@ class Scale:
         verdicts = iter(self.of_passages(asked, known))
         found = []
         for one, place in zip(searches, places, strict=True):
-            judgement = one.judged
             if place:
                 verdict = next(verdicts)
-                judgement = judgements.decided(
-                    self.confirmed(judgement, (one.pair(*place)[0], verdict)), one.knowledge, place,
-                    verdict.entailment)
-            found.append(judgement)
+                seen = self.confirmed(one.judged, (one.pair(*place)[0], verdict))
+                found.append(judgements.decided(seen, one.knowledge, place, verdict.entailment))
+            else:
+                found.append(one.judged)
         return found
 
     def searched(self, knowledge: str, claim: Claim, sentences: list[Place]) -> list[Place]:
@@ -378,13 +360,11 @@ class Escalation:
     def signed(self) -> str:
         return f"{self.judge.backbone.name},{self.judge.backbone.prompt or 'pair'}"
 
-    def review(
-        self, examples: Sequence[Example], judged: Sequence[Sequence[Judgement]],
-    ) -> list[list[Judgement]]:
+    def review(self, examples: Sequence[Example], judged: Judged) -> Judged:
         """A claim that a rule has decided keeps its judgement."""
-        unsure: list[tuple[int, Claim]] = [
-            (i, one.claim) for i, some in enumerate(judged) for one in some if self._unsure(one)]
-        found = [iter(some) for some in self.judge.judged(examples, unsure)[0]]
+        unsure = [(i, one.claim) for i, some in enumerate(judged) for one in some
+                  if self._unsure(one)]
+        found = [iter(some) for some in self.judge.judged(examples, unsure, Known())[0]]
         self.told(len(unsure), sum(map(len, judged)))
         return [[next(again) if self._unsure(one) else one for one in some]
                 for some, again in zip(judged, found, strict=True)]

@@ -28,8 +28,7 @@ def settings_and_runtime(
             if name in given and name not in known:
                 raise InputError(f"{name!r} is a setting of {metric} alone")
     refuse_unknown(given, known, "setting")
-    chosen = {name: value for name, value in given.items()
-              if name in names and value is not None}
+    chosen = {name: value for name, value in given.items() if name in names and value is not None}
     return settings(**{**(defaults or {}), **chosen}), RuntimeConfig.of(given)
 
 
@@ -106,7 +105,6 @@ class Q2Settings:
 
 OVERLAP = 0.25
 """Share of a chunk that the next chunk repeats (the authors' code)."""
-
 Reading = Literal["attributable", "consistent"]
 """As in :class:`ScaleSettings`. Labelling guidelines differ in this."""
 

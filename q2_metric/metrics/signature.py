@@ -12,7 +12,6 @@ from q2_metric.errors import InputError
 
 OF_THE_MEAN = ("no_claim", "bootstrap", "bootstrap_seed")
 """The keys that say how the mean of scores was computed. Other keys describe the metric itself."""
-
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%|:")
 """Printable ASCII without the separators and the escape sign."""
 
@@ -43,8 +42,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
 def of_metric(signed: str) -> str:
     """The metric's own signature, from that of a mean score."""
-    return "|".join(part for part in signed.split("|")
-                    if part.partition(":")[0] not in OF_THE_MEAN)
+    return "|".join(part for part in signed.split("|") if part.partition(":")[0] not in OF_THE_MEAN)
 
 
 def shortened(text: str) -> str:

@@ -115,13 +115,13 @@ def test_a_class_of_the_current_folder(own: Path) -> None:
 
 
 @pytest.mark.parametrize(("where", "words"), [
-    ("letters_of_a_user:Width", "letters_of_a_user has no Width"),
+    ("letters_of_a_user:Width", "module 'letters_of_a_user' has no attribute 'Width'"),
     ("letters_of_a_user:number", "is not a class with a name, a signature and a method score"),
     ("letters_of_a_user:Taken", "has the name 'q2', which belongs to the metric "
                                 "q2_metric.metrics.q2:Q2"),
     ("letters_of_a_user:Reserved", "the name 'error' already belongs to a column of outputs"),
     ("letters_of_a_user:Capital", "a name may contain only small letters, digits and _"),
-    ("nobody.knows:This", "nobody.knows cannot be imported: ModuleNotFoundError: No module named"),
+    ("nobody.knows:This", "This cannot be imported: ModuleNotFoundError: No module named"),
     ("broken_of_a_user:This", "No module named 'a_package_that_is_not_there'"),
     ("letters_of_a_user:", "is not of the form package.module:Class"),
     (":Length", "is not of the form package.module:Class"),
@@ -310,7 +310,8 @@ def test_an_installed_metric_is_in_the_command(own: Path, installed: Path) -> No
     assert "longest" in shown.stdout
     assert "letters" in q2(own, "score", "--help", **settings).stdout
     said = "the metric 'gone' of the package letters-for-q2 is left out: the metric " \
-           "letters_for_q2:Gone: letters_for_q2 has no Gone"
+           "letters_for_q2:Gone cannot be imported: AttributeError: module 'letters_for_q2' " \
+           "has no attribute 'Gone'"
     assert said in shown.stderr
     done = q2(own, "score", "rows.jsonl", "--metrics", "letters", "-s", "longest=42",
               "--out", "scores.csv", "--report", "page.html", **settings)

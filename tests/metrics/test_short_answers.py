@@ -11,7 +11,7 @@ from fakes import FakeBackbone
 
 from q2_metric import scoring
 from q2_metric.cli.main import main
-from q2_metric.english.claims.short_answers import decides
+from q2_metric.english.claims.checkable import decides
 from q2_metric.metrics.scale import Scale
 from q2_metric.types import Example, Judgement
 

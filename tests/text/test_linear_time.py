@@ -15,8 +15,7 @@ from q2_metric.english.claims.frames import ending, frame, presents
 from q2_metric.english.claims.language import is_language
 from q2_metric.english.claims.lists import items
 from q2_metric.english.parse.repair import repair
-from q2_metric.english.values.compare import in_notation_of
-from q2_metric.english.values.follows import follows
+from q2_metric.english.values.compare import follows, in_notation_of
 from q2_metric.metrics.rules import ruling
 from q2_metric.text.citations import cited, passages
 from q2_metric.text.markup import laid_out, squeezed, unmarked

@@ -5,7 +5,8 @@ announcements ("Here is what I found:"). A logistic regression over word n-grams
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
+
+from q2_metric.english.lexicon import rows_of
 
 TABLE = "check_worthiness.tsv"
 LONGEST = 3
@@ -22,7 +23,6 @@ PIECE = 0.5
 """And each of its pieces must be above this: "I don't know dogs, but cats sleep" says something."""
 LEAST = 3
 """Pieces with fewer words are not judged alone."""
-
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d[\d.,:]*|[?!:;,.—–-]")
 _DENIAL = re.compile(
     r"\b(?:not|no|nothing|none|nor|neither|never|cannot|unable|without|unfortunately|afraid|sorry"
@@ -71,8 +71,7 @@ def features(text: str, known: Mapping[str, float]) -> dict[str, float]:
         DENIAL: len(_DENIAL.findall(text)),
         NUMBER: words.count("0"),
         UNKNOWN: sum(word[0].isalpha() and word not in known for word in words),
-        WORD: len(words),
-    }
+        WORD: len(words)}
     return found | {BIAS: 1.0} | {
         name: min(count, MOST[name]) / MOST[name] for name, count in counts.items()}
 
@@ -86,6 +85,4 @@ def grams(row: list[str]) -> Iterator[str]:
 @cache
 def shipped() -> dict[str, float]:
     """A line has a weight and the n-grams that have it."""
-    text = files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines())
-    return {gram: float(weight) for weight, *found in rows for gram in found}
+    return {gram: float(weight) for weight, *found in rows_of(TABLE) for gram in found}

@@ -1,65 +1,26 @@
-"""Decides whether a text makes a claim that could be checked. In doubt, it does."""
+"""Decides whether a text makes a claim that could be checked. In doubt, it does. Short answers are
+read with their questions."""
 
 import functools
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from q2_metric.english.claims.check_worthiness import says_nothing
 from q2_metric.english.claims.language import is_language
 from q2_metric.english.claims.word_order import CONTRACTED, in_order
-from q2_metric.english.lexicon import QUESTION_WORDS
-from q2_metric.text.normalise import words as word_set
+from q2_metric.english.lexicon import QUESTION_WORDS, listed
+from q2_metric.text.sentences import split_sentences
 
-FUNCTION_WORDS = word_set("""
-a an the this that these those i me my mine myself you your yours yourself we us our ours he him
-his she her hers it its they them their theirs one ones someone somebody something anyone anybody
-anything everyone everybody everything no nobody nothing none who whom whose which what whatever
-when where why how if whether because since so than then as at by for from in into of off on onto
-out over to too up down with without about around after before again also and or but nor not only
-just even still yet very really quite pretty much many more most less least some any each every
-all both either neither other others another such same own here there now ever never always someday
-sometimes often usually maybe perhaps probably definitely certainly surely absolutely totally
-exactly actually basically honestly seriously literally especially though although while until
-once soon later today tonight tomorrow yesterday anyway else instead
-be am is are was were been being do does did done doing have has had having can could will would
-shall should may might must ought ca wo sha ai gon wan na ta got get gets getting go goes going
-gone went come comes coming came let lets
-""")
-
-_SMALL_TALK = word_set("""
-yes yeah yea yep yup nope nah ok okay alright sure right true correct well oh ah wow hey hi hello
-bye goodbye welcome please thanks thank thx ty cheers sorry excuse pardon congrats congratulations
-greetings morning afternoon evening night hmm lol omg oops gosh gee goodness god heck damn dang
-indeed cool nice neat great good better best fine bad worse worst awesome amazing fantastic
-wonderful excellent lovely perfect brilliant incredible unbelievable fascinating interesting
-interested impressive exciting excited fun funny hilarious silly crazy weird strange scary sad
-happy glad pleased delighted lucky jealous surprised surprising curious afraid worried tired bored
-boring annoying awful terrible horrible delicious yummy tasty beautiful gorgeous cute sweet
-favorite favourite kidding joking wrong
-like likes liked love loves loved loving enjoy enjoys enjoyed enjoying hate hates hated adore
-appreciate prefer hope hopes hoping wish wishes want wants wanted need guess think thinks thought
-thinking believe suppose know knew known knows wonder wondering mean means meant feel feels feeling
-feelings felt agree agreed disagree understand understood remember forgot forget imagine see saw
-seen look looks looking sound sounds sounded seem seems hear heard hearing tell telling told say
-says said saying talk talking talked chat chatting chatted ask asking asked answer question
-questions share sharing speak try trying tried bet care bother mind matter meet meeting met help
-helps helped check wait
-thing things stuff way kind sort lot lots bit ton tons bunch time times day days week weekend
-idea clue point sense fan person guy guys man dude buddy friend people luck pleasure shame pity
-loss joke info information conversation story take make makes deal problem worries worry opinion
-experience
-""")
-
+FUNCTION_WORDS = listed("function_words")
+_SMALL_TALK = listed("small_talk")
 NOT_CLAIMED = FUNCTION_WORDS | _SMALL_TALK
 """A sentence of such words only makes no claim."""
-
 _SOUND = re.compile(
     r"[a-z]?|(ha|he|ho|ja){2,}h?|l+o+l+|(lo){2,}l|r?o?f?lmf?ao+|rofl|h+m+|m+|mhm+|w+o+w+|wo+h+o+|wo+a+h*"
     r"|o+h+|a+h+|u+h+|u+m+|e+h+|hu+h|e+w+|a+w+|ya+y+|ye+a+h+|ye+s+|no+|na+h+|oo+ps|yu+m+|ug+h+"
     r"|ee+k|sh+|z+|so+|su+re|thank+s+|he+y+|hi+|ok+|x+d+|idk|imo|imho|btw|tbh|brb|pls|im|ive|id"
-    r"|dont|cant|wont|didnt|doesnt|isnt|thats|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda"
-)
-
+    r"|dont|cant|wont|didnt|doesnt|isnt|thats|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda")
 _AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
@@ -99,8 +60,8 @@ def stating(text: str) -> Iterator[str]:
     """Yields, once each, the sentences that state something in some language, in any word order."""
     for part in dict.fromkeys(sentences(text)):
         whole, said = joined(part), plain(part)
-        if (_any_content(_WORD.findall(said)) and not _ASKS.match(said) and is_language(part)
-                and not says_nothing(whole)):
+        if (any(map(is_content, _WORD.findall(said))) and not _ASKS.match(said)
+                and is_language(part) and not says_nothing(whole)):
             yield whole
 
 
@@ -130,10 +91,60 @@ def _repeats(words: Sequence[str]) -> bool:
     return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
 
 
-def _any_content(words: Sequence[str]) -> bool:
-    return any(is_content(word) for word in words)
-
-
 def is_content(word: str) -> bool:
     stem = CONTRACTED.sub("", word)
     return stem not in NOT_CLAIMED and not _SOUND.fullmatch(stem)
+
+
+# --- yes/no questions and short answers -------------------------------------------------------
+
+LONGEST = 14
+"""In words, of a short answer."""
+YesNo = Literal["yes", "no"]
+_PRONOUN = r"(?:it|he|she|they|there|that|this|you)"
+_AUXILIARY = (r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must|may)")
+_SURELY = r"(?:of course|certainly|absolutely|definitely)"
+_YES = re.compile(
+    rf"(?:(?:yes|yeah|yep|yup|correct|true|indeed)(?:[,\s]+{_SURELY})?|{_SURELY})"
+    rf"(?:[,\s]+{_PRONOUN} {_AUXILIARY})?[\s.!]*", re.IGNORECASE)
+_NO = re.compile(
+    rf"(?:(?:no|nope|nah|incorrect|false)(?:[,\s]+{_SURELY} not)?|{_SURELY} not)"
+    rf"(?:[,\s]+{_PRONOUN} (?:{_AUXILIARY} ?(?:not|n['’]t)|can(?:not|['’]t)|won['’]t))?[\s.!]*",
+    re.IGNORECASE)
+_POLITE = re.compile(r"(?:and|so|but|ok|okay|then|hi|hello|please)\b[,\s]*", re.IGNORECASE)
+_ASKS_FOR_YES = re.compile(rf"(?:{_AUXILIARY}|am)\s+(?!you\b|your\b|we\b|n['’]t)", re.IGNORECASE)
+_ASKING = re.compile(
+    r"(?:who|what|which|when|where|how|in (?:which|what)|is|are|was|were|does|do|did|has|can)\s",
+    re.IGNORECASE)
+
+
+def is_short(response: str) -> bool:
+    return len(response.split()) <= LONGEST
+
+
+def verdict_of(response: str) -> YesNo | None:
+    """What a response says, if it says only "yes" or "no".
+
+    >>> verdict_of("Yes, it does."), verdict_of("No."), verdict_of("Yes, on Sundays.")
+    ('yes', 'no', None)
+    """
+    said = response.strip()
+    return "yes" if _YES.fullmatch(said) else "no" if _NO.fullmatch(said) else None
+
+
+def last_question(text: str) -> str:
+    """The last sentence of a text if it is a question; otherwise "".
+
+    >>> last_question("I like towers. And when was it built?")
+    'when was it built?'
+    """
+    sentences = split_sentences(text)
+    said = text[slice(*sentences[-1])] if sentences else ""
+    while (opening := _POLITE.match(said)) is not None and opening.end() < len(said):
+        said = said[opening.end() :]
+    return said if said.endswith("?") or _ASKING.match(said) else ""
+
+
+def decides(response: str, question: str | None) -> bool:
+    """Whether a response only says "yes" or "no" to a yes/no question."""
+    return bool(question and verdict_of(response) and _ASKS_FOR_YES.match(last_question(question)))

@@ -8,20 +8,12 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from q2_metric.english import lexicon
-from q2_metric.english.claims.checkable import has_claim, is_content
+from q2_metric.english.claims.checkable import decides, has_claim, is_content
 from q2_metric.english.claims.frames import ending, frame, is_framed, presents
 from q2_metric.english.claims.lists import TITLE, items
-from q2_metric.english.claims.short_answers import decides
 from q2_metric.english.claims.statements import stated
-from q2_metric.english.parse.clauses import (
-    clause_of,
-    finite_clause,
-    first_of,
-    is_finite_clause,
-    is_negated,
-    subject_of,
-)
-from q2_metric.english.parse.parser import Parsed, ParsedSentence, default_parser
+from q2_metric.english.parse import clauses
+from q2_metric.english.parse.parser import Parsed, ParsedSentence, parse_responses
 from q2_metric.english.parse.phrases import core, spell
 from q2_metric.english.parse.repair import Repaired
 from q2_metric.english.parse.tree import Tree, Word, first, is_verb
@@ -33,11 +25,8 @@ _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
 """Marks that may follow words which were cut out of a sentence."""
 _HOW = lexicon.QUESTION_WORDS - {"whom", "whose", "which"} | {"if", "whether"}
 """They begin an indirect question or a free relative clause, which states nothing."""
-
-
 _LINE = 2000
 """Characters in which the line below a title is looked for."""
-
 _FOUND: LruCache[Example, list[Claim]] = LruCache(4096, 10_000_000)
 """The claims of responses, which every metric needs."""
 
@@ -69,9 +58,7 @@ class EnglishClaims:
         """The claims of each response, in order; an empty list if a response claims nothing."""
         found = {example: _FOUND.get(example) for example in examples}
         new = [example for example, claims in found.items() if claims is None]
-        parses = default_parser().parse([example.response for example in new],
-                                        [example.knowledge for example in new])
-        for example, parsed, said in zip(new, parses, stated(new), strict=True):
+        for example, parsed, said in zip(new, parse_responses(new), stated(new), strict=True):
             claims = ([Claim(said, *_bounds(example.response), "answer")] if said
                       else [] if decides(example.response, example.question)
                       else list(_claims(example, parsed)))
@@ -118,7 +105,7 @@ def _bounds(text: str) -> tuple[int, int]:
 
 
 def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, _Kind]]:
-    tree = Tree(sentence.doc, sentence.raised)
+    tree = sentence.tree()
     parts = _parts(tree)
     found = []
     for part in parts:
@@ -185,7 +172,7 @@ def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
     """As in "…, and it opened in 1962", "… and allows pets"."""
     for word in tree.words:
         if (word.i not in found and word.head in found and _stands_beside(tree, word)
-                and is_finite_clause(tree, word)
+                and clauses.is_finite_clause(tree, word)
                 and (tree.child(word, lexicon.SUBJECTS | {"expl"}) or _shares_subject(tree, word))):
             found[word.i] = _Part(word, "clause")
 
@@ -211,8 +198,8 @@ def _has_condition(tree: Tree, verb: Word) -> bool:
 
 def _shares_subject(tree: Tree, verb: Word) -> bool:
     first = tree.words[verb.head]
-    return (not is_negated(tree, first) and not _shares_object(tree, first, verb)
-            and finite_clause(tree, verb) is not None)
+    return (not clauses.is_negated(tree, first) and not _shares_object(tree, first, verb)
+            and clauses.finite_clause(tree, verb) is not None)
 
 
 def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
@@ -225,11 +212,10 @@ def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
 
 def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
     """In "i know that it is red", "know" becomes a frame, and the clause of "is" is added."""
-    inner = _verb_in_frame(tree, verb)
-    while inner is not None:
+    while (inner := _verb_in_frame(tree, verb)) is not None:
         found[verb.i] = replace(found[verb.i], is_frame=True)
         found[inner.i] = _Part(inner, "clause")
-        verb, inner = inner, _verb_in_frame(tree, inner)
+        verb = inner
 
 
 def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
@@ -237,7 +223,7 @@ def _verb_in_frame(tree: Tree, verb: Word) -> Word | None:
     more than introduce a clause ("the mayor said that it is red")."""
     subject, state = tree.child(verb, lexicon.SUBJECTS | {"expl"}), tree.child(verb, ("acomp",))
     inner = [child for child in (*tree.children[verb.i], *(tree.children[state.i] if state else ()))
-             if child.dep == "ccomp" and child.i > verb.i and is_finite_clause(tree, child)]
+             if child.dep == "ccomp" and child.i > verb.i and clauses.is_finite_clause(tree, child)]
     if subject is None or not inner:
         return None
     denied = tree.child(verb, ("neg",)) is not None
@@ -266,14 +252,14 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
         return False
     if word.dep in ("appos", "acl"):
         return any(after.text in _CLOSING for after in tree.words[end : end + 1]) and (
-            clause_of(tree, word) is not None if word.dep == "acl"
+            clauses.clause_of(tree, word) is not None if word.dep == "acl"
             else noun.tag[:3] == "NNP" and word.tag == "NN" and bool(tree.children[word.i]))
     if word.dep != "relcl" or noun.tag[:2] not in ("NN", "CD"):
         return False
-    subject = subject_of(tree, word)
+    subject = clauses.subject_of(tree, word)
     return _is_liking(tree, word) or (
         subject is not None and subject.lower in ("who", "which")
-        and clause_of(tree, word) is not None)
+        and clauses.clause_of(tree, word) is not None)
 
 
 # --- facts, opinions and what speakers say about themselves ----------------------------------
@@ -281,9 +267,9 @@ def _adds_claim(tree: Tree, word: Word) -> bool:
 
 def _is_personal(tree: Tree, head: Word) -> bool:
     """As in "i love it", "my cat is old". A coordinated verb may share a subject."""
-    subject = subject_of(tree, head)
+    subject = clauses.subject_of(tree, head)
     if subject is None:
-        clause = finite_clause(tree, head)
+        clause = clauses.finite_clause(tree, head)
         return clause is not None and clause.subject.lower() in lexicon.SPEAKERS
     return not lexicon.SPEAKERS.isdisjoint(
         word.lower for word in (subject, *tree.children[subject.i]))
@@ -291,13 +277,13 @@ def _is_personal(tree: Tree, head: Word) -> bool:
 
 def _is_liking(tree: Tree, word: Word) -> bool:
     """As in ", which I really like"."""
-    subject = subject_of(tree, word) if word.lemma in lexicon.LIKING else None
+    subject = clauses.subject_of(tree, word) if word.lemma in lexicon.LIKING else None
     return subject is not None and subject.lower in lexicon.SPEAKERS | {"we"}
 
 
 def _is_opinion(tree: Tree, verb: Word, words: Sequence[Word]) -> bool:
     """As in "that cat is so funny": only an opinion of something named before."""
-    subject = subject_of(tree, verb)
+    subject = clauses.subject_of(tree, verb)
     if verb.lemma not in lexicon.LINKING or subject is None or any(
             word.tag == "MD" for word in words):
         return False
@@ -318,7 +304,7 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
     if part.kind == "apposition":
         noun = tree.words[part.head.head]
         return _sentence(f"{spell(tree, core(tree, noun))} is {_joined(words)}")
-    clause = clause_of(tree, part.head) if is_verb(part.head) else None
+    clause = clauses.clause_of(tree, part.head) if is_verb(part.head) else None
     borrows = part.kind == "relative" or not tree.child(part.head, lexicon.SUBJECTS | {"expl"})
     if clause is None or not borrows:
         return _sentence(_joined(words))
@@ -331,8 +317,8 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
 
 def _before_subject(tree: Tree, verb: Word) -> str:
     """In "nearly all paid and left", the parser takes "nearly" as an adverb of "paid"."""
-    opening = first_of(tree, verb)
-    subject = subject_of(tree, opening)
+    opening = clauses.first_of(tree, verb)
+    subject = clauses.subject_of(tree, opening)
     start = first(tree.below[subject.i]) if subject else 0
     if not start:
         return ""

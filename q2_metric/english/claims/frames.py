@@ -12,7 +12,6 @@ _TEXT = (rf"(?:(?:the|this|that|your|these) (?:\w+ )?{_NOUN}(?: provided| given|
          rf"|{_NOUN} \d{{1,3}}|{FILE})")
 """As in "the article", "document 2"."""
 _BY = r"(?:according to|based (?:only |solely )?on|as (?:stated|described) in|as per|per|from)"
-
 _OPENING = re.compile(
     r"[\s,;:.!–—-]+"
     r"|(?:yes|yeah|yea|yep|yup|no|nope|nah|oh|ah|wow|well|so|and|but|ok|okay|sure|actually|also"
@@ -23,16 +22,13 @@ _OPENING = re.compile(
     r"|personally|to be (?:honest|fair|exact|precise)|believe it or not|in my (?:\w+ )?opinion"
     r"|by the way|btw)(?: enough)?"
     r"\b(?=\s*[,.!:;]|\s+(?:yes|yeah|no|but|and|i|its?|they|he|she|there|the|that)\b)",
-    re.IGNORECASE,
-)
+    re.IGNORECASE)
 """As in "yes,", "oh, that's true, but", "sadly,"."""
-
 _GOOD = (r"(?:(?:so|very|really|quite|pretty|also|kind of|rather|truly|just) )*"
          r"(?:a shame|a pity|sad|great|good|nice|cool|crazy|funny|fun|amazing|awesome|incredible"
          r"|wonderful|interesting|fascinating|impressive|surprising|unfortunate|strange|weird|odd"
          r"|hard to believe|best|coolest|worst)")
 """As in "it's a shame that"."""
-
 _SOURCE = (r"(?:as far as (?:i|we)(?:'m| am|'re| are)? (?:know|can tell|remember|recall|aware)"
            r"|from what (?:i|we)(?:'ve| have| can)? (?:know|read|heard|hear|understand|remember"
            r"|gather|see|saw|seen|learned|tell)"
@@ -40,7 +36,6 @@ _SOURCE = (r"(?:as far as (?:i|we)(?:'m| am|'re| are)? (?:know|can tell|remember
            r"|if (?:i'm|i am) not (?:mistaken|wrong)|if memory serves(?: me(?: \w+)?)?"
            r"|to (?:my|the best of my) knowledge)")
 """As in "as far as I know"."""
-
 _FRAME = re.compile(
     # I do know that, as an AI assistant I can tell you that
     r"(?:as an? [\w\s-]{2,40}?(?:model|assistant|ai|bot)\b,? )?(?:i|we)"
@@ -65,23 +60,18 @@ _FRAME = re.compile(
     r"|(?:did|do) (?:you|u) (?:ever )?(?:know|hear|realize|realise)(?: that)?\s(?!if|whether|about)"
     rf"|{_BY} {_TEXT},? "
     rf"|{_TEXT} (?:says|states|mentions|notes|indicates|explains|reports|shows|confirms) that ",
-    re.IGNORECASE,
-)
-
+    re.IGNORECASE)
 _ENDING = re.compile(
     rf"(?:,? (?:lol|haha|btw|by the way|{_SOURCE})|(?:, {_BY}| according to) {_TEXT}"
     r"|(?:, (?:i|we)|(?<!\bthan)(?<!\bwhat)(?<!\bhow)(?<!\bas) (?-i:i)) "
     r"(?:think|believe|guess|suppose))"
     r"(?=[\s.!)]*$)",
-    re.IGNORECASE,
-)
+    re.IGNORECASE)
 """As in ", I think". "It comes from the article" is no frame."""
-
 _PRESENTING = re.compile(
     r"(?:sure |certainly |ok )?(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)) "
     r"(?:a|an|the|your|some|my|what)\b[^.]*[.:]?|\w[\w ]{0,30}:",
-    re.IGNORECASE,
-)
+    re.IGNORECASE)
 
 
 def opening(text: str) -> int:

@@ -5,14 +5,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
+from typing import NamedTuple
+
+from q2_metric.english.lexicon import rows_of
 
 TABLE = "language.tsv"
-
 LATIN, HAN, HANGUL = "LATIN", "CJK", "HANGUL"
-
 LEAST = 10
 """A text with fewer letter groups always counts as language: a single name has so few."""
 KNOWN = 0.65
@@ -27,7 +26,6 @@ STRETCH = 10
 """So many words without a punctuation mark are no list of names."""
 COMMON = 1 / 15
 """Minimum share of common words in a text with so long a stretch."""
-
 READ_FOR_LANGUAGE = 10_000
 """Characters by which a text's language is told."""
 FEWEST, FEWEST_SIGNS = 6, 10
@@ -40,7 +38,6 @@ ENGLISH_SHARE = 0.3
 """A text with more common words of English is English."""
 UNSPACED = (HAN, "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 """Scripts without blanks between words."""
-
 _NOT_FOLDED = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae",
                              "œ": "oe", "þ": "th", "ð": "d", "ħ": "h", "ŋ": "n", "ə": "e"})
 _ACCENTS = re.compile("([a-z\u00df-\u024f\u0370-\u03ff])[\u0300-\u036f]+")
@@ -55,8 +52,7 @@ _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0590-\u05ff\u064b-\u065
 _BREAK = re.compile(r"[^\w\s'’-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageTables:
+class LanguageTables(NamedTuple):
     """``groups`` are three letters in the Latin script, one in Chinese and Korean, and two in other
     scripts. A blank marks the start and the end of a word (" to"). ``words`` are the common words
     of all languages in the Latin script, ``languages`` those of each, by its code."""
@@ -223,8 +219,7 @@ def _lacks_common_words(text: str) -> bool:
 @cache
 def _table() -> LanguageTables:
     """A line has a script and all its groups, or a language and its common words."""
-    rows = [line.split("\t") for line in
-            files(__package__).joinpath(TABLE).read_text(encoding="utf-8").splitlines()]
+    rows = rows_of(TABLE)
     by_script = {script: packed for script, packed in rows if script.isupper()}
     languages = {name: frozenset(packed.split()) for name, packed in rows if name.islower()}
     return LanguageTables(
@@ -234,8 +229,7 @@ def _table() -> LanguageTables:
         frozenset(word for known in languages.values() for word in known
                   if _script(word[0]) == LATIN),
         languages,
-        frozenset(by_script),
-    )
+        frozenset(by_script))
 
 
 SIZES = {LATIN: 3, HAN: 1, HANGUL: 1}

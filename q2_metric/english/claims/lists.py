@@ -1,7 +1,7 @@
 """Finds list items and table cells in a response, and puts their headings before them."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from q2_metric.english.claims.frames import presents
 from q2_metric.text.tables import cells
@@ -16,8 +16,7 @@ MOST_WORDS = 12
 """In words. A longer item is read as a sentence of its own, without its heading."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """The texts of the claims begin with the heading. Their offsets are those of the own words."""
 
     start: int
@@ -54,18 +53,14 @@ def items(text: str) -> list[Item]:
             read = " ".join(filter(None, (named, *(name for _, name in above), said)))
             listed.append(Item(start, end, (Claim(read, start + bullet.end(), end, "item"),)))
         elif line.strip():
-            heading = _heading(line)
+            heading = " ".join(line.replace("*", " ").replace("#", " ").split())
+            heading = heading if heading.endswith(":") else ""
             if heading and bullet is None and below:
                 listed.append(Item(start, end))
         if not row and line.strip():
             columns = None
         start = end + 1
     return listed
-
-
-def _heading(line: str) -> str:
-    said = " ".join(line.replace("*", " ").replace("#", " ").split())
-    return said if said.endswith(":") else ""
 
 
 def _of_row(

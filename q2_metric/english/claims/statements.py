@@ -4,14 +4,12 @@ about the subject."""
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from q2_metric.english.claims.checkable import has_claim
-from q2_metric.english.claims.short_answers import YesNo, is_short, last_question, verdict_of
-from q2_metric.english.lexicon import AUXILIARY_VERBS, FINITE, MONTHS, QUESTION_WORDS
-from q2_metric.english.parse.inflection import past, third
-from q2_metric.english.parse.parser import Parsed, default_parser
-from q2_metric.english.parse.phrases import expand, spell
+from q2_metric.english.claims.checkable import YesNo, has_claim, is_short, last_question, verdict_of
+from q2_metric.english.lexicon import AUXILIARY_VERBS, FINITE, MONTHS, QUESTION_WORDS, listed
+from q2_metric.english.parse.parser import PARSER, Parsed
+from q2_metric.english.parse.phrases import expand, past, spell, third
 from q2_metric.english.parse.tree import Tree, Word, bits_of, first
 from q2_metric.text.normalise import words
 from q2_metric.types import Example
@@ -21,9 +19,7 @@ _DO = words("do does did")
 _THIS = words("this that these those")
 _ADVERBS = words("also ever really actually currently originally usually often still first "
                  "officially finally")
-_PREPOSITIONS = words("in on at by to from for of with near behind under over above below between "
-                      "beside inside outside within around through during since until before after "
-                      "about across along into onto off up down next on because due as")
+_PREPOSITIONS = listed("prepositions")
 _ADDRESSED = words("you your we our us")
 _ASKER = {"i am": "you are", "i 'm": "you are", "i was": "you were", "i": "you", "my": "your",
           "me": "you"}
@@ -45,8 +41,7 @@ _AT = re.compile(r"\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|a\.m\.|p\.m\.|o'clock)|\d{1,2}
                  r"|midnight", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _QuestionParts:
+class _QuestionParts(NamedTuple):
     """As in "When | did | it | open?". ``auxiliary`` is ``None`` if the subject is asked for."""
 
     tree: Tree
@@ -58,22 +53,16 @@ class _QuestionParts:
 
 def stated(examples: Sequence[Example]) -> list[str | None]:
     """``None`` for a response that is no short answer, or if no rule applies."""
-    short = [(i, one) for i, one in enumerate(examples)
-             if one.question and is_short(one.response) and last_question(one.question)]
-    statements: list[str | None] = [None] * len(examples)
-    parser = default_parser()
-    questions = parser.parse([last_question(one.question or "") for _, one in short])
-    answers = parser.parse([one.response for _, one in short])
-    for (i, _), question, answer in zip(short, questions, answers, strict=True):
-        statements[i] = _statement(question, answer)
-    return statements
+    asked = [last_question(one.question or "") if is_short(one.response) else ""
+             for one in examples]
+    said = [one.response if question else "" for one, question in zip(examples, asked, strict=True)]
+    return list(map(_statement, PARSER.parse(asked), PARSER.parse(said)))
 
 
 def _statement(question: Parsed, answer: Parsed) -> str | None:
     if len(question.sentences) != 1 or len(answer.sentences) != 1:
         return None
-    tree = Tree(question.sentences[0].doc, question.sentences[0].raised)
-    asked = _parts(tree)
+    asked = _parts(question.sentences[0].tree())
     if asked is None:
         return None
     said = answer.sentences[0].doc.text
@@ -89,7 +78,7 @@ def _statement(question: Parsed, answer: Parsed) -> str | None:
         return yes and f"{yes[:-1]} {more[1].rstrip('.! ')}."
     if verdict is not None or not has_claim(said):
         return None
-    words_of = Tree(answer.sentences[0].doc, answer.sentences[0].raised)
+    words_of = answer.sentences[0].tree()
     return _filled(asked, words_of) if _is_fragment(words_of) else None
 
 
@@ -115,8 +104,7 @@ def _parts(tree: Tree) -> _QuestionParts | None:
     if len(said) < 2 or any(
         word.dep == "neg" or word.text in ",;:"
         or (word.tag in ("WP", "WRB", "WDT") and word.i and tree.words[word.i - 1].dep == "cc")
-        for word in said
-    ):
+        for word in said):
         return None
     at = next((n for n, word in enumerate(said) if word.lower in AUXILIARY_VERBS | {"'s"}),
               len(said))
@@ -137,12 +125,11 @@ def _parts(tree: Tree) -> _QuestionParts | None:
             word.lower in speakers for word in (said if by_asker else subject)):
         return None
     asked = _QuestionParts(tree, asking, said[at], subject, said[at + 1 + len(subject) :])
-    if said[at].lower in _DO:
-        verb = asked.rest[_used_words(asked) - 1] if asked.rest else None
-        bare = verb and (verb.tag in ("VB", "VBP", "NN", "JJ", "RB")
-                         or verb.lower == past(verb.lower))
-        return asked if bare else None
-    return asked
+    if said[at].lower not in _DO:
+        return asked
+    verb = asked.rest[_used_words(asked) - 1] if asked.rest else None
+    bare = verb and (verb.tag in ("VB", "VBP", "NN", "JJ", "RB") or verb.lower == past(verb.lower))
+    return asked if bare else None
 
 
 def _asked_subject(tree: Tree, said: Sequence[Word]) -> _QuestionParts | None:
@@ -212,11 +199,9 @@ def _decided(asked: _QuestionParts, verdict: YesNo) -> str | None:
     if asked.auxiliary is None or not asked.rest or "or" in lower or (
             verdict == "yes" and lower & _UNSURE):
         return None
-    if verdict == "yes":
-        rest = asked.rest[_used_words(asked) :]
-        return _sentence(asked, [*_verbs(asked), *(word.text for word in rest)])
-    front = expand(asked.tree, asked.auxiliary)
-    return _sentence(asked, [front, "not", *(word.text for word in asked.rest)])
+    verbs, used = ((_verbs(asked), _used_words(asked)) if verdict == "yes"
+                   else ([expand(asked.tree, asked.auxiliary), "not"], 0))
+    return _sentence(asked, [*verbs, *(word.text for word in asked.rest[used:])])
 
 
 def _used_words(asked: _QuestionParts) -> int:
@@ -265,8 +250,7 @@ def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
     place, text = _place(asked, wh, kind, text)
     if place is None:
         return None
-    done = _used_words(asked)
-    rest = [word.text for word in asked.rest]
+    done, rest = _used_words(asked), [word.text for word in asked.rest]
     return _sentence(asked, [*_verbs(asked), *rest[done:place], text, *rest[max(done, place):]])
 
 
@@ -318,10 +302,8 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
     fronted = asked.asking[0].lower
     if fronted in _PREPOSITIONS:
         return end, text if first in _PREPOSITIONS else f"{fronted} {text}"
-    stranded = next((n for n, word in enumerate(asked.rest, start=1)
-                     if word.tag == "IN"
-                     and not asked.tree.child(word, ("pobj", "pcomp"))), None)
-    if stranded:
+    if any(word.tag == "IN" and not asked.tree.child(word, ("pobj", "pcomp"))
+           for word in asked.rest):
         # If words follow the preposition, the parse may lack the preposition's object.
         return end if asked.rest[-1].tag == "IN" else None, text
     if wh.lower == "where":

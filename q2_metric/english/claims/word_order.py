@@ -5,10 +5,11 @@ weights (``word_order.tsv``)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
+from typing import NamedTuple
+
+from q2_metric.english.lexicon import rows_of
 
 TABLE = "word_order.tsv"
 STOP, COMMA, MARK, MARKS = ".", ",", "|", "+"
@@ -19,7 +20,6 @@ or not), with a capital inside."""
 ENDINGS = ("ing", "ed", "ly", "s", "er", "ion", "al", "y", "")
 RUN = "@"
 """Stands before each function word that follows three function words, and likewise for clusters."""
-
 CLIP = 4.0
 """Maximum absolute value of a weight: a single pair of words is then not enough."""
 STEP = 0.1
@@ -35,7 +35,6 @@ LEAST = 8
 LONG_RUN = 3
 LONGEST = 1000
 """Characters that are read of a sentence."""
-
 _TOKEN = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.!?…]+|[^\w\s]|_")
 _NO_WORD = re.compile(r"(?<!\S)\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
 """An address, or a single word in quotes, as in: the word "the"."""
@@ -139,8 +138,7 @@ def pairs(row: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield RUN, other
 
 
-@dataclass(frozen=True, slots=True)
-class WordOrderTable:
+class WordOrderTable(NamedTuple):
     """The class of each frequent word, the column of each class, and for each class the weights of
     the classes after it, one character each."""
 
@@ -156,8 +154,7 @@ class WordOrderTable:
 @cache
 def _table() -> WordOrderTable:
     """A line has a class, its weights and the words of a cluster."""
-    text = files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
-    lines = [line.split("\t") for line in text.splitlines()]
+    lines = rows_of(TABLE)
     words = {word: name for name, _, found in lines for word in found.split()}
     return WordOrderTable(words, {name: i for i, (name, _, _) in enumerate(lines)},
                           {name: weights for name, weights, _ in lines})

@@ -30,9 +30,7 @@ def finite_word(tree: Tree, verb: Word) -> Word | None:
         astray = subject is not None and child.i < subject.i < verb.i and not tree.asks
         if child.dep in lexicon.AUXILIARIES and child.tag in lexicon.FINITE and not astray:
             return child
-    if verb.tag in lexicon.FINITE or verb.tag == "VBN":
-        return verb
-    return None
+    return verb if verb.tag in lexicon.FINITE | {"VBN"} else None
 
 
 def subject_of(tree: Tree, verb: Word) -> Word | None:
@@ -47,9 +45,8 @@ def subject_of(tree: Tree, verb: Word) -> Word | None:
 
 def is_finite_clause(tree: Tree, verb: Word) -> bool:
     """Whether ``verb`` has a tense and a subject, perhaps those of a coordinated verb before it."""
-    if not is_verb(verb):
-        return False
-    if any(child.lower == "to" and child.dep == "aux" for child in tree.children[verb.i]):
+    if not is_verb(verb) or any(
+            child.lower == "to" and child.dep == "aux" for child in tree.children[verb.i]):
         return False
     first = first_of(tree, verb)
     return subject_of(tree, first) is not None and finite_word(tree, first) is not None
@@ -112,8 +109,7 @@ def finite_clause(tree: Tree, verb: Word) -> Clause | None:
     bits = tree.below[subject.i]
     text, plural = spell(tree, core(tree, subject)), is_plural(tree, subject)
     if noun := antecedent(tree, verb, subject):
-        known = owner(tree, noun)
-        if known is None:
+        if (known := owner(tree, noun)) is None:
             return None
         text, plural = known
     elif subject.tag in ("WDT", "WP"):
@@ -155,8 +151,7 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
 
 def participle_clause(tree: Tree, verb: Word) -> Clause | None:
     """As in "the band formed in 1994" → "the band was formed …"."""
-    known = owner(tree, tree.words[verb.head])
-    if known is None:
+    if (known := owner(tree, tree.words[verb.head])) is None:
         return None
     subject, plural = known
     main = next((w for w in tree.up(tree.words[verb.head]) if is_finite_clause(tree, w)), None)
@@ -165,11 +160,8 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
     if verb.tag == "VBG":  # "a dish consisting of ..." is a dish that consists of it
         tensed = replace(verb, tag="VBD" if past else "VBP")
         return Clause(tensed, subject, 0, "", 0, plural)
-    past = (
-        past
-        or verb.lemma in lexicon.PAST_MAKERS
-        or any(word.label == "DATE" for word in tree.members(tree.below[verb.i]))
-    )
+    past = past or verb.lemma in lexicon.PAST_MAKERS or any(
+        word.label == "DATE" for word in tree.members(tree.below[verb.i]))
     auxiliary = ("were" if plural else "was") if past else ("are" if plural else "is")
     return Clause(verb, subject, 0, auxiliary, 0, plural)
 
@@ -184,13 +176,10 @@ def is_askable(tree: Tree, clause: Clause) -> bool:
     """Whether the clause affirms something, so that Q² can ask a question about it."""
     verb = clause.verb
     asked = tree.asks and all(w.dep in ("ROOT", "conj", "aux", "xcomp") for w in tree.up(verb))
-    if asked or is_denied(tree, verb):
-        return False
-    return not any(
+    return not asked and not is_denied(tree, verb) and not any(
         (child.dep == "mark" and child.lower in ("if", "whether", "unless"))
         or (child.tag in ("WP", "WDT") and child.dep not in lexicon.SUBJECTS)
-        or child.lower == "why"
-        for child in tree.children[verb.i])
+        or child.lower == "why" for child in tree.children[verb.i])
 
 
 def is_denied(tree: Tree, verb: Word) -> bool:

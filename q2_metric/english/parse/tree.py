@@ -37,12 +37,9 @@ class Tree:
     def __init__(self, doc: Doc, raised: bool = False) -> None:
         self.raised = raised
         self.words = [
-            Word(
-                token.i, token.text, token.lower_.replace("’", "'"), token.lemma_, token.tag_,
-                token.dep_, token.head.i, token.ent_type_, token.ent_iob_ == "I",
-                bool(token.whitespace_))
-            for token in doc
-        ]
+            Word(token.i, token.text, token.lower_.replace("’", "'"), token.lemma_, token.tag_,
+                 token.dep_, token.head.i, token.ent_type_, token.ent_iob_ == "I",
+                 bool(token.whitespace_)) for token in doc]
         for word in self.words[1:]:
             if (word.lower == "that" and word.dep == "det"
                     and self.words[word.i - 1].lemma in REPORTING):
@@ -74,7 +71,6 @@ class Tree:
         return [word for word in self.words if bits >> word.i & 1]
 
     def under(self, tops: Iterable[Word]) -> int:
-        """The subtrees of several words."""
         return reduce(or_, (self.below[top.i] for top in tops), 0)
 
     def up(self, word: Word) -> Iterator[Word]:
@@ -99,8 +95,5 @@ def is_verb(word: Word) -> bool:
 
 def is_plural(tree: Tree, noun: Word) -> bool:
     """Coordinated nouns are plural."""
-    return (
-        noun.tag in ("NNS", "NNPS")
-        or noun.lower in ("they", "we", "you", "these", "those", "people", "them", "police")
-        or any(child.dep == "conj" for child in tree.children[noun.i])
-    )
+    return noun.tag in ("NNS", "NNPS") or tree.child(noun, ("conj",)) is not None or (
+        noun.lower in ("they", "we", "you", "these", "those", "people", "them", "police"))

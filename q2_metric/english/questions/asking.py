@@ -5,11 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from q2_metric.english.lexicon import AUXILIARIES, DROPPED_ADVERBS, GENERIC, UNASKED
 from q2_metric.english.parse.clauses import Clause
-from q2_metric.english.parse.inflection import third
-from q2_metric.english.parse.phrases import is_aside, spell
+from q2_metric.english.parse.phrases import is_aside, own_phrase, spell, third
 from q2_metric.english.parse.tree import Tree, Word, bits_of, first, is_plural, is_verb
-from q2_metric.english.questions.nouns import own_phrase
-from q2_metric.english.questions.words import Gap
+from q2_metric.english.questions.gaps import Gap
 
 _MARKS = re.compile(r"(?:(?<!\s)\s+)?[,;:](?:\s*[,;:])+\s*")
 
@@ -38,7 +36,10 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     edge = first(clause.subject_bits)
     before = [word for word in rest if word.i < edge and word.dep != "punct"]
     rest = [word for word in rest if word.i > edge]
-    moved = spell(tree, before) if opens_well(before, verb) else ""
+    # The words before the subject can move: "In 1962, Ann founded it" → "… in 1962?".
+    tops = [word for word in before if word.head == verb.i]
+    opens_well = tops and all(word.dep in ("prep", "npadvmod") for word in tops)
+    moved = spell(tree, before) if opens_well else ""
     if gap.echo:
         return echo_question(tree, clause, gap, rest)
     if gap.subject:
@@ -49,21 +50,13 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
     if auxiliary is None:
         return None
     body = [spell(tree, rest)] if clause.auxiliary else with_form(tree, rest, verb, base_form(verb))
-    return tidy(
-        [gap.wh, auxiliary, clause.subject, "not" if negated else "", *body, moved, gap.after])
+    return tidy([gap.wh, auxiliary, clause.subject, "not" * bool(negated), *body, moved, gap.after])
 
 
 def with_form(tree: Tree, rest: Sequence[Word], verb: Word, form: str) -> list[str]:
     """The texts before and after the verb, and between them this form of it."""
-    head = [w for w in rest if w.i < verb.i]
-    tail = [w for w in rest if w.i > verb.i]
-    return [spell(tree, head), form, spell(tree, tail)]
-
-
-def opens_well(before: Sequence[Word], verb: Word) -> bool:
-    """Whether the words before the subject can move: "In 1962, Ann founded it" → "… in 1962?"."""
-    tops = [w for w in before if w.head == verb.i]
-    return bool(tops) and all(w.dep in ("prep", "npadvmod") for w in tops)
+    return [spell(tree, [w for w in rest if w.i < verb.i]), form,
+            spell(tree, [w for w in rest if w.i > verb.i])]
 
 
 def subject_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str) -> str:
@@ -85,15 +78,13 @@ def subject_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word], mov
 
 def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str:
     """As in "The symptoms of what are recurring?"."""
-    subject = tree.members(clause.subject_bits & ~gap.bits)
-    place = first(gap.bits)
-    before = [word for word in subject if word.i < place]
-    after = [word for word in subject if word.i > place]
+    subject, place = tree.members(clause.subject_bits & ~gap.bits), first(gap.bits)
+    before = spell(tree, [word for word in subject if word.i < place])
+    after = spell(tree, [word for word in subject if word.i > place])
     attribute = tree.child(clause.verb, ("attr",))
     if attribute is not None and attribute.tag == "NNP" and not after:
-        return tidy([gap.wh, clause.auxiliary, spell(tree, rest), spell(tree, before)])
-    return tidy([spell(tree, before), gap.wh, spell(tree, after), clause.auxiliary,
-                 spell(tree, rest)])
+        return tidy([gap.wh, clause.auxiliary, spell(tree, rest), before])
+    return tidy([before, gap.wh, after, clause.auxiliary, spell(tree, rest)])
 
 
 def do_form(verb: Word, plural: bool, subject: str) -> str | None:
@@ -122,12 +113,9 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
     for child in tree.children[verb.i]:
         below = tree.below[child.i]
         held = bool(below & gap.bits)
-        if (
-            (child.dep in ("advmod", "npadvmod") and child.lower in DROPPED_ADVERBS)
-            or child.dep in UNASKED
-            or (child.dep == "punct" and child.text != "-")
-            or (not held and is_left_out(clause, child, full))
-        ):
+        if ((child.dep in ("advmod", "npadvmod") and child.lower in DROPPED_ADVERBS)
+                or child.dep in UNASKED or (child.dep == "punct" and child.text != "-")
+                or (not held and is_left_out(clause, child, full))):
             gone |= below
     for word in tree.words:
         if tree.below[word.i] & (gap.bits | 1 << verb.i):

@@ -2,18 +2,25 @@
 rest of the clause becomes a question about the span: "it was created by matt groening" → "Who was
 it created by?"."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 from q2_metric.english.lexicon import IDIOMS, LIGHT_NOUNS, NOT_ASKED
 from q2_metric.english.parse.clauses import clause_of, clause_verb, is_askable
-from q2_metric.english.parse.parser import default_parser
+from q2_metric.english.parse.parser import ParsedSentence, parse_responses
+from q2_metric.english.parse.phrases import has_complement
 from q2_metric.english.parse.tree import Tree
 from q2_metric.english.questions.asking import ask
 from q2_metric.english.questions.gaps import gaps
-from q2_metric.english.questions.nouns import has_complement
 from q2_metric.text.normalise import normalise
 from q2_metric.types import Span
+
+if TYPE_CHECKING:
+    from spacy.tokens import Span as Tokens
 
 MAX_QUESTIONS = 5
 """The Q² paper's beam search also returns 5."""
@@ -25,30 +32,25 @@ _STUTTER = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 def is_sound(question: str, span: str) -> bool:
     asked, answer = normalise(question), normalise(span)
     length = len(question.split())
-    return (
-        2 < length <= MAX_WORDS
-        and f" {answer} " not in f" {asked} "
-        and not _STUTTER.search(question)
-    )
+    return (2 < length <= MAX_WORDS and f" {answer} " not in f" {asked} "
+            and not _STUTTER.search(question))
 
 
-def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[str]:
-    """The candidate questions about the words [first, last) of a sentence, best first."""
-    members = tree.words[first:last]
-    inside = range(first, last)
+def questions(tree: Tree, tokens: Tokens, label: str) -> list[str]:
+    """The candidate questions about some words of a sentence, best first."""
+    members, text = tree.words[tokens.start : tokens.end], tokens.text
+    inside = range(tokens.start, tokens.end)
     root = next(w for w in members if w.head not in inside or w.head == w.i)
     if text.lower() in NOT_ASKED - ({"us"} if label else set()) or root.tag in ("WP", "WDT"):
         return []
     cut = members[0].goes_on or any(
         word.goes_on or (word.text == "-" and not members[-1].blank)
-        for word in tree.words[last : last + 1])
-    if "__" in text or cut:
-        return []  # an unknown word, or a piece of an entity
+        for word in tree.words[tokens.end : tokens.end + 1])
     idiom = root.dep == "pobj" and root.lemma in IDIOMS and len(members) < 4
-    if idiom and "long" not in text:
-        return []
     light = root.lemma in LIGHT_NOUNS or root.dep != "attr"
-    if not label and light and has_complement(tree, root):
+    # An unknown word, a piece of an entity, an idiom, or a noun that says little alone.
+    if "__" in text or cut or (idiom and "long" not in text) or (
+            not label and light and has_complement(tree, root)):
         return []
     verb = clause_verb(tree, root)
     clause = clause_of(tree, verb) if verb is not None else None
@@ -73,19 +75,9 @@ class SyntacticQuestions:
     decoding = "none"
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        parses = default_parser().parse(
-            [span.example.response for span in spans], [span.example.knowledge for span in spans]
-        )
-        trees: dict[int, Tree] = {}
-        results: list[list[str]] = []
-        for span, parsed in zip(spans, parses, strict=True):
-            located = parsed.tokens(span.start, span.start + len(span.text))
-            if located is None:
-                results.append([])
-                continue
-            sentence, tokens = located
-            tree = trees.get(id(sentence))
-            if tree is None:
-                tree = trees[id(sentence)] = Tree(sentence.doc, sentence.raised)
-            results.append(questions(tree, tokens.start, tokens.end, span.label, tokens.text))
-        return results
+        tree_of = cache(ParsedSentence.tree)
+        parses = parse_responses([span.example for span in spans])
+        located = [parsed.tokens(span.start, span.start + len(span.text))
+                   for span, parsed in zip(spans, parses, strict=True)]
+        return [questions(tree_of(place[0]), place[1], span.label) if place else []
+                for span, place in zip(spans, located, strict=True)]

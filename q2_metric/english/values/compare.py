@@ -1,4 +1,5 @@
-"""Decides whether two values agree, and whether two texts agree by their values."""
+"""Decides whether two values agree, and by values whether texts agree or follow from each other,
+without an entailment model."""
 
 import functools
 import math
@@ -6,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from q2_metric.english.lexicon import listed
 from q2_metric.english.values.find import values_in, without_values
 from q2_metric.english.values.times import NOON, plain_year, yearless
 from q2_metric.english.values.value import Value
@@ -18,11 +20,7 @@ _SLACK = 0.006
 _MONTH = 0.09
 """The share by which two durations in different units may differ without a contradiction."""
 _PAPER = 1e-9
-_HEDGES = words(
-    "about around approximately roughly circa nearly almost just over under exactly total each "
-    "every per degrees approx some more less than fewer least most up to only estimated between "
-    "from and times old long tall high wide deep away early late mid on at in by degree minus plus "
-    "us american people")
+_HEDGES = listed("beside_values")
 """Words beside a value that do not say what it measures or counts."""
 _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
 _COMPUTED = re.compile(
@@ -59,7 +57,9 @@ def _compared(one: Value, other: Value) -> bool | None:
     if one.kind == "code":
         return one.unit == other.unit
     if one.unit and other.unit and one.unit != other.unit and one.kind == "money":
-        return None if "KRONE" in (one.unit, other.unit) or _is_long(one, other) else False
+        # Five or more equal digits: a program may have written "$53,193,914" for "£53,193,914".
+        long = one.low == other.low and len(f"{other.low:.0f}".rstrip("0")) >= 5
+        return None if "KRONE" in (one.unit, other.unit) or long else False
     if one.kind == "weekday":
         return _weekdays(one, other)
     if one.kind == "number" and one.low == other.low and one.step != other.step and (
@@ -83,11 +83,6 @@ def _compared(one: Value, other: Value) -> bool | None:
             one.low, other.low, rel_tol=_MONTH):
         return None  # "one month" may mean 30 days, or 4 weeks
     return _rounded(one, other)
-
-
-def _is_long(claimed: Value, known: Value) -> bool:
-    """Five or more digits are equal: a program may have written "$53,193,914" for "£53,193,914"."""
-    return claimed.low == known.low and len(f"{known.low:.0f}".rstrip("0")) >= 5
 
 
 def _weekdays(claimed: Value, known: Value) -> bool | None:
@@ -286,3 +281,65 @@ def _counted(text: str, value: Value) -> set[str]:
 
 def _may_be_meant(value: Value, other: Value) -> bool:
     return value.kind == other.kind and (value.kind != "quantity" or value.unit == other.unit)
+
+
+_OPEN = listed("open_clauses")
+"""If a sentence has one of these, a clause of it may not hold by itself."""
+_LEFT_OUT = words("a an the is are about around approximately roughly circa exactly")
+_PART_OF_VALUE = words("almost nearly over under some")
+"""Before a number, they are part of the value."""
+_TIMES = words("in on at")
+"""Before a date or a time, they are left out: "on 4 May", "in May"."""
+_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:()?]")
+_BEGIN, _END = {";", ":", "but"}, {",", ";", "(", "and", "but"}
+"""Between these, and the ends of a sentence, a clause stands by itself."""
+_Token = str | Value
+
+
+def follows(claim: str, sentence: str) -> bool:
+    """Whether a claim is the sentence, or a clause of it, with the values in another notation or
+    rounded. All other words must be the same, because "to" and "by", "can" and "must" matter.
+
+    >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
+    True
+    >>> follows("A bunk costs €120.", "A cabin costs 120 euros and a bunk costs 45 euros.")
+    False
+    """
+    own, known = _tokens(claim), _tokens(sentence)
+    if not any(isinstance(token, Value) for token in own):
+        return False
+    if _same(own, known):
+        return True
+    if any(token in _OPEN or token == "?" or str(token).endswith(("n't", "n’t"))
+           for token in known if isinstance(token, str)):
+        return False
+    starts = [0, *(at + 1 for at, token in enumerate(known)
+                   if token in _BEGIN or (token == "and" and at and known[at - 1] == ","))]
+    return any(_same(own, known[start : start + len(own)])
+               and all(token in _END for token in known[start + len(own) :][:1])
+               for start in starts)
+
+
+def _same(own: list[_Token], known: list[_Token]) -> bool:
+    return len(own) == len(known) and all(
+        compare_values(token, other) is True
+        if isinstance(token, Value) and isinstance(other, Value) else token == other
+        for token, other in zip(own, known, strict=True))
+
+
+def _tokens(text: str) -> list[_Token]:
+    """Words in lower case, marks between clauses, and values."""
+    found: list[_Token] = []
+    done = 0
+    for value in values_in(text):
+        found += _words(text[done : value.start])
+        if found and ((found[-1] in _TIMES and value.kind in ("date", "weekday", "clock"))
+                      or (found[-1] in _PART_OF_VALUE and value.near)):
+            found.pop()
+        found.append(value)
+        done = value.end
+    return found + _words(text[done:])
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _TOKEN.findall(text.lower()) if word not in _LEFT_OUT]

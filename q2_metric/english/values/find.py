@@ -66,8 +66,7 @@ def values_in(text: str) -> tuple[Value, ...]:
     """
     if not any(map(str.isdigit, text)) and not _WORDED.search(text):
         return ()
-    found = apart(text, (
-        _codes, weekdays_in, _durations, _shares, clocks_in, dates_in, _numbers))
+    found = apart(text, (_codes, weekdays_in, _durations, _shares, clocks_in, dates_in, _numbers))
     return tuple(_hedged(text, value) for value in _ranges(text, found))
 
 
@@ -83,7 +82,7 @@ _WORDED = re.compile(
 def _codes(text: str) -> Iterator[Value]:
     for match in _CODE.finditer(text):
         digits = re.sub(r"[^\w]", "", match[0]).lower()
-        yield Value("code", 0.0, 0.0, match.start(), match.end(), unit=digits)
+        yield Value("code", 0.0, 0.0, *match.span(), unit=digits)
 
 
 def _shares(text: str) -> Iterator[Value]:
@@ -97,10 +96,10 @@ def _shares(text: str) -> Iterator[Value]:
         end = match.end() - len(match[4] or "")
         yield _share(count / parts, match.start(), end)
     for match in _HALF.finditer(text):
-        yield _share(0.5, match.start(), match.end())
+        yield _share(0.5, *match.span())
     for match in _SLASHED.finditer(text):
         if int(match[1]) < int(match[2]):
-            yield _share(int(match[1]) / int(match[2]), match.start(), match.end())
+            yield _share(int(match[1]) / int(match[2]), *match.span())
     for place, character in enumerate(text):
         if character in _SIGNS and not text[max(0, place - 2) : place].strip().isdigit():
             yield _share(_SIGNS[character], place, place + 1)
@@ -152,10 +151,9 @@ def _signed(text: str, value: float, start: int) -> tuple[float, int]:
 def _durations(text: str) -> Iterator[Value]:
     """As in "half an hour", "a decade"."""
     for match in _A_TIME.finditer(text):
-        count = (0.5 if match[1] else 1.0) + (0.5 if match[3] else 0.0)
         unit = UNITS[match[2].lower()]
-        base = unit.in_base(count)
-        yield Value("quantity", base, base, match.start(), match.end(), unit.dimension, step=base)
+        base = unit.in_base((0.5 if match[1] else 1.0) + (0.5 if match[3] else 0.0))
+        yield Value("quantity", base, base, *match.span(), unit.dimension, step=base)
 
 
 def _ranges(text: str, values: list[Value]) -> list[Value]:

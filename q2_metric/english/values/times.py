@@ -32,7 +32,6 @@ _YEARLESS = -1_000_000
 """Days without a year are numbered from here, so that they equal no day with a year."""
 _FULL = range(1, 9999)
 """The years that Python's calendar covers."""
-
 _CLOCK = re.compile(
     r"(?<![\d:.])([01]?\d|2[0-4])(?:(?::|h)([0-5]\d)(?::[0-5]\d)?)?"
     r"(?:[ \u00a0]{0,7}([ap])\.?m\b(?:\.(?= [a-z]))?)?(?![\d:]|[.,]\d)", re.IGNORECASE)
@@ -76,10 +75,9 @@ def dates_in(text: str) -> Iterator[Value]:
     for match in _DECADE.finditer(text):
         if match[1] or match[2] in "23456789":
             first = int(match[1] or f"19{match[2]}") * 10
-            yield _years(match.start(), match.end(), first, first + 9)
+            yield _years(*match.span(), first, first + 9)
     for match in _ERA.finditer(text):
-        before = -int(match[1])
-        yield _years(match.start(), match.end(), before, before)
+        yield _years(*match.span(), -int(match[1]), -int(match[1]))
 
 
 def year(text: str, start: int, end: int) -> Value | None:
@@ -119,7 +117,7 @@ def _days(match: re.Match[str], readings: Sequence[float | None]) -> Iterator[Va
         days = days[:1]
     if days:
         near = None if days[0] == days[-1] else (min(days), max(days))
-        yield Value("date", days[0], days[0], match.start(), match.end(), near=near)
+        yield Value("date", days[0], days[0], *match.span(), near=near)
 
 
 def _day(year: int, month: int, day: int) -> float | None:
@@ -140,8 +138,7 @@ def _in_words(written: str, match: re.Match[str]) -> Iterator[Value]:
         return
     one, two = readings
     last = one if one.day == two.day else one.replace(day=monthrange(one.year, one.month)[1])
-    found = Value("date", float(one.toordinal()), float(last.toordinal()),
-                  match.start(), match.end())
+    found = Value("date", float(one.toordinal()), float(last.toordinal()), *match.span())
     yield found if one.year == two.year else yearless(found)
 
 
@@ -176,7 +173,7 @@ def _weekday(name: str) -> int:
 
 
 def _of_week(match: re.Match[str], first: int, last: int) -> Value:
-    return Value("weekday", float(first), float(last), match.start(), match.end())
+    return Value("weekday", float(first), float(last), *match.span())
 
 
 def clocks_in(text: str) -> Iterator[Value]:
@@ -198,7 +195,7 @@ def clocks_in(text: str) -> Iterator[Value]:
         yield _clock(match, hour * 60 + int(match[2] or 0), half)
     for match in _NAMED.finditer(text):
         place = 0.0 if match[1].lower() == "midnight" else float(NOON)
-        yield Value("clock", place, place, match.start(1), match.end(1))
+        yield Value("clock", place, place, *match.span(1))
 
 
 def _number(word: str) -> int:
@@ -208,5 +205,4 @@ def _number(word: str) -> int:
 def _clock(match: re.Match[str], minutes: int, half: str | None) -> Value:
     if half:
         minutes = minutes % NOON + (NOON if half.lower() == "p" else 0)
-    return Value("clock", float(minutes), float(minutes), match.start(), match.end(),
-                 folded=half is None)
+    return Value("clock", float(minutes), float(minutes), *match.span(), folded=half is None)

@@ -10,8 +10,7 @@ from q2_metric.english.values.value import Value
 _GROUP = r"[,\u00a0\u202f\u2009' ]"
 DIGITS = re.compile(
     rf"(?<![\w.])(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:\.\d{{3}}){{2,}}"
-    r"|\d+(?:\.\d+)?|\.\d+)(?![\d])"
-)
+    r"|\d+(?:\.\d+)?|\.\d+)(?![\d])")
 """As in "1,250", "1 250", "1.250.000", "3.5"."""
 MAGNITUDES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
               "lakh": 1e5, "crore": 1e7, "dozen": 12, "mn": 1e6, "mln": 1e6, "bn": 1e9,
@@ -102,14 +101,13 @@ def _scaled(text: str) -> Iterator[Number]:
 
 def _ordinals(text: str) -> Iterator[Number]:
     for match in _ORDINAL.finditer(text):
-        yield Number(float(match[1]), match.start(), match.end(), ordinal=True)
+        yield Number(float(match[1]), *match.span(), ordinal=True)
 
 
 def _in_digits(text: str) -> Iterator[Number]:
     for match in DIGITS.finditer(text):
         plain = re.sub(r"[^\d.]", "", match[0])
-        if plain.count(".") > 1:
-            plain = plain.replace(".", "")
+        plain = plain if plain.count(".") < 2 else plain.replace(".", "")
         value, step = float(plain), 10.0 ** -len(plain.partition(".")[2])
         value, step, end = _times_magnitude(text, value, step, match.end())
         yield Number(value, match.start(), end, step)
