@@ -88,8 +88,9 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
             least = _INDEX * chunk.num_values if column.max_repetition_level else 0
             size, packed = max(chunk.total_uncompressed_size, least), chunk.total_compressed_size
             if size > max(LONGEST_LINE, _RATIO * packed):
-                raise InputError(f"{name}: the column {column.path!r} has {packed:,} bytes that "
-                                 f"unpack to {size:,}; write the file again with smaller row groups")
+                raise InputError(
+                    f"{name}: the column {column.path!r} has {packed:,} bytes that unpack to "
+                    f"{size:,}; write the file again with smaller row groups")
             sizes[column.path] = max(sizes[column.path], size)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"
              and column.logical_type.type in ("STRING", "NONE")]

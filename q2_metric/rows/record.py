@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO
 
 from q2_metric.errors import InputError
-from q2_metric.text.given import kind
 
 LONGEST_LINE = 64 * 2**20
 """In bytes. Without it, a stream without line ends would fill the memory."""
@@ -24,13 +24,6 @@ class Record:
     note: str | None = None
 
 
-def record_of(where: str, value: object, note: str | None = None) -> Record:
-    """The record of a value in JSON: unreadable if it is no object."""
-    if isinstance(value, dict):
-        return Record(where, value, note=note)
-    return Record(where, {}, f"is not a JSON object but {kind(value)}")
-
-
 def value_of(fields: Mapping[str, object], column: str) -> object:
     """The value of a column in a row; ``None`` if the row lacks the column.
 
@@ -45,25 +38,32 @@ def value_of(fields: Mapping[str, object], column: str) -> object:
     return value
 
 
-def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """Yields the lines of a UTF-8 file, with their line ends but without a byte order mark. While
-    lines are read, raises InputError if the file is UTF-16 or UTF-32, or a line is longer than
-    :data:`LONGEST_LINE`."""
-    number = 0
-    while line := file.readline(LONGEST_LINE + 1):
-        number += 1
+def text_lines(file: IO[bytes], name: str) -> Iterator[str]:
+    """Yields the lines of a UTF-8 file, with their line ends but without a byte order mark. Bytes
+    that are not UTF-8 become lone surrogates. While lines are read, raises InputError if the file
+    is compressed, UTF-16 or UTF-32, or a line is longer than :data:`LONGEST_LINE`."""
+    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), start=1):
         if len(line) > LONGEST_LINE:
             raise InputError(f"{name}, line {number}: is longer than {LONGEST_LINE:,} bytes; "
                              "give each row a line of its own")
         if number == 1:
-            _refuse_other_encodings(line, name)
+            if line.startswith(b"\x1f\x8b"):
+                raise InputError(f"{name}: {COMPRESSED}")
+            if line.startswith((b"\xff\xfe", b"\xfe\xff")) or line.count(0) >= _ZEROS * len(line):
+                raise InputError(f"{name}: is UTF-16 or UTF-32; save it as UTF-8")
             line = line.removeprefix(b"\xef\xbb\xbf")
-        yield line
+        yield line.decode("utf-8", errors="surrogateescape")
 
 
-def lone_returns(text: bytes | bytearray) -> str:
+COMPRESSED = "is compressed; decompress it first (gunzip)"
+_ZEROS = 0.05
+"""In UTF-16, every second byte of an English text is zero. With at least this share of zero bytes
+in its first line, a file is not UTF-8."""
+
+
+def lone_returns(text: str) -> str:
     """Words to add to an error message if carriage returns end the lines of the text; else ""."""
-    if re.search(rb"\r(?!\n)", text.strip()) is None:
+    if re.search(r"\r(?!\n)", text.strip()) is None:
         return ""
     return "; lines end with CR alone: save the file with the line end LF or CR LF"
 
@@ -76,21 +76,3 @@ def are_numbers(ids: Sequence[str]) -> bool:
 
 def repeated(names: Sequence[str]) -> str | None:
     return next((name for name, times in Counter(names).items() if times > 1), None)
-
-
-def _refuse_other_encodings(first_line: bytes, name: str) -> None:
-    if first_line.startswith(b"\x1f\x8b"):
-        raise InputError(f"{name}: {COMPRESSED}")
-    if first_line.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
-        raise InputError(f"{name}: is UTF-32; save it as UTF-8")
-    if first_line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{name}: is UTF-16; save it as UTF-8")
-    # In UTF-16, every second byte of an English text is zero.
-    if first_line and first_line.count(0) >= _ZEROS * len(first_line):
-        raise InputError(
-            f"{name}, line 1: has zero bytes, so it is UTF-16 or UTF-32; save it as UTF-8")
-
-
-COMPRESSED = "is compressed; decompress it first (gunzip)"
-_ZEROS = 0.05
-"""With at least this share of zero bytes in its first line, a file is not UTF-8."""

@@ -265,7 +265,8 @@ def test_parquet_with_bytes_that_are_no_text(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"response": responses, "knowledge": ["k"] * 11}), path)
     found = list(read_rows(path))
     assert [isinstance(row, BadRow) for row in found] == [False] * 5 + [True] + [False] * 5
-    assert found[5] == BadRow(5, None, f"{path}, row 6: is not UTF-8")
+    assert found[5] == BadRow(5, None, f"{path}, row 6: the response (field 'response') is not "
+                              "valid Unicode at character 1")
 
     path.write_bytes(path.read_bytes().replace(b"response", b"resp\xednse"))
     with pytest.raises(InputError, match="is not a readable parquet file"):

@@ -131,7 +131,7 @@ def test_a_row_that_cannot_be_scored_keeps_its_place(jsonl: Path, row: object, e
         (b"{", "is not JSON"),
         (b'{"response": "r", "knowledge": "k"} x', "is not JSON (Extra data at character 37)"),
         (b"[" * 100_000, "nested too deeply"),
-        (b'{"response": "\xff"}', "is not UTF-8"),
+        (b'{"response": "\xff"}', "(field 'response') is not valid Unicode at character 1"),
         (b"nan", "is not JSON"),
         (b"[", "for a single JSON document, name the file .json or use --format json"),
     ],
@@ -485,7 +485,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read(tmp_path / "folder.csv")
     utf16 = tmp_path / "rows.csv"
     utf16.write_text("response,knowledge\n", encoding="utf-16")
-    with pytest.raises(InputError, match="is UTF-16; save it as UTF-8"):
+    with pytest.raises(InputError, match="is UTF-16 or UTF-32; save it as UTF-8"):
         read(utf16)
 
 

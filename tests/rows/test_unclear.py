@@ -33,7 +33,7 @@ def said(path: Path) -> str:
     return problem.replace(str(path), "FILE")
 
 
-UTF16 = "FILE, line 1: has zero bytes, so it is UTF-16 or UTF-32; save it as UTF-8"
+UTF16 = "FILE: is UTF-16 or UTF-32; save it as UTF-8"
 RETURNS = "; lines end with CR alone: save the file with the line end LF or CR LF"
 ONE_CELL = ("; the first line must name all columns: delete a title above it, and put a cell that "
             "contains the separator in quotation marks")
