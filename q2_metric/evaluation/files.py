@@ -13,7 +13,7 @@ from pathlib import Path
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Report, Table
 from q2_metric.files import check_place, write_text
-from q2_metric.rows.spreadsheet import to_cell
+from q2_metric.rows.writers import to_cell
 
 SUFFIXES = (".json", ".csv", ".md", ".tex")
 FORMAT = "q2-meta-eval-1"
@@ -55,7 +55,7 @@ def to_json(report: Report) -> str:
 def to_csv(report: Report) -> str:
     """One number a line: table, row, column, value, and the interval (low, high).
 
-    Texts are escaped so that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
+    Texts are escaped so that no spreadsheet runs them (:func:`q2_metric.rows.writers.to_cell`).
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

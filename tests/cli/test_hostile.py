@@ -32,7 +32,7 @@ from q2_metric.metrics.scale import Scale
 from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled.encoding import windows
 from q2_metric.rows.read import BadRow, read_rows
-from q2_metric.rows.spreadsheet import from_cell
+from q2_metric.rows.writers import from_cell
 from q2_metric.types import Example, Metric
 
 ANY = st.text(st.characters(), max_size=60)
