@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from q2_metric.errors import InputError, Q2Error, unreadable
 from q2_metric.files import STDIN, json_problem, parse_json
-from q2_metric.rows.parquet import arrow_files, read_arrow, read_parquet
+from q2_metric.rows.parquet import arrow_files, read_columns
 from q2_metric.rows.record import COMPRESSED, Record, lone_returns, repeated, text_lines
 from q2_metric.rows.traces import chats, holds_traces
 from q2_metric.text.given import kind
@@ -75,12 +75,9 @@ def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
     if suffix not in _READERS and os.path.exists(path):
-        if suffix == ".gz":
-            raise InputError(f"{name}: {COMPRESSED}")
-        raise InputError(
-            f"{name}: cannot tell the format from the suffix {suffix!r}; "
-            f"use one of {', '.join(_READERS)} (for the command q2, name it with --format, or use "
-            "- for jsonl on standard input)")
+        raise InputError(f"{name}: " + (COMPRESSED if suffix == ".gz" else (
+            f"cannot tell the format from the suffix {suffix!r}; use one of {', '.join(_READERS)} "
+            "(for the command q2, name it with --format, or use - for jsonl on standard input)")))
     try:
         with open(path, "rb") as file:
             yield from _READERS[suffix](file, name)
@@ -277,8 +274,8 @@ _READERS: Mapping[str, Callable[[IO[bytes], str], Iterator[Record]]] = {
     ".json": _document,
     ".csv": partial(_table, separator=","),
     ".tsv": partial(_table, separator="\t"),
-    ".parquet": read_parquet,
-    ".arrow": read_arrow,
+    ".parquet": partial(read_columns, form="parquet"),
+    ".arrow": partial(read_columns, form="Arrow"),
 }
 """By suffix, the reader of a format. Bytes of texts that are not UTF-8 become lone surrogates."""
 

@@ -5,9 +5,9 @@ A parquet file of 1 KB can say "this text of 1 MB, a million times". So rows wit
 share one copy, and a column that unpacks to far more than the size of the file is an error.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,50 +29,34 @@ _INDEX = 4
 """Least bytes of a value in a list."""
 
 
-def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
-    """Yields the rows of a parquet file. While rows are read, raises InputError if it is not
-    parquet, is damaged, or unpacks to far more than its size."""
+def read_columns(file: IO[bytes], name: str, form: str) -> Iterator[Record]:
+    """Yields the rows of a file in parquet, or (``form`` "Arrow") in Arrow's file or stream format.
+    While rows are read, raises InputError if the file has another format, is damaged, or unpacks to
+    far more than its size."""
     pa, parquet = pyarrow()
-    with _read(pa, "parquet", name):
-        opened = parquet.ParquetFile(file)
-        yield from _rows(pa, _batches(parquet, opened, file, name), opened.schema_arrow.names, name)
-
-
-def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
-    """Yields the rows of a file in Arrow's file format or stream format. While rows are read,
-    raises InputError if the file has neither format or is damaged."""
-    pa, _ = pyarrow("Arrow files")
-    with _read(pa, "Arrow", name):
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
-        yield from _rows(pa, _checked(opened, is_file), opened.schema.names, name)
-
-
-@contextmanager
-def _read(pa: Any, form: str, name: str) -> Iterator[None]:
-    """Raises InputError for pyarrow's errors, and for Python's on damaged names and numbers."""
     try:
-        yield
-    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
-        if isinstance(error, InputError) or getattr(error, "errno", None):  # of the disk
-            raise
-        raise InputError(f"{name}: is not a readable {form} file: {error}") from error
-
-
-def _rows(pa: Any, batches: Iterable[Any], names: Sequence[str], name: str) -> Iterator[Record]:
-    """Yields the rows of pyarrow batches (``pyarrow.RecordBatch``) as records."""
-    twice = repeated(names)
-    note = twice and f"the file has the column {twice!r} twice; the last is read"
-    number = 0
-    for batch in batches:
-        columns = [_values(pa, column) for column in batch.columns]
-        for row in zip(*columns, strict=True):
-            number += 1
+        if form == "parquet":
+            opened = parquet.ParquetFile(file)
+            names, batches = opened.schema_arrow.names, _batches(parquet, opened, file, name)
+        else:
+            is_file = file.read(6) == b"ARROW1"
+            file.seek(0)
+            opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+            names, batches = opened.schema.names, _checked(opened, is_file)
+        twice = repeated(names)
+        note = twice and f"the file has the column {twice!r} twice; the last is read"
+        rows = (zip(*(_values(pa, column) for column in batch.columns), strict=True)
+                for batch in batches)
+        for number, row in enumerate(chain.from_iterable(rows), start=1):
             problem = _problem(row)
             fields = {} if problem else dict(zip(names, row, strict=True))
             yield Record(f"{name}, row {number}", fields, problem, note)
             note = None
+    # Also Python's errors, on damaged names and numbers, but not those of the disk.
+    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
+        if isinstance(error, InputError) or getattr(error, "errno", None):
+            raise
+        raise InputError(f"{name}: is not a readable {form} file: {error}") from error
 
 
 def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[Any]:
@@ -148,11 +132,11 @@ def _problem(row: tuple[Any, ...]) -> str | None:
     return f"is longer than {LONGEST_LINE:,} characters" if size > LONGEST_LINE else None
 
 
-def pyarrow(feature: str = "parquet") -> tuple[Any, Any]:
-    """The modules ``pyarrow`` and ``pyarrow.parquet``. ``feature`` needs them, for the error.
-    Raises MissingExtra if pyarrow is not installed."""
-    return (optional("pyarrow", feature, "pyarrow", "parquet"),
-            optional("pyarrow.parquet", feature, "pyarrow", "parquet"))
+def pyarrow() -> tuple[Any, Any]:
+    """The modules ``pyarrow`` and ``pyarrow.parquet``. Raises MissingExtra if they are not
+    installed."""
+    why = "a parquet or Arrow file", "pyarrow", "parquet"
+    return optional("pyarrow", *why), optional("pyarrow.parquet", *why)
 
 
 # --- Arrow ------------------------------------------------------------------------------------
