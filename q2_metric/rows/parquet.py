@@ -25,9 +25,6 @@ _RATIO = 200
 """A column of a row group may unpack to at most this many times its compressed size, or to
 :data:`~q2_metric.rows.record.LONGEST_LINE` bytes. Real texts unpack to 10 to 50 times theirs."""
 
-_INDEX = 4
-"""Least bytes of a value in a list."""
-
 
 def read_columns(file: IO[bytes], name: str, form: str) -> Iterator[Record]:
     """Yields the rows of a file in parquet, or (``form`` "Arrow") in Arrow's file or stream format.
@@ -68,8 +65,8 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
     sizes = {column.path: 1 for column in columns}
     for place, column in enumerate(columns):
         for chunk in (group.column(place) for group in groups):
-            # One row may hold all values of a list.
-            least = _INDEX * chunk.num_values if column.max_repetition_level else 0
+            # One row may hold all values of a list, each of at least 4 bytes.
+            least = 4 * chunk.num_values if column.max_repetition_level else 0
             size, packed = max(chunk.total_uncompressed_size, least), chunk.total_compressed_size
             if size > max(LONGEST_LINE, _RATIO * packed):
                 raise InputError(
