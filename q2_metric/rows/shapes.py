@@ -90,22 +90,20 @@ def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]
         return [(as_given, None)]  # the knowledge is JSON
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]  # vector stores return a list for each query
-    items = value if isinstance(value, list) else [value]
-    return [_passage(item, where if items is not value else f"{where}, item {number}", value)
-            for number, item in enumerate(items, start=1)]
-
-
-def _passage(item: object, where: str, whole: object) -> tuple[str | None, str | None]:
-    if isinstance(item, str) or absent(item):
-        return (item if isinstance(item, str) else None), None
-    if not isinstance(item, Mapping):
-        raise InputError(f"{where.rpartition(', item')[0] or where} is {kind(whole)}, "
-                         "not a string or a list of strings")
-    if (text := text_of(item)) is None:
-        keys = ", ".join(repr(key) for key in list(item)[:8]) or "no key"
-        raise InputError(f"{where} is an object without a text: its fields are {keys}, "
-                         f"and none of them is {', '.join(_TEXTS)}")
-    return text, _id_of(item)
+    passages: list[tuple[str | None, str | None]] = []
+    for number, item in enumerate(value if isinstance(value, list) else [value], start=1):
+        if isinstance(item, Mapping):
+            if (text := text_of(item)) is None:
+                place = f"{where}, item {number}" if isinstance(value, list) else where
+                keys = ", ".join(map(repr, list(item)[:8])) or "no key"
+                raise InputError(f"{place} is an object without a text: its fields are {keys}, "
+                                 f"and none of them is {', '.join(_TEXTS)}")
+            passages.append((text, _id_of(item)))
+        elif isinstance(item, str) or absent(item):
+            passages.append((item if isinstance(item, str) else None, None))
+        else:
+            raise InputError(f"{where} is {kind(value)}, not a string or a list of strings")
+    return passages
 
 
 def text_of(item: Mapping[str, Any]) -> str | None:
