@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from q2_metric.errors import InputError
-from q2_metric.rows.record import Record, value_of
-from q2_metric.rows.shapes import is_chat, turns_of, unfolded
+from q2_metric.rows.record import Record, is_chat, turns_of, unfolded, value_of
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "response": ("response", "prediction", "generated_text", "generated", "output", "answer",

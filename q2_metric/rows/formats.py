@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,11 +16,11 @@ from typing import IO, Any
 from q2_metric.errors import InputError, Q2Error, unreadable
 from q2_metric.files import STDIN, json_problem, parse_json
 from q2_metric.rows.parquet import arrow_files, read_columns
-from q2_metric.rows.record import COMPRESSED, Record, lone_returns, repeated, text_lines
+from q2_metric.rows.record import LONGEST_LINE, Record, repeated
 from q2_metric.rows.traces import chats, holds_traces
 from q2_metric.text.given import kind
 
-LARGEST = 2**30
+_LARGEST = 2**30
 """In bytes: a JSON document is read into memory as a whole."""
 
 
@@ -75,7 +76,7 @@ def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
     if suffix not in _READERS and os.path.exists(path):
-        raise InputError(f"{name}: " + (COMPRESSED if suffix == ".gz" else (
+        raise InputError(f"{name}: " + (_COMPRESSED if suffix == ".gz" else (
             f"cannot tell the format from the suffix {suffix!r}; use one of {', '.join(_READERS)} "
             "(for the command q2, name it with --format, or use - for jsonl on standard input)")))
     try:
@@ -90,12 +91,42 @@ def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
         raise unreadable(name, error) from error
 
 
+def _lines(file: IO[bytes], name: str) -> Iterator[str]:
+    """Yields the lines of a UTF-8 file, with their line ends but without a byte order mark. Bytes
+    that are not UTF-8 become lone surrogates. While lines are read, raises InputError if the file
+    is compressed, UTF-16 or UTF-32, or a line is longer than :data:`LONGEST_LINE`."""
+    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), start=1):
+        if len(line) > LONGEST_LINE:
+            raise InputError(f"{name}, line {number}: is longer than {LONGEST_LINE:,} bytes; "
+                             "give each row a line of its own")
+        if number == 1:
+            if line.startswith(b"\x1f\x8b"):
+                raise InputError(f"{name}: {_COMPRESSED}")
+            if line.startswith((b"\xff\xfe", b"\xfe\xff")) or line.count(0) >= _ZEROS * len(line):
+                raise InputError(f"{name}: is UTF-16 or UTF-32; save it as UTF-8")
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        yield line.decode("utf-8", errors="surrogateescape")
+
+
+_COMPRESSED = "is compressed; decompress it first (gunzip)"
+_ZEROS = 0.05
+"""In UTF-16, every second byte of an English text is zero. With at least this share of zero bytes
+in its first line, a file is not UTF-8."""
+
+
+def _lone_returns(text: str) -> str:
+    """Words to add to an error message if carriage returns end the lines of the text; else ""."""
+    if re.search(r"\r(?!\n)", text.strip()) is None:
+        return ""
+    return "; lines end with CR alone: save the file with the line end LF or CR LF"
+
+
 # --- JSON -------------------------------------------------------------------------------------
 
 
 def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
     """A JSON object on each line."""
-    for number, line in enumerate(text_lines(file, name), start=1):
+    for number, line in enumerate(_lines(file, name), start=1):
         if line.strip():
             yield _json_row(f"{name}, line {number}", line)
 
@@ -108,7 +139,7 @@ def _json_row(where: str, line: str) -> Record:
         whole = ("; for a single JSON document, name the file .json or use --format json"
                  if line.strip() in ("[", "{") else "")
         return Record(
-            where, {}, f"is not JSON ({json_problem(error)}){lone_returns(line)}{whole}")
+            where, {}, f"is not JSON ({json_problem(error)}){_lone_returns(line)}{whole}")
     return _of_json(
         where, value, f"has the key {twice[0]!r} twice; the last is read" if twice else None)
 
@@ -131,23 +162,23 @@ def _document(file: IO[bytes], name: str) -> Iterator[Record]:
     """A JSON document: an array of rows, or an object with such an array or with one list for each
     column. It is jsonl if its first line is an object and more lines follow."""
     # A pipe can be read only once.
-    file = file if file.seekable() else io.BytesIO(file.read(LARGEST + 1))
-    lines = (line for line in text_lines(file, name) if line.strip())
+    file = file if file.seekable() else io.BytesIO(file.read(_LARGEST + 1))
+    lines = (line for line in _lines(file, name) if line.strip())
     first, more = next(lines, ""), next(lines, "")
     file.seek(0)
     if more and _json_row(name, first).problem is None:
         yield from _jsonl(file, name)
         return
-    whole = file.read(LARGEST + 1)
-    if len(whole) > LARGEST:
-        raise InputError(f"{name}: is longer than {LARGEST:,} bytes; save it as jsonl, a row on "
+    whole = file.read(_LARGEST + 1)
+    if len(whole) > _LARGEST:
+        raise InputError(f"{name}: is longer than {_LARGEST:,} bytes; save it as jsonl, a row on "
                          "each line")
     text = whole.decode("utf-8-sig", errors="surrogateescape")
     try:
         value = parse_json(text)
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{name}: is not JSON ({json_problem(error)}){lone_returns(text)}") from error
+            f"{name}: is not JSON ({json_problem(error)}){_lone_returns(text)}") from error
     for number, row in enumerate(_rows(value, name), start=1):
         yield _of_json(f"{name}, row {number}", row)
 
@@ -191,7 +222,7 @@ def _column(value: object) -> list[Any] | None:
 def _table(file: IO[bytes], name: str, separator: str) -> Iterator[Record]:
     """A table with a header. A comma stands for the separator of the header: spreadsheets write
     semicolons in countries where the decimal sign is a comma."""
-    texts = text_lines(file, name)
+    texts = _lines(file, name)
     first = next(texts, "")
     if separator == ",":
         separator = next((sign for sign in ",;\t" if sign in first), ",")
@@ -256,7 +287,7 @@ def _cells(texts: Iterator[str], separator: str) -> Iterator[tuple[int, list[str
 
 def _problem(error: csv.Error, row: Sequence[str]) -> str:
     if str(error).startswith("new-line"):
-        return f"cannot be read{lone_returns(''.join(row))}"
+        return f"cannot be read{_lone_returns(''.join(row))}"
     return f"has a misplaced quotation mark ({error})"
 
 

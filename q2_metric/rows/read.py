@@ -18,8 +18,8 @@ from q2_metric.rows.columns import (
     resolve,
 )
 from q2_metric.rows.formats import records, shown
-from q2_metric.rows.record import Record, value_of
-from q2_metric.rows.shapes import (
+from q2_metric.rows.record import (
+    Record,
     is_chat,
     kept,
     looks_folded,
@@ -27,6 +27,7 @@ from q2_metric.rows.shapes import (
     response_at,
     turns_of,
     unfolded,
+    value_of,
 )
 from q2_metric.text.given import encodable, is_blank, kind, missing
 from q2_metric.types import Example, Passage
@@ -62,7 +63,7 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yields the rows of a file in order: an example for each row, or a :class:`BadRow`.
 
-    All text is UTF-8; "nan" and "null" are text. :mod:`q2_metric.rows.shapes` describes values.
+    All text is UTF-8; "nan" and "null" are text. :mod:`q2_metric.rows.record` describes values.
 
     Args:
         path: the file to read; "-" is standard input.

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.rows.record import Record
-from q2_metric.rows.shapes import is_chat, response_at, text_of, turns_of, unfolded
+from q2_metric.rows.record import Record, is_chat, response_at, text_of, turns_of, unfolded
 
 _MODEL = ("chat", "generate_content", "text_completion", "LLM")
 _RETRIEVAL = ("retrieval", "RETRIEVER")

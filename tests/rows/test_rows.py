@@ -16,7 +16,7 @@ from limits import fill, small_disk
 
 from q2_metric.errors import InputError, MissingExtra, WriteError
 from q2_metric.files import replacing
-from q2_metric.rows import record
+from q2_metric.rows import formats
 from q2_metric.rows.columns import ALIASES, Columns
 from q2_metric.rows.fields import (
     CLAIMS,
@@ -493,7 +493,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    monkeypatch.setattr(record, "LONGEST_LINE", 100)
+    monkeypatch.setattr(formats, "LONGEST_LINE", 100)
     path = tmp_path / f"rows.{form}"
     first = '{"response": "a", "knowledge": "b"}' if form == "jsonl" else "response,knowledge"
     path.write_text(f"{first}\n{'x' * 99}\n{'y' * 1000}", encoding="utf-8")
