@@ -3,7 +3,6 @@
 import csv
 import io
 import os
-import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -114,13 +113,6 @@ _ZEROS = 0.05
 in its first line, a file is not UTF-8."""
 
 
-def _lone_returns(text: str) -> str:
-    """Words to add to an error message if carriage returns end the lines of the text; else ""."""
-    if re.search(r"\r(?!\n)", text.strip()) is None:
-        return ""
-    return "; lines end with CR alone: save the file with the line end LF or CR LF"
-
-
 # --- JSON -------------------------------------------------------------------------------------
 
 
@@ -138,8 +130,7 @@ def _json_row(where: str, line: str) -> Record:
     except (ValueError, RecursionError) as error:
         whole = ("; for a single JSON document, name the file .json or use --format json"
                  if line.strip() in ("[", "{") else "")
-        return Record(
-            where, {}, f"is not JSON ({json_problem(error)}){_lone_returns(line)}{whole}")
+        return Record(where, {}, f"is not JSON ({json_problem(error)}){whole}")
     return _of_json(
         where, value, f"has the key {twice[0]!r} twice; the last is read" if twice else None)
 
@@ -173,12 +164,10 @@ def _document(file: IO[bytes], name: str) -> Iterator[Record]:
     if len(whole) > _LARGEST:
         raise InputError(f"{name}: is longer than {_LARGEST:,} bytes; save it as jsonl, a row on "
                          "each line")
-    text = whole.decode("utf-8-sig", errors="surrogateescape")
     try:
-        value = parse_json(text)
+        value = parse_json(whole.decode("utf-8-sig", errors="surrogateescape"))
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{name}: is not JSON ({json_problem(error)}){_lone_returns(text)}") from error
+        raise InputError(f"{name}: is not JSON ({json_problem(error)})") from error
     for number, row in enumerate(_rows(value, name), start=1):
         yield _of_json(f"{name}, row {number}", row)
 
@@ -271,7 +260,7 @@ def _cells(texts: Iterator[str], separator: str) -> Iterator[tuple[int, list[str
         except StopIteration:
             return
         except csv.Error as error:
-            cells, problem = [], _problem(error, row)
+            cells, problem = [], _problem(error)
         else:
             if width not in (0, len(cells)) and _has_row(row[1:], width, separator):
                 problem = "has a misplaced quotation mark (it closes lines later)"
@@ -285,9 +274,10 @@ def _cells(texts: Iterator[str], separator: str) -> Iterator[tuple[int, list[str
         row.clear()
 
 
-def _problem(error: csv.Error, row: Sequence[str]) -> str:
+def _problem(error: csv.Error) -> str:
     if str(error).startswith("new-line"):
-        return f"cannot be read{_lone_returns(''.join(row))}"
+        return ("cannot be read; lines end with CR alone: save the file with the line end LF or "
+                "CR LF")
     return f"has a misplaced quotation mark ({error})"
 
 
