@@ -1,28 +1,18 @@
 """Reads the rows of a file as examples to score, one at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
-from q2_metric.rows.columns import (
-    ALIASES,
-    LABELS,
-    Columns,
-    as_label,
-    check_column,
-    described,
-    resolve,
-)
+from q2_metric.rows.columns import ALIASES, Columns, as_label, check_column, described, resolve
 from q2_metric.rows.formats import records, shown
 from q2_metric.rows.record import (
     Record,
     is_chat,
     kept,
-    looks_folded,
     passages_of,
     response_at,
     turns_of,
@@ -90,10 +80,11 @@ def read_rows(
         return
     columns = columns or Columns()
     needs = {"response": need_response, "knowledge": columns.knowledge != ""}
-    resolved = resolve(columns, first, name, aliases, [field for field in needs if needs[field]])
+    needed = [field for field in needs if needs[field]]
+    resolved, doubts = resolve(columns, first, name, aliases, needed)
     for column in group_by:
         check_column(column, first, f"{name}: ", " for --group-by")
-    for doubt in _settled(resolved, columns, first):
+    for doubt in doubts:
         on_note(f"{name}: {doubt}")
     if on_read is not _ignore and (words := described(resolved, first, turns)):
         on_read(f"{name}: {words}")
@@ -133,46 +124,6 @@ def _said_at(chat: Sequence[object]) -> list[int]:
                 if response_at(turns_of([message], "")) is not None]
     except InputError:  # the row's error will say why
         return [len(chat)]
-
-
-def _settled(
-    resolved: dict[str, str | None], columns: Columns, first: Sequence[Record],
-) -> Iterator[str]:
-    """Yields warnings. Removes the label's column from ``resolved`` if it holds no labels; if the
-    user named it, that is an InputError."""
-    knowledge = resolved.get("knowledge")
-    if knowledge and any(looks_folded(value_of(one.fields, knowledge)) for one in first):
-        yield (f"the knowledge (column {knowledge!r}) looks like a list, but it is neither JSON "
-               "nor a Python list of texts; it is read as one text")
-    label = resolved.get("label")
-    if label is None:
-        return
-    values = [value for one in first if not _no_label(value := value_of(one.fields, label))]
-    strange = [str(value) for value in values if as_label(value) is None]
-    named = columns.label is not None
-    if named and values and len(strange) == len(values):
-        raise InputError(f"the column {label!r} has no human labels: it contains "
-                         f"{strange[0][:40]!r}; labels are {', '.join(LABELS)}")
-    if not named and 2 * len(strange) >= len(values):
-        resolved["label"] = None
-    elif not named and any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
-        resolved["label"] = None
-        yield (f"the column {label!r} is not read as the human label: it contains "
-               f"{strange[0][:40]!r} and not only 0 and 1; --label names a column")
-    elif strange:
-        yield (f"the label {strange[0][:40]!r} (column {label!r}) is not 0 or 1; such rows have "
-               "no label")
-
-
-def _no_label(value: object) -> bool:
-    return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
-
-
-def _is_number(text: str) -> bool:
-    with suppress(ValueError):
-        float(text)
-        return True
-    return False
 
 
 @dataclass(frozen=True, slots=True)
