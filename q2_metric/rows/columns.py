@@ -3,7 +3,6 @@
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from q2_metric.errors import InputError
@@ -77,7 +76,7 @@ def resolve(
     for field, names in aliases.items():
         asked: str | None = getattr(columns, field)
         if asked:
-            check_column(asked, records, f"{name}: ", f" for the {field}")
+            check_column(asked, records, name, f"the {field}")
         resolved[field] = next(called(present, names), None) if asked is None else asked or None
     if columns.response and columns.response == columns.knowledge:
         raise InputError(f"{name}: response and knowledge are the same column {columns.response!r}")
@@ -111,14 +110,14 @@ def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
     return ""
 
 
-def check_column(column: str, records: Sequence[Record], name: str, purpose: str = "") -> None:
-    """Raises InputError if none of the first rows has the column. Its message begins with ``name``
-    ("answers.csv: "); ``purpose`` (" for --group-by") follows the column in it."""
+def check_column(column: str, records: Sequence[Record], name: str, purpose: str) -> None:
+    """Raises InputError if none of the first rows has the column. ``name`` stands for the file in
+    its message, and ``purpose`` says what the column is for ("the response")."""
     names = names_in(records)
     if names and column not in names and all(
             value_of(record.fields, column) is None for record in records):
-        raise InputError(
-            f"{name}there is no column {column!r}{purpose}; the columns are {_listed(names)}")
+        raise InputError(f"{name}: there is no column {column!r} for {purpose}; the columns are "
+                         f"{_listed(names)}")
 
 
 _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue", "dialog", "turns",
@@ -156,13 +155,13 @@ def _doubts(
     if label is None:
         return
     values = [value for one in records if not _no_label(value := value_of(one.fields, label))]
-    strange = [str(value) for value in values if as_label(value) is None]
+    strange = [str(value).strip() for value in values if as_label(value) is None]
     if named and values and len(strange) == len(values):
         raise InputError(f"the column {label!r} has no human labels: it contains "
                          f"{strange[0][:40]!r}; labels are {', '.join(LABELS)}")
     if not named and 2 * len(strange) >= len(values):
         resolved["label"] = None
-    elif not named and any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
+    elif not named and any(map(_NUMBER.fullmatch, strange)):  # ratings, some of them 0 or 1
         resolved["label"] = None
         yield (f"the column {label!r} is not read as the human label: it contains "
                f"{strange[0][:40]!r} and not only 0 and 1; --label names a column")
@@ -171,15 +170,11 @@ def _doubts(
                "no label")
 
 
+_NUMBER = re.compile(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+
+
 def _no_label(value: object) -> bool:
     return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
-
-
-def _is_number(text: str) -> bool:
-    with suppress(ValueError):
-        float(text)
-        return True
-    return False
 
 
 def described(resolved: Mapping[str, str | None], records: Sequence[Record], turns: str) -> str:
@@ -188,8 +183,7 @@ def described(resolved: Mapping[str, str | None], records: Sequence[Record], tur
     words = [f"{field} from {column!r}{_form(field, column, records, turns)}"
              for field, column in resolved.items() if column]
     others = [key for key in names_in(records) if key not in resolved.values()]
-    plain = all(column in (None, field) for field, column in resolved.items())
-    if plain and not others and not any(" (" in one for one in words):
+    if not others and words == [f"{field} from {field!r}" for field in resolved if resolved[field]]:
         return ""
     rest = f"; kept: {_listed(others)}" if others else ""
     return f"read {', '.join(words)}{rest}"

@@ -83,7 +83,7 @@ def read_rows(
     needed = [field for field in needs if needs[field]]
     resolved, doubts = resolve(columns, first, name, aliases, needed)
     for column in group_by:
-        check_column(column, first, f"{name}: ", " for --group-by")
+        check_column(column, first, name, "--group-by")
     for doubt in doubts:
         on_note(f"{name}: {doubt}")
     if on_read is not _ignore and (words := described(resolved, first, turns)):
