@@ -1,6 +1,7 @@
 """Reads the rows of a file as examples to score, one at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -29,8 +30,7 @@ PEEKED = 100
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be scored. ``index`` counts from 0; ``error`` says where the row is and
-    why."""
+    """A row that cannot be scored. ``index`` counts from 0; ``error`` says where it is, and why."""
 
     index: int
     id: str | None
@@ -104,14 +104,14 @@ def _each_turn(records: Iterable[Record], resolved: Mapping[str, str | None]) ->
     column, id_ = resolved["response"] or "", resolved["id"]
     for record in records:
         chat = unfolded(value_of(record.fields, column))
-        places = _said_at(chat) if isinstance(chat, list) and is_chat(chat) else []
-        if record.problem or not isinstance(chat, list) or not places:
+        messages = chat if isinstance(chat, list) and is_chat(chat) else []
+        places = _said_at(messages)
+        if not places:
             why = record.problem or ("--turns all needs a chat with a turn of the assistant "
                                      f"(the response is read from the field {column!r})")
             yield replace(record, problem=why)
-            continue
         for number, place in enumerate(places, start=1):
-            fields = {**record.fields, column: chat[:place], "turn": number}
+            fields = {**record.fields, column: messages[:place], "turn": number}
             if id_ and not missing(value := value_of(record.fields, id_)):
                 fields[id_] = f"{value}:{number}"
             yield replace(record, where=f"{record.where}, turn {number}", fields=fields)
@@ -119,26 +119,22 @@ def _each_turn(records: Iterable[Record], resolved: Mapping[str, str | None]) ->
 
 def _said_at(chat: Sequence[object]) -> list[int]:
     """The number of messages up to each turn of the assistant."""
-    try:
+    with suppress(InputError):
         return [place for place, message in enumerate(chat, start=1)
                 if response_at(turns_of([message], "")) is not None]
-    except InputError:  # the row's error will say why
-        return [len(chat)]
+    return [len(chat)]  # the row's error will say why
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Converts rows as they were read from a file to examples, or to bad rows.
-
-    ``columns`` has the column of each field, and ``needs`` whether each row must have a response
-    and knowledge. ``blank`` allows these to be blank. Columns in ``group_by`` are also copied to
-    ``other`` if a field is read from them.
-    """
+    """Converts records to examples, or to bad rows. ``columns`` has the column of each field, and
+    ``needs`` whether each row must have a response and knowledge. ``blank`` allows these to be
+    blank. Columns in ``group_by`` are also copied to ``other`` if a field is read from them."""
 
     columns: Mapping[str, str | None]
     needs: Mapping[str, bool]
     blank: bool
-    group_by: Sequence[str] = ()
+    group_by: Sequence[str]
 
     def row(self, index: int, record: Record) -> Row:
         id_ = _id(record.fields, self.columns["id"], index)
@@ -199,7 +195,7 @@ class _Reader:
             if self.columns["response"] == column:
                 turns = turns[:place]
             elif place is not None and place == len(turns) - 1 and (
-                    column.strip().lower() not in _BEFORE
+                    column.strip().lower() not in ("history", "chat_history")
                     or turns[place].text == self._cell(fields, "response")[0]):
                 turns = turns[:-1]  # removes the response, or the turn that the response replaces
         said = [turn.text for turn in turns if turn.role not in ("system", "tool")]
@@ -213,7 +209,7 @@ class _Reader:
 
     def _cell(self, fields: Mapping[str, object], field: str) -> tuple[object, str]:
         """The value in a field's column, and words for the field in messages."""
-        column = self.columns.get(field)
+        column = self.columns[field]
         value = value_of(fields, column) if column else None
         return value, f"the {field} (field {column!r})"
 
@@ -238,14 +234,9 @@ class _Reader:
 
 
 def _by_tool(text: str) -> list[tuple[str | None, str | None]]:
-    try:
+    with suppress(InputError):
         return passages_of(text, "")
-    except InputError:  # JSON of another form than documents
-        return [(text, None)]
-
-
-_BEFORE = ("history", "chat_history")
-"""Columns with the turns before the response. In others, the last turn may be the response."""
+    return [(text, None)]  # JSON of another form than documents
 
 
 def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tuple[Passage, ...]]:
@@ -256,13 +247,12 @@ def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tupl
     >>> joined([("Rome.", "a"), (None, None), ("Oslo.", None)])[0]
     'Rome.\\nOslo.'
     """
-    text, places, there = "", [], False
+    text, places = "", []
     for passage, id_ in passages:
-        if passage is not None:
-            text += ("\n" if there else "") + passage
-            there = True
-        places.append(Passage(len(text) - len(passage or ""), len(text), id_))
-    return text, tuple(places)
+        text += "" if passage is None else f"\n{passage}"
+        end = max(0, len(text) - 1)
+        places.append(Passage(end - len(passage or ""), end, id_))
+    return text[1:], tuple(places)
 
 
 def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
