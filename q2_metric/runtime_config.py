@@ -124,8 +124,8 @@ class RuntimeConfig:
     def of(cls, keywords: Mapping[str, Any]) -> RuntimeConfig:
         """The settings among some keyword arguments; a missing field, or ``None``, gets its
         default."""
-        given = {name: keywords.get(name) for name in RUNTIME_FIELDS}
-        return cls(**{name: value for name, value in given.items() if value is not None})
+        return cls(**{name: keywords[name] for name in RUNTIME_FIELDS
+                      if keywords.get(name) is not None})
 
 
 RUNTIME_FIELDS = tuple(field.name for field in dataclasses.fields(RuntimeConfig))

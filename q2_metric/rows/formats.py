@@ -178,6 +178,7 @@ _ROWS = ("data", "rows", "examples", "records", "samples", "items", "results", "
 
 
 def _rows(value: Any, name: str) -> Iterable[Any]:
+    value = _listed(value)  # orient="index"
     if isinstance(value, list):
         return value
     if not isinstance(value, dict):
@@ -190,19 +191,16 @@ def _rows(value: Any, name: str) -> Iterable[Any]:
     for key in (*_ROWS, *([next(iter(held))] if len(held) == len(value) == 1 else ())):
         if key in held:
             return held[key]
-    if value and all(key.isdigit() and isinstance(row, dict) for key, row in value.items()):
-        return list(value.values())  # orient="index"
-    columns = [column for item in value.values() if (column := _column(item)) is not None]
-    if len(columns) == len(value) and len(set(map(len, columns))) == 1:
+    columns = list(map(_listed, value.values()))
+    if all(isinstance(one, list) for one in columns) and len(set(map(len, columns))) == 1:
         return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
     return [value]
 
 
-def _column(value: object) -> list[Any] | None:
-    """The cells of a column: a list, or the object by row numbers of pandas' ``to_json``."""
-    if isinstance(value, Mapping) and value and all(str(key).isdigit() for key in value):
-        return list(value.values())
-    return value if isinstance(value, list) else None
+def _listed(value: Any) -> Any:
+    """The values of an object by row numbers, as pandas' ``to_json`` writes it; others as given."""
+    by_number = isinstance(value, dict) and value and all(map(str.isdigit, value))
+    return list(value.values()) if by_number else value
 
 
 # --- csv and tsv ------------------------------------------------------------------------------
@@ -260,7 +258,10 @@ def _cells(texts: Iterator[str], separator: str) -> Iterator[tuple[int, list[str
         except StopIteration:
             return
         except csv.Error as error:
-            cells, problem = [], _problem(error)
+            cells, problem = [], f"has a misplaced quotation mark ({error})"
+            if str(error).startswith("new-line"):
+                problem = ("cannot be read; lines end with CR alone: save the file with the line "
+                           "end LF or CR LF")
         else:
             if width not in (0, len(cells)) and _has_row(row[1:], width, separator):
                 problem = "has a misplaced quotation mark (it closes lines later)"
@@ -272,13 +273,6 @@ def _cells(texts: Iterator[str], separator: str) -> Iterator[tuple[int, list[str
         width = width or len(cells)
         number += len(row)
         row.clear()
-
-
-def _problem(error: csv.Error) -> str:
-    if str(error).startswith("new-line"):
-        return ("cannot be read; lines end with CR alone: save the file with the line end LF or "
-                "CR LF")
-    return f"has a misplaced quotation mark ({error})"
 
 
 def _has_row(lines: Sequence[str], width: int, separator: str) -> bool:

@@ -256,7 +256,7 @@ def response_at(turns: Sequence[DialogueTurn]) -> int | None:
 
 
 _LONGEST = 10_000
-"""Longer values of other columns, in characters or as JSON, are dropped: vectors and pictures."""
+"""Longer values of other columns, as JSON, are dropped: vectors and pictures."""
 
 
 def kept(value: object) -> Any:
@@ -269,12 +269,8 @@ def kept(value: object) -> Any:
     """
     if absent(value) or isinstance(value, (bytes, bytearray)):
         return None
-    if isinstance(value, str):
-        return None if len(value) > _LONGEST else value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, (bool, int)):
-        return value
-    try:
-        text = json.dumps(value, default=str)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return json.loads(text, parse_constant=str) if len(text) <= _LONGEST else None
+    with suppress(ValueError, TypeError, RecursionError):
+        text = json.dumps(value, default=str, ensure_ascii=False)
+        if len(text) <= _LONGEST:
+            return json.loads(text.encode("utf-8", "replace"), parse_constant=str)
+    return None
