@@ -5,11 +5,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
-from q2_metric.checks import Setting, settings_of
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, PAPERS, keywords, models
 from q2_metric.models.presets import PRESETS
-from q2_metric.runtime_config import RuntimeConfig
+from q2_metric.runtime_config import RuntimeConfig, Setting, settings_of
 from q2_metric.scoring import NO_CLAIM, NoClaim
 
 OPT_FILES = Path(__file__).parent / "presets"

@@ -4,7 +4,6 @@ A command never overwrites its inputs. It replaces an existing file only with ``
 it recognises the file as its own output.
 """
 
-import errno
 import hashlib
 import json
 import os
@@ -126,19 +125,10 @@ def check_written(outputs: Iterable[str | Path], inputs: Iterable[str | Path | N
 def _is_stream(path: Path) -> bool:
     """Whether a path leads to an open file of a process, as ``/dev/stdout`` does. A replacement of
     the file would not reach the one that the shell has open."""
-    with suppress(OSError, RuntimeError):
-        for _ in range(_LINKS):
-            if _PROCESSES in path.parent.resolve().parents:
-                return True
-            if not path.is_symlink():
-                break
-            path = path.parent / os.readlink(path)
+    with suppress(OSError, RuntimeError):  # links may form a loop
+        return Path("/proc") in path.parent.resolve().parents or (
+            path.is_symlink() and _is_stream(path.parent / os.readlink(path)))
     return False
-
-
-_PROCESSES = Path("/proc")
-_LINKS = 40
-"""As in the Linux kernel."""
 
 
 def _target(path: Path) -> Path:
@@ -161,12 +151,9 @@ _REPLACED = (stat.S_IFREG, stat.S_IFDIR)
 
 
 def _same(one: Path, other: Path) -> bool:
-    try:
+    with suppress(OSError):
         return os.path.samefile(other, one)
-    except OSError as error:
-        if error.errno == errno.ELOOP:  # of the input: the output was looked at before
-            raise unreadable(other, error) from error
-        return one.resolve() == other.resolve()
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def is_taken(path: str | Path) -> bool:

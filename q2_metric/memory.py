@@ -33,13 +33,8 @@ def free_gpu_memory() -> None:
 
 
 class LruCache(Generic[K, V]):
-    """When the cache is full, the least recently used values are removed.
-
-    Args:
-        most: maximum number of values.
-        characters: maximum total characters of the texts from which the values were computed. The
-            newest value is kept even if its text is longer.
-    """
+    """A cache of ``most`` values, from texts of ``characters`` in total. The least recently used
+    values are removed, but never the newest, even if its text is longer."""
 
     def __init__(self, most: int, characters: int) -> None:
         self.most, self.characters = most, characters

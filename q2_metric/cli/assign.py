@@ -8,13 +8,12 @@ from typing import Any
 
 import click
 
-from q2_metric.checks import Setting, settings_of
 from q2_metric.cli.commands import READ
 from q2_metric.errors import InputError
 from q2_metric.files import read_text
 from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.models.presets import preset
-from q2_metric.runtime_config import RuntimeConfig
+from q2_metric.runtime_config import RuntimeConfig, Setting, settings_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 
 from q2_metric import metrics
-from q2_metric.checks import settings_of
 from q2_metric.cli.assign import (
     OPTIONS,
     Assigned,
@@ -25,7 +24,7 @@ from q2_metric.engine.cache import default_path
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, METRICS, check_names, keywords
 from q2_metric.rows.formats import FORMS
-from q2_metric.runtime_config import RuntimeConfig
+from q2_metric.runtime_config import RuntimeConfig, settings_of
 from q2_metric.types import Metric
 
 Option = Callable[[Any], Any]

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.files import check_place, write_text
-from q2_metric.rows.spreadsheet import to_cell
+from q2_metric.rows.writers import to_cell
 
 Cell = str | int | float | Interval | None
 """``None``: not measured, or does not exist."""
@@ -158,7 +158,7 @@ def to_json(report: Report) -> str:
 
 def to_csv(report: Report) -> str:
     """One number a line: table, row, column, value, and the interval (low, high). Texts are escaped
-    so that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`)."""
+    so that no spreadsheet runs them (:func:`q2_metric.rows.writers.to_cell`)."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value", "low", "high"))

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-from q2_metric.checks import Setting, settings_of
 from q2_metric.errors import InputError
-from q2_metric.runtime_config import RUNTIME_FIELDS
+from q2_metric.runtime_config import RUNTIME_FIELDS, Setting, settings_of
 from q2_metric.types import Evidence, Metric, Score
 
 RESERVED = frozenset((

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from q2_metric.checks import check_fields
 from q2_metric.english.claims.checkable import is_short
 from q2_metric.english.values.compare import in_notation_of
 from q2_metric.errors import InputError, ModelError
@@ -26,7 +25,7 @@ from q2_metric.metrics.rules import bounded
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import Reading, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
-from q2_metric.runtime_config import RUNTIME_FIELDS
+from q2_metric.runtime_config import RUNTIME_FIELDS, check_fields
 from q2_metric.text.given import kind
 from q2_metric.text.overlap import known_numbers, word_tokens
 from q2_metric.text.sentences import split_sentences

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from q2_metric.checks import check_fields
 from q2_metric.memory import remembered
 from q2_metric.metrics.claims import gated, reads
 from q2_metric.metrics.q2 import FALLBACK_SCORE
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
+from q2_metric.runtime_config import check_fields
 from q2_metric.types import Entailment, Example, Score
 
 

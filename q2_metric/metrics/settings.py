@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
-from q2_metric.runtime_config import RUNTIME_FIELDS, RuntimeConfig
+from q2_metric.runtime_config import RUNTIME_FIELDS, RuntimeConfig, check_fields
 from q2_metric.text.given import kind
 from q2_metric.text.windows import PAPER_CHUNK_SIZE
 

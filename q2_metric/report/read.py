@@ -20,7 +20,7 @@ from q2_metric.report.spool import Spool
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow
 from q2_metric.rows.formats import records, shown, tells
 from q2_metric.rows.record import repeated, value_of
-from q2_metric.rows.spreadsheet import from_cell
+from q2_metric.rows.writers import from_cell
 from q2_metric.scoring import NO_CLAIM, Aggregate, NoClaim
 from q2_metric.scoring.outcome import of_row
 from q2_metric.text.given import kind

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from q2_metric.errors import InputError
-from q2_metric.rows.record import Record, value_of
-from q2_metric.rows.shapes import is_chat, turns_of, unfolded
+from q2_metric.rows.record import Record, is_chat, looks_folded, turns_of, unfolded, value_of
+from q2_metric.text.given import missing
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "response": ("response", "prediction", "generated_text", "generated", "output", "answer",
@@ -62,21 +62,22 @@ def as_label(value: object) -> bool | None:
 def resolve(
     columns: Columns, records: Sequence[Record], name: str,
     aliases: Mapping[str, Sequence[str]], needed: Sequence[str],
-) -> dict[str, str | None]:
-    """Finds the column of each field (``None``: there is none) among those of the first rows.
+) -> tuple[dict[str, str | None], list[str]]:
+    """Finds the column of each field (``None``: there is none) among those of the first rows. Also
+    returns warnings.
 
     ``needed`` fields must have a column. ``name`` stands for the file in error messages.
-    InputError: the file lacks a column that the user named, or a needed field has no column."""
+    InputError: the file lacks a column that the user named, a needed field has no column, or the
+    column that the user named for the label has no labels."""
     present = names_in(records)
     if not present:  # no row can be read: each row reports its own problem
-        return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
+        return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}, []
     resolved: dict[str, str | None] = {}
     for field, names in aliases.items():
         asked: str | None = getattr(columns, field)
         if asked:
-            check_column(asked, records, f"{name}: ", f" for the {field}")
-        known = next(called(present, names), None)
-        resolved[field] = known if asked is None else asked or None
+            check_column(asked, records, name, f"the {field}")
+        resolved[field] = next(called(present, names), None) if asked is None else asked or None
     if columns.response and columns.response == columns.knowledge:
         raise InputError(f"{name}: response and knowledge are the same column {columns.response!r}")
     _from_chat(resolved, columns, records)
@@ -85,7 +86,7 @@ def resolve(
             raise InputError(
                 f"{name}: no column looks like the {field}; the columns are {_listed(present)}; "
                 f"{_perhaps(present, aliases[field])}name it with {columns.option(field)}")
-    return resolved
+    return resolved, list(_doubts(resolved, columns, records))
 
 
 def called(columns: Sequence[str], names: Iterable[str]) -> Iterator[str]:
@@ -109,14 +110,14 @@ def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
     return ""
 
 
-def check_column(column: str, records: Sequence[Record], name: str, purpose: str = "") -> None:
-    """Raises InputError if none of the first rows has the column. Its message begins with ``name``
-    ("answers.csv: "); ``purpose`` (" for --group-by") follows the column in it."""
+def check_column(column: str, records: Sequence[Record], name: str, purpose: str) -> None:
+    """Raises InputError if none of the first rows has the column. ``name`` stands for the file in
+    its message, and ``purpose`` says what the column is for ("the response")."""
     names = names_in(records)
     if names and column not in names and all(
             value_of(record.fields, column) is None for record in records):
-        raise InputError(
-            f"{name}there is no column {column!r}{purpose}; the columns are {_listed(names)}")
+        raise InputError(f"{name}: there is no column {column!r} for {purpose}; the columns are "
+                         f"{_listed(names)}")
 
 
 _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue", "dialog", "turns",
@@ -142,14 +143,47 @@ def _from_chat(resolved: dict[str, str | None], columns: Columns,
         resolved["knowledge"] = chat
 
 
+def _doubts(
+    resolved: dict[str, str | None], columns: Columns, records: Sequence[Record],
+) -> Iterator[str]:
+    """Yields warnings. Removes the label's column from ``resolved`` if it holds no labels."""
+    knowledge = resolved["knowledge"]
+    if knowledge and any(looks_folded(value_of(one.fields, knowledge)) for one in records):
+        yield (f"the knowledge (column {knowledge!r}) looks like a list, but it is neither JSON "
+               "nor a Python list of texts; it is read as one text")
+    label, named = resolved["label"], columns.label is not None
+    if label is None:
+        return
+    values = [value for one in records if not _no_label(value := value_of(one.fields, label))]
+    strange = [str(value).strip() for value in values if as_label(value) is None]
+    if named and values and len(strange) == len(values):
+        raise InputError(f"the column {label!r} has no human labels: it contains "
+                         f"{strange[0][:40]!r}; labels are {', '.join(LABELS)}")
+    if not named and 2 * len(strange) >= len(values):
+        resolved["label"] = None
+    elif not named and any(map(_NUMBER.fullmatch, strange)):  # ratings, some of them 0 or 1
+        resolved["label"] = None
+        yield (f"the column {label!r} is not read as the human label: it contains "
+               f"{strange[0][:40]!r} and not only 0 and 1; --label names a column")
+    elif strange:
+        yield (f"the label {strange[0][:40]!r} (column {label!r}) is not 0 or 1; such rows have "
+               "no label")
+
+
+_NUMBER = re.compile(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+
+
+def _no_label(value: object) -> bool:
+    return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
+
+
 def described(resolved: Mapping[str, str | None], records: Sequence[Record], turns: str) -> str:
     """A line such as "read response from 'answer'; kept: 'model'". It is empty if each column has
     the name of its field and the file has no other columns."""
     words = [f"{field} from {column!r}{_form(field, column, records, turns)}"
              for field, column in resolved.items() if column]
     others = [key for key in names_in(records) if key not in resolved.values()]
-    plain = all(column in (None, field) for field, column in resolved.items())
-    if plain and not others and not any(" (" in one for one in words):
+    if not others and words == [f"{field} from {field!r}" for field in resolved if resolved[field]]:
         return ""
     rest = f"; kept: {_listed(others)}" if others else ""
     return f"read {', '.join(words)}{rest}"

@@ -6,16 +6,16 @@ The jsonl rows, the csv header, the parquet schema and the readers of outputs us
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
-from itertools import chain
+from itertools import chain, product
 from operator import attrgetter
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from q2_metric.metrics.claims import language
-from q2_metric.metrics.registry import Entry, entry
+from q2_metric.metrics.registry import entry
 from q2_metric.rows.plain import plain
 from q2_metric.rows.read import BadRow
 from q2_metric.types import Comparison, Dropped, Example, Judgement, Part, Passage, Score
@@ -30,30 +30,27 @@ Form = Literal["text", "number", "whole", "yes-no", "texts", "object", "objects"
 class Field:
     """A field of an output row, or of an object inside an output row. Its value may be null.
 
-    Attributes:
-        of: computes the value from a Python object, such as a :class:`~q2_metric.types.Score`.
-        fields: for the form "object" or "objects", the fields of each object.
-        kind: for the form "objects", the class of the items. Other items are skipped.
+    ``of`` computes the value from a Python object, such as a :class:`~q2_metric.types.Score`. For
+    the forms "object" and "objects", ``fields`` are those of each object; items of "objects" that
+    are not of the class ``kind`` are skipped.
     """
 
     name: str
     form: Form
-    of: Callable[[Any], object] = lambda _item: None
+    of: Callable[[Any], Any] = lambda _item: None
     fields: tuple[Field, ...] = ()
     kind: type = object
 
     def value(self, item: Any) -> Any:
-        if self.form == "objects":
-            return [
-                {field.name: field.value(part) for field in self.fields}
-                for part in self.of(item) if isinstance(part, self.kind)  # type: ignore[attr-defined]
-            ]
         value = self.of(item)
+        if self.form == "objects":
+            return [{field.name: field.value(part) for field in self.fields}
+                    for part in value if isinstance(part, self.kind)]
         if self.form == "texts":
-            return list(value)  # type: ignore[call-overload]
+            return list(value)
         if self.form != "number" or value is None:
             return value
-        return float(value) if math.isfinite(value) else None  # type: ignore[arg-type]
+        return float(value) if math.isfinite(value) else None
 
 
 def fields_of(kind: Any, *paths: str) -> tuple[Field, ...]:
@@ -116,15 +113,6 @@ DETAILS: Mapping[str, tuple[Field, ...]] = {
 """By kind of evidence (``details`` of the metric's entry)."""
 
 
-def details_of(metric: Entry) -> tuple[Field, ...]:
-    """The fields with a metric's evidence. A kind without a line in :data:`DETAILS` has a list of
-    its attributes, and of its text as ``plain``."""
-    kind = metric.evidence_class()
-    return DETAILS.get(metric.details or "", ()) if kind is None else (
-        Field(metric.listed, "objects", lambda score: score.evidence, kind=kind,
-              fields=(*fields_of(kind), Field("plain", "text", str))),)
-
-
 FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
 """Q² had no valid question, so NLI judged the whole response. Rows without Q² lack the field."""
 
@@ -155,11 +143,11 @@ class Layout:
     """Determines which fields the rows of an output have.
 
     Attributes:
-        decided: calibrated metrics, which have a field ``METRIC_consistent``: true if the score is
-            above the calibration's threshold.
-        texts: if true, rows also contain :data:`TEXT_FIELDS`.
-        group_by: columns that rows contain in the field ``other``, even if ``texts`` is false.
-        selected: if true, rows say which snippet was chosen as their knowledge.
+        decided: calibrated metrics, with a field ``METRIC_consistent``: is the score above the
+            calibration's threshold?
+        texts: whether rows also contain :data:`TEXT_FIELDS`.
+        group_by: columns that rows contain in the field ``other``, even without ``texts``.
+        selected: whether rows say which snippet was chosen as their knowledge.
     """
 
     metrics: Sequence[str]
@@ -193,19 +181,24 @@ class Layout:
             yield name, REASON
 
     def details(self) -> Iterator[tuple[str, Field]]:
-        """(name of the metric, field) of each field with evidence."""
-        return ((name, field) for name in self.metrics for field in details_of(entry(name)))
+        """(name of the metric, field) of each field with evidence. A kind without a line in
+        :data:`DETAILS` has a list of its attributes, and of its text as ``plain``."""
+        for name in self.metrics:
+            metric = entry(name)
+            kind = metric.evidence_class()
+            fields = DETAILS.get(metric.details or "", ()) if kind is None else (
+                Field(metric.listed, "objects", lambda score: score.evidence, kind=kind,
+                      fields=(*fields_of(kind), Field("plain", "text", str))),)
+            yield from ((name, field) for field in fields)
 
 
 def output_row(
     index: int, row: Example | BadRow, scores: Mapping[str, Score],
     layout: Layout | Sequence[str], *, file: str | None = None,
 ) -> OutputRow:
-    """Makes an output row, with every field of the layout.
-
-    A row without an id gets ``index`` (from 0) + 1. ``scores`` are by metric, and empty for a bad
-    row. A list of metrics stands for a layout with only their fields.
-    """
+    """Makes an output row, with every field of the layout. A row without an id gets ``index`` (from
+    0) + 1. ``scores`` are by metric, and empty for a bad row. A list of metrics stands for a layout
+    with only their fields."""
     if not isinstance(layout, Layout):
         layout = Layout(tuple(layout))
     out: OutputRow = dict.fromkeys(field.name for field in layout.fields)
@@ -226,24 +219,17 @@ def output_row(
             out[field.name] = field.value(scores[name])
     if isinstance(row, Example):
         out[LANGUAGE.name] = language(row)
-        _number_passages(out.get(CLAIMS.name) or (), row)
+        numbered = enumerate(row.passages, start=1)
+        for claim, (number, passage) in product(out.get(CLAIMS.name) or (), numbered):
+            start = claim["passage_start"]
+            if start is not None and passage.start <= start < passage.end:
+                claim["passage_number"], claim["passage_id"] = number, passage.id
     return out
 
 
-def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
-    """Adds to each claim the number and id of the passage with its deciding sentence."""
-    for claim in claims:
-        start = claim["passage_start"]
-        for number, passage in enumerate(row.passages, start=1):
-            if start is not None and passage.start <= start < passage.end:
-                claim["passage_number"], claim["passage_id"] = number, passage.id
-
-
 def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
-    """Returns the output row with the texts that were scored: response, knowledge and so on.
-
-    If a snippet was chosen as the knowledge, its text is used. A bad row is returned as it is.
-    """
+    """Returns the output row with the texts that were scored: response, knowledge and so on. The
+    text of a chosen snippet replaces the knowledge. A bad row is returned as it is."""
     if isinstance(scored, BadRow):
         return row
     chosen = (row.get("selected") or {}).get("text")

@@ -2,13 +2,12 @@
 saved. The memory depends on the size of the file, not on its unpacked size.
 
 A parquet file of 1 KB can say "this text of 1 MB, a million times". So rows with the same text
-share one copy, fewer rows are read at a time if the texts may be long, and a column that unpacks to
-far more than the size of the file is an error.
+share one copy, and a column that unpacks to far more than the size of the file is an error.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,94 +25,65 @@ _RATIO = 200
 """A column of a row group may unpack to at most this many times its compressed size, or to
 :data:`~q2_metric.rows.record.LONGEST_LINE` bytes. Real texts unpack to 10 to 50 times theirs."""
 
-_INDEX = 4
-"""Least bytes of a value in a list."""
 
-_NO_TEXT = object()
-"""Takes the place of a text that is not UTF-8."""
-
-
-def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
-    """Yields the rows of a parquet file. While rows are read, raises InputError if it is not
-    parquet, is damaged, or unpacks to far more than its size."""
+def read_columns(file: IO[bytes], name: str, form: str) -> Iterator[Record]:
+    """Yields the rows of a file in parquet, or (``form`` "Arrow") in Arrow's file or stream format.
+    While rows are read, raises InputError if the file has another format, is damaged, or unpacks to
+    far more than its size."""
     pa, parquet = pyarrow()
-    with _read(pa, "parquet", name):
-        opened = parquet.ParquetFile(file)
-        yield from _rows(
-            pa, _batches(parquet, opened, file, name), opened.schema_arrow.names, name)
-
-
-def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
-    """Yields the rows of a file in Arrow's file format or stream format. While rows are read,
-    raises InputError if the file has neither format or is damaged."""
-    pa, _ = pyarrow("Arrow files")
-    with _read(pa, "Arrow", name):
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
-        yield from _rows(pa, _checked(opened, is_file), opened.schema.names, name)
-
-
-@contextmanager
-def _read(pa: Any, form: str, name: str) -> Iterator[None]:
-    """Raises InputError for pyarrow's errors, and for Python's on damaged names and numbers."""
     try:
-        yield
-    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
-        if isinstance(error, InputError) or getattr(error, "errno", None):  # of the disk
-            raise
-        raise InputError(f"{name}: is not a readable {form} file: {error}") from error
-
-
-def _rows(pa: Any, batches: Iterable[Any], names: Sequence[str], name: str) -> Iterator[Record]:
-    """Yields the rows of pyarrow batches (``pyarrow.RecordBatch``) as records."""
-    twice = repeated(names)
-    note = twice and f"the file has the column {twice!r} twice; the last is read"
-    number = 0
-    for batch in batches:
-        columns = [_values(pa, column) for column in batch.columns]
-        for row in zip(*columns, strict=True):
-            number += 1
+        if form == "parquet":
+            opened = parquet.ParquetFile(file)
+            names, batches = opened.schema_arrow.names, _batches(parquet, opened, file, name)
+        else:
+            is_file = file.read(6) == b"ARROW1"
+            file.seek(0)
+            opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+            names, batches = opened.schema.names, _checked(opened, is_file)
+        twice = repeated(names)
+        note = twice and f"the file has the column {twice!r} twice; the last is read"
+        rows = (zip(*(_values(pa, column) for column in batch.columns), strict=True)
+                for batch in batches)
+        for number, row in enumerate(chain.from_iterable(rows), start=1):
             problem = _problem(row)
             fields = {} if problem else dict(zip(names, row, strict=True))
             yield Record(f"{name}, row {number}", fields, problem, note)
             note = None
+    # Also Python's errors, on damaged names and numbers, but not those of the disk.
+    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
+        if isinstance(error, InputError) or getattr(error, "errno", None):
+            raise
+        raise InputError(f"{name}: is not a readable {form} file: {error}") from error
 
 
 def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[Any]:
-    """Yields batches that fit in memory, row group by row group."""
+    """Yields batches that fit in memory. Raises InputError before the first if a column of a row
+    group has far more bytes in memory, where equal texts share a copy, than in the file."""
     about = opened.metadata
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
     columns = [opened.schema.column(place) for place in range(about.num_columns)]
-    texts = {
-        place: column.path for place, column in enumerate(columns)
-        if column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")}
-    last = {column.path: place for place, column in enumerate(columns)}
-    for group in range(about.num_row_groups):
-        held = about.row_group(group)
-        sizes = [_unpacked(held.column(place), column, name)
-                 for place, column in enumerate(columns)]
-        # As a dictionary, equal texts share a copy. Each batch copies it, so it must be small. Of
-        # columns with the same name, pyarrow reads only the last as a dictionary.
-        shared = {place: path for place, path in texts.items()
-                  if place == last[path] and sizes[place] <= LONGEST_LINE}
-        longest = max((sizes[place] for place in texts.keys() - shared.keys()), default=1)
-        yield from parquet.ParquetFile(
-            file, metadata=about, page_checksum_verification=True,
-            read_dictionary=list(shared.values()),
-        ).iter_batches(batch_size=max(1, min(_ROWS, _BATCH // longest)), row_groups=[group])
-
-
-def _unpacked(chunk: Any, column: Any, name: str) -> int:
-    """The bytes of a column of a row group in memory, if equal texts share a copy. Raises
-    InputError if the number is far more than the column's compressed size."""
-    size: int = chunk.total_uncompressed_size
-    if column.max_repetition_level:  # one row may hold all of its values
-        size = max(size, _INDEX * chunk.num_values)
-    if size > max(LONGEST_LINE, _RATIO * chunk.total_compressed_size):
-        raise InputError(
-            f"{name}: the column {column.path!r} has {chunk.total_compressed_size:,} bytes that "
-            f"unpack to {size:,}; write the file again with smaller row groups")
-    return size
+    sizes = {column.path: 1 for column in columns}
+    for place, column in enumerate(columns):
+        for chunk in (group.column(place) for group in groups):
+            # One row may hold all values of a list, each of at least 4 bytes.
+            least = 4 * chunk.num_values if column.max_repetition_level else 0
+            size, packed = max(chunk.total_uncompressed_size, least), chunk.total_compressed_size
+            if size > max(LONGEST_LINE, _RATIO * packed):
+                raise InputError(
+                    f"{name}: the column {column.path!r} has {packed:,} bytes that unpack to "
+                    f"{size:,}; write the file again with smaller row groups")
+            sizes[column.path] = max(sizes[column.path], size)
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"
+             and column.logical_type.type in ("STRING", "NONE")]
+    # As a dictionary, equal texts share a copy. Each batch copies it, so it must be small. Of
+    # columns with the same name, pyarrow reads only the last as a dictionary.
+    shared = [path for path in texts if sizes[path] <= LONGEST_LINE]
+    all_shared = shared == texts and repeated(texts) is None
+    most = _ROWS if all_shared else max(1, min(_ROWS, _BATCH // max(sizes.values())))
+    reader = parquet.ParquetFile(
+        file, metadata=about, page_checksum_verification=True, read_dictionary=shared)
+    for number in range(len(groups)):
+        yield from reader.iter_batches(batch_size=most, row_groups=[number])
 
 
 def _values(pa: Any, array: Any) -> list[Any]:
@@ -140,9 +110,9 @@ def _values(pa: Any, array: Any) -> list[Any]:
 def _plain(array: Any) -> list[Any]:
     try:
         return list(array.to_pylist())
-    except UnicodeDecodeError:
-        return [_NO_TEXT] if len(array) == 1 else [
-            value for i in range(len(array)) for value in _plain(array.slice(i, 1))]
+    except UnicodeDecodeError:  # bytes that are not UTF-8 become lone surrogates, as in csv
+        texts = (value.as_buffer() for value in array)
+        return [text and str(text, "utf-8", "surrogateescape") for text in texts]
     # Some dates and time zones have no Python value. No error, because the column may be unneeded.
     except (ValueError, OverflowError, LookupError):
         return [None] * len(array)
@@ -150,26 +120,20 @@ def _plain(array: Any) -> list[Any]:
 
 def _problem(row: tuple[Any, ...]) -> str | None:
     size, waiting = 0, list(row)
-    while waiting:
+    while waiting and size <= LONGEST_LINE:
         value = waiting.pop()
-        if value is _NO_TEXT:
-            return "is not UTF-8"
         if isinstance(value, (str, bytes)):
             size += len(value)
-        elif isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-        if size > LONGEST_LINE:
-            return f"is longer than {LONGEST_LINE:,} characters"
-    return None
+        elif isinstance(value, (dict, list)):
+            waiting += value.values() if isinstance(value, dict) else value
+    return f"is longer than {LONGEST_LINE:,} characters" if size > LONGEST_LINE else None
 
 
-def pyarrow(feature: str = "parquet") -> tuple[Any, Any]:
-    """The modules ``pyarrow`` and ``pyarrow.parquet``. ``feature`` needs them, for the error.
-    Raises MissingExtra if pyarrow is not installed."""
-    return (optional("pyarrow", feature, "pyarrow", "parquet"),
-            optional("pyarrow.parquet", feature, "pyarrow", "parquet"))
+def pyarrow() -> tuple[Any, Any]:
+    """The modules ``pyarrow`` and ``pyarrow.parquet``. Raises MissingExtra if they are not
+    installed."""
+    why = "a parquet or Arrow file", "pyarrow", "parquet"
+    return optional("pyarrow", *why), optional("pyarrow.parquet", *why)
 
 
 # --- Arrow ------------------------------------------------------------------------------------
@@ -183,23 +147,20 @@ def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
         yield batch
 
 
-_STATE, _SPLITS = "state.json", "dataset_dict.json"
+_STATE = "state.json"
 
 
 def arrow_files(folder: Path) -> list[Path]:
     """The Arrow files of a folder that ``save_to_disk`` wrote, in order. Raises InputError if
     ``save_to_disk`` did not write the folder, or the folder has several splits."""
-    if (folder / _SPLITS).exists():
-        saved = read_json(folder / _SPLITS)
-        names = saved.get("splits") if isinstance(saved, dict) else None
-        splits = list(map(str, names)) if isinstance(names, list) else []
-        if len(splits) == 1 and (folder / splits[0]).is_dir():
-            return arrow_files(folder / splits[0])
-        raise InputError(f"{folder}: has the splits {', '.join(splits)}; "
-                         f"name one of them: {folder / (splits or ['test'])[0]}")
     if not (folder / _STATE).exists():
-        raise InputError(f"{folder}: is a folder, but not one that datasets saved with "
-                         "save_to_disk (it has no state.json); name a file")
+        splits = sorted(state.parent for state in folder.glob(f"*/{_STATE}"))
+        if len(splits) == 1:
+            return arrow_files(splits[0])
+        raise InputError(f"{folder}: " + (
+            f"has the splits {', '.join(one.name for one in splits)}; name one of them: {splits[0]}"
+            if splits else "is a folder, but not one that datasets saved with save_to_disk (it has "
+            "no state.json); name a file"))
     state = read_json(folder / _STATE)
     files = state.get("_data_files") if isinstance(state, dict) else None
     names = [str(one.get("filename")) for one in files or () if isinstance(one, dict)]

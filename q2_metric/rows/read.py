@@ -2,32 +2,42 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from q2_metric.errors import InputError
-from q2_metric.rows.columns import (
-    ALIASES,
-    LABELS,
-    Columns,
-    as_label,
-    check_column,
-    described,
-    resolve,
-)
-from q2_metric.rows.examples import BadRow as BadRow
-from q2_metric.rows.examples import ExampleReader, no_label
-from q2_metric.rows.examples import Row as Row
+from q2_metric.rows.columns import ALIASES, Columns, as_label, check_column, described, resolve
 from q2_metric.rows.formats import records, shown
-from q2_metric.rows.record import Record, value_of
-from q2_metric.rows.shapes import is_chat, looks_folded, response_at, turns_of, unfolded
-from q2_metric.text.given import missing
+from q2_metric.rows.record import (
+    Record,
+    is_chat,
+    kept,
+    passages_of,
+    response_at,
+    turns_of,
+    unfolded,
+    value_of,
+)
+from q2_metric.text.given import encodable, is_blank, kind, missing
+from q2_metric.types import Example, Passage
 
 Turns = Literal["last", "all"]
 PEEKED = 100
 """Rows at the start in which columns are looked for: one jsonl row may lack some."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be scored. ``index`` counts from 0; ``error`` says where it is, and why."""
+
+    index: int
+    id: str | None
+    error: str
+
+
+Row = Example | BadRow
 
 
 def _ignore(_told: object) -> None:
@@ -43,7 +53,7 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yields the rows of a file in order: an example for each row, or a :class:`BadRow`.
 
-    All text is UTF-8; "nan" and "null" are text. :mod:`q2_metric.rows.shapes` describes values.
+    All text is UTF-8; "nan" and "null" are text. :mod:`q2_metric.rows.record` describes values.
 
     Args:
         path: the file to read; "-" is standard input.
@@ -70,17 +80,18 @@ def read_rows(
         return
     columns = columns or Columns()
     needs = {"response": need_response, "knowledge": columns.knowledge != ""}
-    resolved = resolve(columns, first, name, aliases, [field for field in needs if needs[field]])
+    needed = [field for field in needs if needs[field]]
+    resolved, doubts = resolve(columns, first, name, aliases, needed)
     for column in group_by:
-        check_column(column, first, f"{name}: ", " for --group-by")
-    for doubt in _settled(resolved, columns, first):
+        check_column(column, first, name, "--group-by")
+    for doubt in doubts:
         on_note(f"{name}: {doubt}")
     if on_read is not _ignore and (words := described(resolved, first, turns)):
         on_read(f"{name}: {words}")
     on_columns(Columns(**resolved))
     if turns == "all":
         given, first = _each_turn(chain(first, given), resolved), []
-    reader = ExampleReader(resolved, needs, blank, group_by)
+    reader = _Reader(resolved, needs, blank, group_by)
     for index, record in enumerate(chain(first, given)):
         if record.note is not None:
             on_note(f"{record.where}: {record.note}")
@@ -93,14 +104,14 @@ def _each_turn(records: Iterable[Record], resolved: Mapping[str, str | None]) ->
     column, id_ = resolved["response"] or "", resolved["id"]
     for record in records:
         chat = unfolded(value_of(record.fields, column))
-        places = _said_at(chat) if isinstance(chat, list) and is_chat(chat) else []
-        if record.problem or not isinstance(chat, list) or not places:
+        messages = chat if isinstance(chat, list) and is_chat(chat) else []
+        places = _said_at(messages)
+        if not places:
             why = record.problem or ("--turns all needs a chat with a turn of the assistant "
                                      f"(the response is read from the field {column!r})")
             yield replace(record, problem=why)
-            continue
         for number, place in enumerate(places, start=1):
-            fields = {**record.fields, column: chat[:place], "turn": number}
+            fields = {**record.fields, column: messages[:place], "turn": number}
             if id_ and not missing(value := value_of(record.fields, id_)):
                 fields[id_] = f"{value}:{number}"
             yield replace(record, where=f"{record.where}, turn {number}", fields=fields)
@@ -108,44 +119,146 @@ def _each_turn(records: Iterable[Record], resolved: Mapping[str, str | None]) ->
 
 def _said_at(chat: Sequence[object]) -> list[int]:
     """The number of messages up to each turn of the assistant."""
-    try:
+    with suppress(InputError):
         return [place for place, message in enumerate(chat, start=1)
                 if response_at(turns_of([message], "")) is not None]
-    except InputError:  # the row's error will say why
-        return [len(chat)]
+    return [len(chat)]  # the row's error will say why
 
 
-def _settled(
-    resolved: dict[str, str | None], columns: Columns, first: Sequence[Record],
-) -> Iterator[str]:
-    """Yields warnings. Removes the label's column from ``resolved`` if it holds no labels; if the
-    user named it, that is an InputError."""
-    knowledge = resolved.get("knowledge")
-    if knowledge and any(looks_folded(value_of(one.fields, knowledge)) for one in first):
-        yield (f"the knowledge (column {knowledge!r}) looks like a list, but it is neither JSON "
-               "nor a Python list of texts; it is read as one text")
-    label = resolved.get("label")
-    if label is None:
-        return
-    values = [value for one in first if not no_label(value := value_of(one.fields, label))]
-    strange = [str(value) for value in values if as_label(value) is None]
-    named = columns.label is not None
-    if named and values and len(strange) == len(values):
-        raise InputError(f"the column {label!r} has no human labels: it contains "
-                         f"{strange[0][:40]!r}; labels are {', '.join(LABELS)}")
-    if not named and 2 * len(strange) >= len(values):
-        resolved["label"] = None
-    elif not named and any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
-        resolved["label"] = None
-        yield (f"the column {label!r} is not read as the human label: it contains "
-               f"{strange[0][:40]!r} and not only 0 and 1; --label names a column")
-    elif strange:
-        yield (f"the label {strange[0][:40]!r} (column {label!r}) is not 0 or 1; such rows have "
-               "no label")
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Converts records to examples, or to bad rows. ``columns`` has the column of each field, and
+    ``needs`` whether each row must have a response and knowledge. ``blank`` allows these to be
+    blank. Columns in ``group_by`` are also copied to ``other`` if a field is read from them."""
+
+    columns: Mapping[str, str | None]
+    needs: Mapping[str, bool]
+    blank: bool
+    group_by: Sequence[str]
+
+    def row(self, index: int, record: Record) -> Row:
+        id_ = _id(record.fields, self.columns["id"], index)
+        if record.problem:
+            return BadRow(index, id_, f"{record.where}: {record.problem}")
+        try:
+            return self._example(record.fields, id_)
+        except InputError as error:
+            return BadRow(index, id_, f"{record.where}: {error}")
+
+    def _example(self, fields: Mapping[str, object], id_: str | None) -> Example:
+        response = self._response(fields)
+        knowledge, passages = self._knowledge(fields)
+        asked, where = self._cell(fields, "question")
+        return Example(
+            response, knowledge, self._history(fields), id_,
+            as_label(self._cell(fields, "label")[0]),
+            question=encodable(asked, where)
+            if isinstance(asked, str) and not is_blank(asked) else None,
+            passages=passages, other=self._other(fields),
+        )
+
+    def _response(self, fields: Mapping[str, object]) -> str:
+        value, where = self._needed(fields, "response")
+        if value is None:
+            return ""
+        if is_chat(value):
+            turns = turns_of(value, where)
+            place = response_at(turns)
+            if place is None:
+                raise InputError(f"{where} is a chat without a turn of the assistant")
+            value = turns[place].text
+        elif not isinstance(value, str):
+            raise InputError(f"{where} is {kind(value)}, not a string")
+        return self._checked(value, where)
+
+    def _knowledge(self, fields: Mapping[str, object]) -> tuple[str, tuple[Passage, ...]]:
+        value, where = self._needed(fields, "knowledge")
+        if value is None:
+            return "", ()
+        if is_chat(value):  # the knowledge is the tool results before the response
+            turns = turns_of(value, where)
+            given = [passage for turn in turns[:response_at(turns)]
+                     if turn.role == "tool" and turn.text.strip()
+                     for passage in _by_tool(turn.text)]
+        else:
+            given = passages_of(value, where)
+            if isinstance(value, str) and given == [(value, None)]:  # one text is not a list
+                return self._checked(value, where), ()
+        text, passages = joined(given)
+        return self._checked(text, where), passages
+
+    def _history(self, fields: Mapping[str, object]) -> tuple[str, ...]:
+        value, where = self._cell(fields, "history")
+        turns = turns_of(value, where)
+        if is_chat(value):
+            column, place = self.columns["history"] or "", response_at(turns)
+            if self.columns["response"] == column:
+                turns = turns[:place]
+            elif place is not None and place == len(turns) - 1 and (
+                    column.strip().lower() not in ("history", "chat_history")
+                    or turns[place].text == self._cell(fields, "response")[0]):
+                turns = turns[:-1]  # removes the response, or the turn that the response replaces
+        said = [turn.text for turn in turns if turn.role not in ("system", "tool")]
+        return tuple(encodable(text, where) for text in said if text.strip())
+
+    def _other(self, fields: Mapping[str, object]) -> dict[str, Any]:
+        read = {name for name in self.columns.values() if name}
+        names = [name for name in fields if name not in read]
+        values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _cell(self, fields: Mapping[str, object], field: str) -> tuple[object, str]:
+        """The value in a field's column, and words for the field in messages."""
+        column = self.columns[field]
+        value = value_of(fields, column) if column else None
+        return value, f"the {field} (field {column!r})"
+
+    def _needed(self, fields: Mapping[str, object], field: str) -> tuple[object, str]:
+        """As :meth:`_cell`, of the response or knowledge. The value is ``None`` if the row lacks
+        it and may do so."""
+        value, where = self._cell(fields, field)
+        blank = value is None or (isinstance(value, str) and is_blank(value))
+        if blank and not self.needs[field]:
+            return None, where
+        if value is None and self.columns[field] not in fields:
+            raise InputError(
+                f"the {field} is missing: the row has no field {self.columns[field]!r}")
+        return "" if missing(value) else value, where
+
+    def _checked(self, text: str, where: str) -> str:
+        encodable(text, where)
+        if not self.blank and is_blank(text):
+            problem = "has no visible character" if text.strip() else "is empty"
+            raise InputError(f"{where} {problem}")
+        return text
 
 
-def _is_number(text: str) -> bool:
-    with suppress(ValueError):
-        float(text)
-        return True
-    return False
+def _by_tool(text: str) -> list[tuple[str | None, str | None]]:
+    with suppress(InputError):
+        return passages_of(text, "")
+    return [(text, None)]  # JSON of another form than documents
+
+
+def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tuple[Passage, ...]]:
+    """Joins passages, given as (text, id), into one text, and says where each is in it.
+
+    A passage without a text counts too, so that the others keep their numbers.
+
+    >>> joined([("Rome.", "a"), (None, None), ("Oslo.", None)])[0]
+    'Rome.\\nOslo.'
+    """
+    text, places = "", []
+    for passage, id_ in passages:
+        text += "" if passage is None else f"\n{passage}"
+        end = max(0, len(text) - 1)
+        places.append(Passage(end - len(passage or ""), end, id_))
+    return text[1:], tuple(places)
+
+
+def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
+    """``None`` if the file has no ids. A row without its id gets "(row 3)", because a plain 3 could
+    be another row's id."""
+    value = value_of(fields, column) if column else None
+    if missing(value) or value == "":
+        return f"(row {index + 1})" if column else None
+    return str(value).encode("utf-8", errors="replace").decode("utf-8")

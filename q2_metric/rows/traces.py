@@ -7,12 +7,12 @@ call that ends last. Documents that were retrieved and results of tools before i
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.rows.record import Record
-from q2_metric.rows.shapes import DialogueTurn, is_chat, response_at, text_of, turns_of, unfolded
+from q2_metric.rows.record import Record, is_chat, response_at, text_of, turns_of, unfolded
 
 _MODEL = ("chat", "generate_content", "text_completion", "LLM")
 _RETRIEVAL = ("retrieval", "RETRIEVER")
@@ -69,7 +69,8 @@ def _record(where: str, trace: str, spans: Sequence[_Span]) -> Record:
     given = [message for span in sorted(spans, key=lambda span: span.end)
              if span.start <= last.start and (message := _given(span))["content"]
              and message["content"] not in known]
-    asked = max((place for place, one in enumerate(before, start=1) if _is_user(one)), default=0)
+    spoken = ((place, turns_of([one], "")[-1]) for place, one in enumerate(before, start=1))
+    asked = max((place for place, turn in spoken if turn.role == "user" and turn.text), default=0)
     read = last.attributes
     return Record(where, {
         "id": trace, "messages": [*before[:asked], *given, *before[asked:], *said],
@@ -77,20 +78,14 @@ def _record(where: str, trace: str, spans: Sequence[_Span]) -> Record:
         "model": read.get("gen_ai.request.model", read.get("llm.model_name"))})
 
 
-def _is_user(message: Message) -> bool:
-    turns: list[DialogueTurn] = turns_of([message], "")
-    return turns[-1].role == "user" and bool(turns[-1].text)
-
-
 def _given(span: _Span) -> dict[str, str]:
     """A tool message; its content is "" if the span is no retrieval and no tool."""
     content: object = ""
     if span.kind in _RETRIEVAL:
-        listed = unfolded(span.attributes.get("gen_ai.retrieval.documents"))
-        documents = (listed if isinstance(listed, list) else []) or [
+        documents = _objects(unfolded(span.attributes.get("gen_ai.retrieval.documents"))) or [
             {"content": one.get("document.content"), "id": one.get("document.id")}
             for one in _numbered(span.attributes, "retrieval.documents")]
-        content = [one for one in documents if isinstance(one, Mapping) and text_of(one)] or ""
+        content = list(filter(text_of, documents)) or ""
     elif span.kind in _TOOL:
         content = span.attributes.get(
             "gen_ai.tool.call.result", span.attributes.get("output.value", ""))
@@ -100,21 +95,19 @@ def _given(span: _Span) -> dict[str, str]:
 def _messages(span: _Span, side: str) -> list[Message]:
     """The messages that a call got ("input") or gave ("output")."""
     read = span.attributes
-    listed = unfolded(read.get(f"gen_ai.{side}.messages"))
-    found = listed if isinstance(listed, list) else [
+    found = _objects(unfolded(read.get(f"gen_ai.{side}.messages"))) or [
         {"role": one.get("message.role"), "content": one.get("message.content") or [
             {"type": "text", "text": part.get("message_content.text")}
             for part in _numbered(one, "message.contents")]}
         for one in _numbered(read, f"llm.{side}_messages")
     ] or _numbered(read, "gen_ai.prompt" if side == "input" else "gen_ai.completion")
-    return [message for message in found if is_chat([message]) and _readable(message)]
+    return list(filter(_readable, found))
 
 
 def _readable(message: Message) -> bool:
-    try:
-        return bool(turns_of([message], ""))
-    except InputError:
-        return False
+    with suppress(InputError):
+        return is_chat([message]) and bool(turns_of([message], ""))
+    return False
 
 
 def _numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
@@ -132,9 +125,8 @@ def _spans(fields: Mapping[str, object]) -> Iterator[tuple[str, _Span]]:
         for scope in _objects(resource.get("scopeSpans")):
             for span in _objects(scope.get("spans")):
                 attributes: dict[str, Any] = {}
-                for event in _objects(span.get("events")):  # some record messages as an event
-                    attributes |= _attributes(event)
-                attributes |= _attributes(span)
+                for one in (*_objects(span.get("events")), span):  # an event may hold messages
+                    attributes |= _attributes(one.get("attributes"))
                 kind = attributes.get("openinference.span.kind",
                                       attributes.get("gen_ai.operation.name"))
                 yield str(span.get("traceId")), _Span(
@@ -146,9 +138,8 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-def _attributes(span: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(one.get("key")): _value(one.get("value"))
-            for one in _objects(span.get("attributes"))}
+def _attributes(listed: object) -> dict[str, Any]:
+    return {str(one.get("key")): _value(one.get("value")) for one in _objects(listed)}
 
 
 def _value(value: object) -> Any:
@@ -156,10 +147,9 @@ def _value(value: object) -> Any:
     if not isinstance(value, Mapping) or not value:
         return None
     form, held = next(iter(value.items()))
-    if form == "arrayValue" and isinstance(held, Mapping):
-        return [_value(one) for one in _objects(held.get("values"))]
-    if form == "kvlistValue" and isinstance(held, Mapping):
-        return _attributes({"attributes": held.get("values")})
+    if form in ("arrayValue", "kvlistValue") and isinstance(held, Mapping):
+        values = _objects(held.get("values"))
+        return [_value(one) for one in values] if form == "arrayValue" else _attributes(values)
     return held
 
 

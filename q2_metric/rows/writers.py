@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import IO, Any
 from q2_metric.files import check_place, check_written
 from q2_metric.rows.fields import Field, Layout, OutputRow
 from q2_metric.rows.parquet import pyarrow
-from q2_metric.rows.spreadsheet import to_cell
 
 _ROW_GROUP = 4096
 """Least rows that are written to a parquet file at a time."""
@@ -29,8 +29,7 @@ def write_rows(
     suffix: str, path: Path, layout: Layout, rows: Iterable[OutputRow], raw_csv: bool = False
 ) -> None:
     """Writes rows, each with the same fields in the same order, in UTF-8 and without NaN. In csv,
-    lists and objects are JSON, and texts are escaped (:mod:`q2_metric.rows.spreadsheet`) unless
-    ``raw_csv``."""
+    lists and objects are JSON, and texts are escaped (:func:`to_cell`) unless ``raw_csv``."""
     if suffix == ".parquet":
         _write_parquet(path, layout, rows)
         return
@@ -49,11 +48,9 @@ def _write_csv(
     file: IO[str], layout: Layout, rows: Iterable[OutputRow], text: Callable[[str], str]
 ) -> None:
     def cell(value: object) -> object:
-        if isinstance(value, bool):
-            return "true" if value else "false"
         if isinstance(value, str):
             return text(value)
-        return _json(value) if isinstance(value, (list, dict)) else value
+        return _json(value) if isinstance(value, (bool, list, dict)) else value
 
     plain = csv.writer(file, lineterminator="\n")
     # The csv module does not quote a lone carriage return, which would end the row on reading.
@@ -63,6 +60,30 @@ def _write_csv(
         cells = list(map(cell, row.values()))
         returns = any(isinstance(cell, str) and "\r" in cell for cell in cells)
         (quoted if returns else plain).writerow(cells)
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # some spreadsheets accept the full-width signs
+
+
+def to_cell(text: str) -> str:
+    """Escapes a text for a csv cell, so that no spreadsheet runs it as a formula.
+
+    An apostrophe is written before a formula, also before apostrophes and a formula, so that
+    removing one always restores the text (:func:`from_cell`).
+
+    >>> to_cell("=1+1"), to_cell("'=1+1"), to_cell("1+1")
+    ("'=1+1", "''=1+1", '1+1')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def from_cell(cell: str) -> str:
+    """The text for which :func:`to_cell` returned this content.
+
+    >>> from_cell("'=1+1"), from_cell("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def _json(value: object) -> str:
@@ -81,14 +102,13 @@ def _write_parquet(path: Path, layout: Layout, rows: Iterable[OutputRow]) -> Non
             for row in rows)
     # Opened here, because pyarrow does not accept file names that are not valid Unicode.
     with open(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
-        while group := list(islice(rows, _ROW_GROUP)):
-            try:
-                table = pa.Table.from_pylist(group, schema=schema)
-            except UnicodeEncodeError:  # a file name that is not valid Unicode
-                # Lone surrogates are escaped, as in jsonl and csv.
-                table = pa.Table.from_pylist(each_text(group, lambda text: text.encode(
-                    "utf-8", errors="backslashreplace").decode("utf-8")), schema=schema)
-            writer.write_table(table)
+        while group := each_text(list(islice(rows, _ROW_GROUP)), _escaped):
+            writer.write_table(pa.Table.from_pylist(group, schema=schema))
+
+
+def _escaped(text: str) -> str:
+    """Escapes lone surrogates, as in jsonl and csv: a file name may be no valid Unicode."""
+    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
 def each_text(value: Any, change: Callable[[str], str]) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 
 from q2_metric.errors import InputError
-from q2_metric.rows.examples import joined
+from q2_metric.rows.read import joined
 from q2_metric.text.given import encodable, kind, missing
 from q2_metric.types import Example
 

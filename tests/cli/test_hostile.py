@@ -32,7 +32,7 @@ from q2_metric.metrics.scale import Scale
 from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled.encoding import windows
 from q2_metric.rows.read import BadRow, read_rows
-from q2_metric.rows.spreadsheet import from_cell
+from q2_metric.rows.writers import from_cell
 from q2_metric.types import Example, Metric
 
 ANY = st.text(st.characters(), max_size=60)
@@ -265,7 +265,8 @@ def test_parquet_with_bytes_that_are_no_text(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"response": responses, "knowledge": ["k"] * 11}), path)
     found = list(read_rows(path))
     assert [isinstance(row, BadRow) for row in found] == [False] * 5 + [True] + [False] * 5
-    assert found[5] == BadRow(5, None, f"{path}, row 6: is not UTF-8")
+    assert found[5] == BadRow(5, None, f"{path}, row 6: the response (field 'response') is not "
+                              "valid Unicode at character 1")
 
     path.write_bytes(path.read_bytes().replace(b"response", b"resp\xednse"))
     with pytest.raises(InputError, match="is not a readable parquet file"):

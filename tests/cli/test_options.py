@@ -9,7 +9,6 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from q2_metric.checks import settings_of
 from q2_metric.cli import assign
 from q2_metric.cli.assign import assignables
 from q2_metric.cli.commands import Command
@@ -17,6 +16,7 @@ from q2_metric.cli.main import COMMANDS, main
 from q2_metric.cli.options import MODEL_OPTIONS
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, Entry
+from q2_metric.runtime_config import settings_of
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ SCORE = "score rows.jsonl --metrics knowledge_f1"
     ("explain --knowledge k --response $'a\\xff'", 2,
      "q2: error: the response of this command is not valid Unicode at character 2"),
     ("score empty.jsonl --metrics knowledge_f1 --quiet", 2, "q2: error: empty.jsonl: has no rows"),
-    ("score utf32.csv --metrics knowledge_f1", 2, "utf32.csv: is UTF-32; save it as UTF-8"),
+    ("score utf32.csv --metrics knowledge_f1", 2, "utf32.csv: is UTF-16 or UTF-32; save it"),
     ("score rows.jsonl.gz -m knowledge_f1", 2, "rows.jsonl.gz: is compressed; decompress it first"),
     ("score none.jsonl.gz -m knowledge_f1", 2, "none.jsonl.gz: there is no such file"),
     ("score zipped.csv -m knowledge_f1", 2, "zipped.csv: is compressed; decompress it first"),

@@ -17,7 +17,6 @@ from fakes import (
 )
 
 from q2_metric._version import __version__
-from q2_metric.checks import Setting, settings_of
 from q2_metric.metrics.authors import AuthorsProgramQ2
 from q2_metric.metrics.bundled_q2 import BundledQ2
 from q2_metric.metrics.bundled_scale import BundledScale
@@ -27,6 +26,7 @@ from q2_metric.metrics.q2 import Q2, without_nli
 from q2_metric.metrics.scale import Escalation, Scale
 from q2_metric.metrics.settings import Q2Settings, ScaleSettings
 from q2_metric.metrics.signature import parse, shortened, signature
+from q2_metric.runtime_config import Setting, settings_of
 from q2_metric.types import Verdict
 
 

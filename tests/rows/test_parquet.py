@@ -121,7 +121,8 @@ def test_bytes_that_are_no_text_hide_their_rows_alone(tmp_path: Path) -> None:
     first, bad, third, again = read_rows(path)
     assert (first, third) == (Example("a", "k"), Example("c", "k"))
     assert isinstance(bad, BadRow)
-    assert bad.error == f"{path}, row 2: is not UTF-8"
+    assert bad.error == (
+        f"{path}, row 2: the response (field 'response') is not valid Unicode at character 1")
     assert isinstance(again, BadRow)
 
 

@@ -16,7 +16,7 @@ from limits import fill, small_disk
 
 from q2_metric.errors import InputError, MissingExtra, WriteError
 from q2_metric.files import replacing
-from q2_metric.rows import record
+from q2_metric.rows import formats
 from q2_metric.rows.columns import ALIASES, Columns
 from q2_metric.rows.fields import (
     CLAIMS,
@@ -131,7 +131,7 @@ def test_a_row_that_cannot_be_scored_keeps_its_place(jsonl: Path, row: object, e
         (b"{", "is not JSON"),
         (b'{"response": "r", "knowledge": "k"} x', "is not JSON (Extra data at character 37)"),
         (b"[" * 100_000, "nested too deeply"),
-        (b'{"response": "\xff"}', "is not UTF-8"),
+        (b'{"response": "\xff"}', "(field 'response') is not valid Unicode at character 1"),
         (b"nan", "is not JSON"),
         (b"[", "for a single JSON document, name the file .json or use --format json"),
     ],
@@ -485,7 +485,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read(tmp_path / "folder.csv")
     utf16 = tmp_path / "rows.csv"
     utf16.write_text("response,knowledge\n", encoding="utf-16")
-    with pytest.raises(InputError, match="is UTF-16; save it as UTF-8"):
+    with pytest.raises(InputError, match="is UTF-16 or UTF-32; save it as UTF-8"):
         read(utf16)
 
 
@@ -493,7 +493,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    monkeypatch.setattr(record, "LONGEST_LINE", 100)
+    monkeypatch.setattr(formats, "LONGEST_LINE", 100)
     path = tmp_path / f"rows.{form}"
     first = '{"response": "a", "knowledge": "b"}' if form == "jsonl" else "response,knowledge"
     path.write_text(f"{first}\n{'x' * 99}\n{'y' * 1000}", encoding="utf-8")

@@ -14,7 +14,7 @@ from q2_metric.errors import InputError, MissingExtra
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.rows.read import BadRow, read_rows
-from q2_metric.rows.shapes import passages_of, unfolded
+from q2_metric.rows.record import passages_of, unfolded
 from q2_metric.types import Example, Score
 
 FIRST, SECOND = "The inn is old.", "It opened in 1889.\nIt has 12 rooms."

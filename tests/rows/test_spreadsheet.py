@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from q2_metric.cli.main import main
 from q2_metric.report.read import read_scores
-from q2_metric.rows.spreadsheet import from_cell, to_cell
+from q2_metric.rows.writers import from_cell, to_cell
 
 SIGNS = "=+-@\t\r\n'＝＋－＠a"
 TEXTS = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "\r=x", "'=x", "''-", "'tis", "1=1",

@@ -33,7 +33,7 @@ def said(path: Path) -> str:
     return problem.replace(str(path), "FILE")
 
 
-UTF16 = "FILE, line 1: has zero bytes, so it is UTF-16 or UTF-32; save it as UTF-8"
+UTF16 = "FILE: is UTF-16 or UTF-32; save it as UTF-8"
 RETURNS = "; lines end with CR alone: save the file with the line end LF or CR LF"
 ONE_CELL = ("; the first line must name all columns: delete a title above it, and put a cell that "
             "contains the separator in quotation marks")
@@ -51,9 +51,9 @@ ONE_CELL = ("; the first line must name all columns: delete a title above it, an
      f"FILE, line 1: the header cannot be read{RETURNS}"),
     ("csv", TABLE.encode() + b"a,b\rc,d\r", f"FILE, line 3: cannot be read{RETURNS}"),
     ("jsonl", f"{LINE}\r{LINE}\r".encode(),
-     f"FILE, line 1: is not JSON (Extra data at character {len(LINE) + 2}){RETURNS}"),
+     f"FILE, line 1: is not JSON (Extra data at character {len(LINE) + 2})"),
     ("json", f"{LINE}\r{LINE}\r".encode(),
-     f"FILE: is not JSON (Extra data at character {len(LINE) + 2}){RETURNS}"),
+     f"FILE: is not JSON (Extra data at character {len(LINE) + 2})"),
     ("csv", b"Export of Monday\n" + TABLE.encode(),
      f"FILE, line 2: has 2 cells, but the header has one, 'Export of Monday'{ONE_CELL}"),
     ("csv", b"Export of Monday\n\n" + TABLE.encode(),

@@ -30,7 +30,7 @@ here (such as pytest's 2 to 4: interrupted, internal error, wrong use) say nothi
 UNDECIDED = "undecided"
 
 FOLDER = Path("mutants")
-SMALLEST = "q2_metric.rows.spreadsheet*"
+SMALLEST = "q2_metric.memory*"
 """A small module of the package. Before mutmut tries the requested changes, it makes all changes.
 So a run on this module is a quick way to get the list of all changes."""
 
