@@ -1,4 +1,4 @@
-"""The bundled encoder in PyTorch, for training and for GPUs.
+"""The bundled networks in PyTorch, for training and for GPUs.
 
 It is a six-layer BERT (MiniLM-L6-H384, or the lower half of MPNet) that reads, in place of segment
 ids, which words occur in both texts. A test checks that ONNX Runtime, with the same weights
@@ -7,11 +7,18 @@ ids, which words occur in both texts. A test checks that ONNX Runtime, with the 
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from q2_metric.errors import ModelError, is_out_of_memory
+from q2_metric.models.bundled.encoding import Batch, Forward
+from q2_metric.models.bundled.stored import VERSIONS, in_floats
+from q2_metric.models.hub.loading import limit_threads
 from q2_metric.text.alignment import N_TYPES
 
 VOCABULARY, POSITIONS = 30522, 512
@@ -170,3 +177,41 @@ def made(network: str) -> ReaderNetwork | EntailmentNetwork:
     """The bundled network with this name, with random weights."""
     kind = ReaderNetwork if network == "reader" else EntailmentNetwork
     return kind(shape=SHAPES[network])
+
+
+def load(module: nn.Module, prefix: str) -> None:
+    """Copies the bundled weights into a network."""
+    state = {}
+    for name, value in in_floats(prefix):
+        short = name.removeprefix(f"{prefix}.")
+        key = short if short.startswith(("span", "dense", "classify")) else f"encoder.{short}"
+        state[key] = torch.from_numpy(value)
+    module.load_state_dict(state)
+
+
+@lru_cache(maxsize=len(VERSIONS) * 2)
+def forward_of(prefix: str, device: str, dtype: str) -> Forward:
+    """A function that computes a network's logits for a batch, on any of torch's devices.
+    ModelError: the weights are missing, or memory ran out."""
+    try:
+        module = made(prefix)
+        load(module, prefix)
+        module.to(device=device, dtype=getattr(torch, dtype)).eval()
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ModelError(
+            f"the bundled {prefix} network does not fit into the memory of {device}: use --dtype "
+            "bfloat16, --device cpu, or the preset bundled-small") from error
+
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        limit_threads()
+        inputs = [batch.ids, batch.types, batch.lengths]
+        if prefix != "reader":
+            inputs.append(batch.query)
+        with torch.inference_mode():
+            logits = module(*(torch.from_numpy(array).to(device) for array in inputs))
+        result: NDArray[np.float32] = logits.float().cpu().numpy()
+        return result
+
+    return forward
