@@ -41,7 +41,7 @@ class BertScore:
             bert_score: Any = import_module("bert_score")  # bert_score has no type hints
             from transformers import AutoConfig
 
-            from q2_metric.models.hub.pickles import check_weights
+            from q2_metric.models.hub.names import check_weights
         except ImportError as error:
             package = "torch" if error.name == "torch" else "bert-score"
             raise not_imported(error, "the metric 'bertscore'", package, "bertscore") from error

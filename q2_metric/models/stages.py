@@ -136,7 +136,7 @@ def load_backbone(
         model: Hub name or folder of a sequence classifier, or of an encoder-decoder model, which is
             asked a Yes/No question, or an endpoint, which is asked the same.
         options: ``labels``: class names in the order of a classifier's logits, if its config has
-            none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS``);
+            none. ``prompt``: the Yes/No prompt (a key of ``hub.yes_no.PROMPTS``);
             the default is the preset's for the preset's model, "minicheck" for other MiniCheck
             models, and otherwise "scale". ``chunk_size``: tokens of a chunk that a Yes/No model
             must read in one piece.

@@ -1,9 +1,9 @@
-"""Decides how large a batch of a torch model can be on its device, pads the rows and runs it."""
+"""Encodes texts for a torch model, cuts long ones, and runs the rows in batches that fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from q2_metric.models.batching import Budget, device_tokens, in_batches
 from q2_metric.models.hub.loading import limit_threads
@@ -65,3 +65,138 @@ def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
     """The arrays (rows, longest row) of a batch by name; the attention mask is 0 on the padding."""
     return dict(tokenizer.pad(
         list(rows), return_attention_mask=True, return_tensors="np", verbose=False))
+
+
+NO_LIMIT = 1_000_000
+"""A tokenizer whose ``model_max_length`` is at least this number has no length limit."""
+
+DEFAULT_WINDOW = 512
+"""Tokens of a window if neither tokenizer nor config has a limit (T5, BERT: 512)."""
+
+SEGMENTED = frozenset({"funnel", "xlnet"})
+"""Types of models that read ``token_type_ids`` although their config does not say so."""
+_NOT_INPUTS = frozenset({"offset_mapping", "overflow_to_sample_mapping"})
+
+
+def has_segments(config: Any) -> bool:
+    """Whether the model reads ``token_type_ids``, which say to which of two texts a token belongs.
+
+    Some tokenizers of transformers 5 (ALBERT, XLNet, RemBERT …) return them only if asked to.
+    """
+    segments = getattr(config, "type_vocab_size", None) or 0
+    return segments > 1 or config.model_type in SEGMENTED
+
+
+def window_size(loaded: LoadedModel) -> int:
+    """The maximum number of tokens that the model can read at once, special tokens included."""
+    config, limits = loaded.model.config, []
+    announced = getattr(loaded.tokenizer, "model_max_length", NO_LIMIT)
+    if announced < NO_LIMIT:
+        limits.append(int(announced))
+    positions = getattr(config, "max_position_embeddings", None)
+    if isinstance(positions, int) and positions > 0:
+        # RoBERTa counts positions from padding_idx + 1, so 514 positions hold 512 tokens.
+        offset = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0
+        limits.append(positions - offset)
+    return min(limits) if limits else DEFAULT_WINDOW
+
+
+def token_ids(tokenizer: Any, text: str) -> list[int]:
+    """The ids of the text's tokens. A special token written in the text is read as plain text."""
+    return list(_plain(tokenizer, text)["input_ids"])
+
+
+def _plain(tokenizer: Any, text: str | list[str], **more: bool) -> Any:
+    return tokenizer(
+        text, add_special_tokens=False, split_special_tokens=True, verbose=False, **more)
+
+
+def _lengths(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
+    """The number of tokens of each text."""
+    distinct = list(dict.fromkeys(texts))
+    ids = _plain(tokenizer, distinct)["input_ids"] if distinct else []
+    return dict(zip(distinct, map(len, ids), strict=True))
+
+
+def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+    """The character range of each token, without blanks at its ends. Blank tokens are left out.
+
+    >>> token_offsets(roberta, "a dog")  # its second token is " dog"  # doctest: +SKIP
+    [(0, 1), (2, 5)]
+    """
+    spans = (trim(text, start, end) for start, end in raw_offsets(tokenizer, text))
+    return [(start, end) for start, end in spans if start < end]
+
+
+def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+    """The character range of each token, blanks included."""
+    return list(_plain(tokenizer, text, return_offsets_mapping=True)["offset_mapping"])
+
+
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Moves start and end inwards, so that ``text[start:end]`` has no blanks at its ends.
+
+    >>> trim("a dog", 1, 5)
+    (2, 5)
+    """
+    start = end - len(text[start:end].lstrip())
+    return start, start + len(text[start:end].rstrip())
+
+
+def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
+    """The texts, each cut after ``limit`` tokens."""
+    lengths = _lengths(tokenizer, texts)
+    return [text if lengths[text] <= limit else text[: raw_offsets(tokenizer, text)[limit - 1][1]]
+            for text in texts]
+
+
+class EncodedPair(NamedTuple):
+    """The model inputs for pair ``item``, or for one window of a pair that is too long.
+
+    ``offsets[i]``, the characters of token ``i``, is ``None`` outside the text that may be cut.
+    """
+
+    item: int
+    inputs: dict[str, list[int]]
+    offsets: list[tuple[int, int] | None]
+
+
+def encode_pairs(
+    loaded: LoadedModel, pairs: Sequence[tuple[str, str]], *, long: Literal[0, 1],
+    short_limit: int, max_length: int, overlap: int,
+) -> list[EncodedPair]:
+    """Encodes pairs of texts. A pair that is too long is read in overlapping windows.
+
+    Args:
+        long: index (0 or 1) of the text that the windows divide.
+        short_limit: tokens after which the other text is cut, so that it leaves room in a window.
+        max_length: maximum tokens of a window, special tokens included.
+        overlap: tokens that neighbouring windows share, at most half of the window's room.
+    """
+    tokenizer = loaded.tokenizer
+    specials = tokenizer.num_special_tokens_to_add(pair=True)
+    texts = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
+    short = texts[1 - long] = cut(tokenizer, texts[1 - long], short_limit)
+    lengths = _lengths(tokenizer, short)
+    # Pairs with the same stride are encoded in one call. Usually, all pairs have the same stride.
+    by_stride: dict[int, list[int]] = {}
+    for item, text in enumerate(short):
+        room = max_length - specials - lengths[text]
+        by_stride.setdefault(max(0, min(overlap, room // 2)), []).append(item)
+    windows: list[EncodedPair] = []
+    for stride, items in by_stride.items():
+        encoded = tokenizer(
+            *([column[item] for item in items] for column in texts),
+            truncation="only_first" if long == 0 else "only_second", max_length=max_length,
+            stride=stride, split_special_tokens=True,
+            return_token_type_ids=has_segments(loaded.model.config), return_overflowing_tokens=True,
+            return_offsets_mapping=True, verbose=False)
+        names = [name for name in encoded if name not in _NOT_INPUTS]
+        for row, place in enumerate(encoded["overflow_to_sample_mapping"]):
+            item = items[place]
+            spans = zip(encoded["offset_mapping"][row], encoded.sequence_ids(row), strict=True)
+            offsets = [trim(pairs[item][long], *span) if which == long else None
+                       for span, which in spans]
+            inputs = {name: encoded[name][row] for name in names}
+            windows.append(EncodedPair(item, inputs, offsets))
+    return sorted(windows, key=lambda window: window.item)

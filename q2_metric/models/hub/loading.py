@@ -16,8 +16,7 @@ from typing import Any, Literal
 from q2_metric import errors, forks
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.hub import names
-from q2_metric.models.hub.names import EXTRA, is_folder
-from q2_metric.models.hub.pickles import check_weights, is_cached, may_read_pickle
+from q2_metric.models.hub.names import EXTRA, check_weights, is_cached, is_folder, may_read_pickle
 from q2_metric.models.hub.pieces import restore
 from q2_metric.processors import processors
 
@@ -136,7 +135,7 @@ def load_pretrained(
 ) -> LoadedModel:
     """Loads a tokenizer and a model from the Hub or from a local folder.
 
-    A pickle is read only if that is allowed (:mod:`q2_metric.models.hub.pickles`), by torch's
+    A pickle is read only if that is allowed (:mod:`q2_metric.models.hub.names`), by torch's
     weights-only reader. Code that comes with a model is never run. The Hub's service that converts
     pickles is not used, because transformers would send it the caller's token.
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.models.hub.batches import Batches
+from q2_metric.models.hub.batches import (
+    Batches,
+    EncodedPair,
+    encode_pairs,
+    has_segments,
+    window_size,
+)
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.hub.tokens import EncodedPair, encode_pairs, has_segments, window_size
 from q2_metric.models.spans import Window, best_span, decide
 from q2_metric.types import Answer
 

@@ -1,14 +1,13 @@
 """Judges entailment by a Yes/No question to an encoder-decoder model, as in SCALE."""
 
 import copy
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.models.hub.batches import Batches, Row
+from q2_metric.models.hub.batches import Batches, Row, cut, raw_offsets, token_ids, token_offsets
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.hub.prompts import Prompt, prompt_of
-from q2_metric.models.hub.tokens import cut, raw_offsets, token_ids, token_offsets
 from q2_metric.models.verdicts import OVERLAP, best_verdicts
 from q2_metric.text.windows import authors_windows, window_bounds
 from q2_metric.types import Verdict
@@ -18,11 +17,53 @@ MAX_INPUT = 2048
 raises it.)"""
 
 
+class Prompt(NamedTuple):
+    """``text`` contains ``{chunk}``, then ``{sentence}``. P(``yes``) and P(``no``) are compared."""
+
+    text: str
+    yes: str
+    no: str
+
+    def parts(self) -> tuple[str, str, str]:
+        """The text before, between and after the two placeholders."""
+        before, between, after = re.split("{chunk}|{sentence}", self.text)
+        return before, between, after
+
+    def fill(self, chunk: str, sentence: str) -> str:
+        """The prompt with both texts, whose own braces are kept.
+
+        >>> PROMPTS["minicheck"].fill("a {sentence}", "b")
+        'predict: a {sentence}</s>b'
+        """
+        before, between, after = self.parts()
+        return before + chunk + between + sentence + after
+
+
+PROMPTS: dict[str, Prompt] = {
+    # The prompt of SCALE (arXiv 2310.13189).
+    "scale": Prompt(
+        '{chunk} Question: does this imply "{sentence}"? Yes or no?', yes="Yes", no="No"),
+    # The prompt of the authors' package scale-score.
+    "scale-score": Prompt(
+        '{chunk} Question: Does this imply that "{sentence}"? Yes or No?', yes="Yes", no="No"),
+    # The prompt of MiniCheck's published inference.py. The answers are the first tokens of "1"
+    # (209) and of "0" (3, the blank before "0").
+    "minicheck": Prompt("predict: {chunk}</s>{sentence}", yes="1", no="0"),
+}
+
+
+def prompt_of(name: str) -> Prompt:
+    """The prompt with this name. InputError: it is unknown."""
+    if name not in PROMPTS:
+        raise InputError(f"unknown prompt {name!r}: use {', '.join(PROMPTS)}")
+    return PROMPTS[name]
+
+
 class YesNoEntailment:
     """SCALE's backbone: asks an encoder-decoder model if a chunk implies a sentence.
 
     P(entailment) is the probability of "Yes" at the first decoder step, in a softmax over the first
-    tokens of both answers only. ``prompt`` is a key of ``prompts.PROMPTS``. Chunks that are too
+    tokens of both answers only. ``prompt`` is a key of :data:`PROMPTS`. Chunks that are too
     long for a prompt of ``max_length`` tokens are read in windows. InputError: the prompt is
     unknown. ModelError: both answers begin with the same token.
     """

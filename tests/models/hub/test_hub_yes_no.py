@@ -15,8 +15,7 @@ from hub_models import LONG, PREMISES, Folders, Load
 
 from q2_metric.errors import ModelError
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
-from q2_metric.models.hub.prompts import PROMPTS, Prompt
-from q2_metric.models.hub.yes_no import YesNoEntailment, answer_ids
+from q2_metric.models.hub.yes_no import PROMPTS, Prompt, YesNoEntailment, answer_ids
 
 SEQ2SEQ = ["t5/tied", "t5/untied", "bart/x"]
 
