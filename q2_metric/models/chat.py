@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from q2_metric.models.endpoints import Endpoint
 from q2_metric.models.hub.questions import QuestionContext, clean, place
 from q2_metric.models.hub.yes_no import prompt_of
-from q2_metric.text.passages import in_passages
+from q2_metric.text.excerpts import in_passages
 from q2_metric.types import Answer, Span, Verdict
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")

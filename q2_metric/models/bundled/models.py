@@ -15,8 +15,7 @@ from q2_metric.models.batching import Budget, device_tokens, in_batches
 from q2_metric.models.bundled import encoding, on_onnx
 from q2_metric.models.bundled.encoding import Forward, QueryWindow, Tokenizer
 from q2_metric.models.bundled.stored import VERSIONS, intact
-from q2_metric.models.spans import Best, Window, best_span, decide
-from q2_metric.models.verdicts import best_verdicts
+from q2_metric.models.spans import Best, Window, best_span, best_verdicts, decide
 from q2_metric.processors import processors
 from q2_metric.types import Answer, Verdict
 

@@ -9,7 +9,7 @@ from q2_metric.models.hub.batches import Batches, encode_pairs, token_offsets, w
 from q2_metric.models.hub.loading import LoadedModel, check_finite, load_config
 from q2_metric.models.hub.names import parted
 from q2_metric.models.presets import Kind
-from q2_metric.models.verdicts import OVERLAP, best_verdicts
+from q2_metric.models.spans import OVERLAP, best_verdicts
 from q2_metric.types import Label, Verdict
 
 OWN_PROMPTS = ("factcg", "bespoke-minicheck", "lettucedetect", "hallucination_evaluation_model")

@@ -9,7 +9,7 @@ from q2_metric.errors import ModelError
 from q2_metric.memory import remembered
 from q2_metric.models.hub.batches import Batches, Row, raw_offsets, token_ids
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.text.passages import in_passages
+from q2_metric.text.excerpts import in_passages
 from q2_metric.types import Span
 
 Decoding = Literal["beam", "greedy", "sample"]

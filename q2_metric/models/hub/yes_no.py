@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from q2_metric.errors import InputError, ModelError
 from q2_metric.models.hub.batches import Batches, Row, cut, raw_offsets, token_ids, token_offsets
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.verdicts import OVERLAP, best_verdicts
+from q2_metric.models.spans import OVERLAP, best_verdicts
 from q2_metric.text.windows import authors_windows, window_bounds
 from q2_metric.types import Verdict
 
