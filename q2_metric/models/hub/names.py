@@ -1,7 +1,9 @@
-"""Reads names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``.
+"""Reads names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``; and
+decides which models may be read from a pickle, although a pickle can contain code.
 
 A Hub model's cached commit is used until another revision is requested, so that the loaded model,
-the signature and cached scores refer to the same commit.
+the signature and cached scores refer to the same commit. Torch's weights-only reader, which runs no
+code, reads the pickles of the presets' published models. The user must allow every other pickle.
 """
 
 import json
@@ -30,14 +32,21 @@ WAIT = 60.0
 MOMENT = 4.0
 """Seconds without an answer after which the Hub counts as unreachable."""
 
+PICKLES = "Q2_ALLOW_PICKLES"
+"""Environment variable with a comma-separated list of models that may be read from a pickle."""
+
+SAFE = ("model.safetensors", "model.safetensors.index.json")
+
+_LOG = logging.getLogger(__name__)
+_said: set[str] = set()
+"""Models that the warning about pickles has already named."""
+
 
 def parted(name: str) -> tuple[str, str | None]:
     """The folder or Hub name, and the revision (a branch, a tag or a commit).
 
-    >>> parted("owner/model@v1.0")
-    ('owner/model', 'v1.0')
-    >>> parted("owner/model")
-    ('owner/model', None)
+    >>> parted("owner/model@v1.0"), parted("owner/model")
+    (('owner/model', 'v1.0'), ('owner/model', None))
     """
     if is_folder(name):
         return name, None
@@ -102,14 +111,6 @@ def _answers(_minute: int) -> bool:
     return answers == [True]
 
 
-PICKLES = "Q2_ALLOW_PICKLES"
-"""Environment variable with a comma-separated list of models that may be read from a pickle."""
-
-SAFE = ("model.safetensors", "model.safetensors.index.json")
-
-_LOG = logging.getLogger(__name__)
-
-
 def check_weights(models: Iterable[str]) -> None:
     """Checks that the weights of all models may be read, before any weights are downloaded.
     PicklesRefused: names all models without safetensors that may not be read from a pickle."""
@@ -122,10 +123,6 @@ def check_weights(models: Iterable[str]) -> None:
         _said.update(new)
         _LOG.warning("published models without safetensors: torch's weights-only reader, which "
                      "runs no code, reads the pickles of %s", ", ".join(new))
-
-
-_said: set[str] = set()
-"""Models that the warning has already named."""
 
 
 def _named() -> list[str]:
@@ -154,17 +151,19 @@ def is_cached(name: str) -> bool:
 
 def _weights_here(name: str, file: str) -> bool:
     """Large weights are split into several files; all of them must be in the cache."""
-    from huggingface_hub import try_to_load_from_cache
-
-    repository, revision = parted(name)[0], commit(name)
-    if isinstance(try_to_load_from_cache(repository, file, revision=revision), str):
+    if _in_cache(name, file):
         return True
-    index = try_to_load_from_cache(repository, f"{file}.index.json", revision=revision)
-    if not isinstance(index, str):
+    if not (index := _in_cache(name, f"{file}.index.json")):
         return False
     parts = set(json.loads(Path(index).read_text(encoding="utf-8"))["weight_map"].values())
-    return all(isinstance(try_to_load_from_cache(repository, part, revision=revision), str)
-               for part in parts)
+    return all(_in_cache(name, part) for part in parts)
+
+
+def _in_cache(name: str, file: str) -> str | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    path = try_to_load_from_cache(parted(name)[0], file, revision=commit(name))
+    return path if isinstance(path, str) else None
 
 
 def has_safetensors(name: str) -> bool:
@@ -176,16 +175,10 @@ def has_safetensors(name: str) -> bool:
         return any((Path(name).expanduser() / file).is_file() for file in SAFE)
     if is_cached(name):
         return _weights_here(name, "model.safetensors")
-    return _listed(parted(name)[0], commit(name))
-
-
-@cache
-def _listed(repository: str, revision: str) -> bool:
-    """Also true if the Hub cannot be reached."""
     from huggingface_hub import HfApi
 
     try:
-        files = HfApi().list_repo_files(repository, revision=revision)
+        files = HfApi().list_repo_files(parted(name)[0], revision=commit(name))
     except Exception:  # huggingface_hub and httpx raise many kinds of errors
         return True
     return any(file in files for file in SAFE)
