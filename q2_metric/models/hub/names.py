@@ -9,7 +9,6 @@ code, reads the pickles of the presets' published models. The user must allow ev
 import json
 import logging
 import os
-import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -89,26 +88,14 @@ def commit(name: str) -> str:
 @cache
 def _answers(_minute: int) -> bool:
     """Whether the Hub responds within :data:`MOMENT` seconds; an HTTP error is also a response.
-    The answer counts for a minute. huggingface_hub would try for half a minute for each model. A
-    failing look-up of the host name takes as long and cannot be stopped, hence the thread."""
+    The answer counts for a minute. huggingface_hub would try for half a minute for each model."""
     from huggingface_hub import constants, get_session
 
-    if constants.HF_HUB_OFFLINE:
-        return False
-    answers: list[bool] = []
-
-    def ask() -> None:
-        try:
-            get_session().head(constants.ENDPOINT, timeout=MOMENT)
-            answers.append(True)
-        except Exception as error:  # httpx has many error classes
-            name = type(error).__name__
-            answers.append("Connect" not in name and "Timeout" not in name)
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(MOMENT)
-    return answers == [True]
+    try:
+        get_session().head(constants.ENDPOINT, timeout=MOMENT)
+    except Exception as error:  # httpx has many error classes
+        return not any(mark in type(error).__name__ for mark in ("Offline", "Connect", "Timeout"))
+    return True
 
 
 def check_weights(models: Iterable[str]) -> None:
