@@ -1,18 +1,14 @@
 """Encodes texts for a torch model, cuts long ones, and runs the rows in batches that fit."""
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+import numpy as np
+from numpy.typing import NDArray
 
+from q2_metric.memory import remembered
 from q2_metric.models.batching import Budget, device_tokens, in_batches
-from q2_metric.models.hub.loading import limit_threads
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from q2_metric.models.hub.loading import LoadedModel
+from q2_metric.models.hub.loading import LoadedModel, limit_threads
 
 CPU_TOKENS = 1024
 """Padded tokens of a batch on a CPU, whose caches it should fit. With RoBERTa-base and T5-small,
@@ -34,6 +30,15 @@ class Batches:
         self._loaded = loaded
         tokens = cpu_tokens if str(loaded.device) == "cpu" else device_tokens(loaded.device)
         self.budget = Budget(tokens, batch_size, copies, extra)
+
+    def encode(self, *texts: Sequence[str], **options: Any) -> list[Row]:
+        """The rows of texts, or of pairs from two lists of texts. Special tokens are added."""
+        if not texts[0]:
+            return []
+        encoded = self._loaded.tokenizer(
+            *map(list, texts), return_attention_mask=False, verbose=False,
+            return_token_type_ids=has_segments(self._loaded.model.config), **options)
+        return [dict(zip(encoded, row, strict=True)) for row in zip(*encoded.values(), strict=True)]
 
     def run(
         self, rows: Sequence[Row], call: Callable[[dict[str, Any]], Sequence[Any]]
@@ -111,11 +116,10 @@ def _plain(tokenizer: Any, text: str | list[str], **more: bool) -> Any:
         text, add_special_tokens=False, split_special_tokens=True, verbose=False, **more)
 
 
-def _lengths(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
+def _lengths(tokenizer: Any, texts: Sequence[str]) -> list[int]:
     """The number of tokens of each text."""
-    distinct = list(dict.fromkeys(texts))
-    ids = _plain(tokenizer, distinct)["input_ids"] if distinct else []
-    return dict(zip(distinct, map(len, ids), strict=True))
+    return remembered(
+        lambda new: list(map(len, _plain(tokenizer, new)["input_ids"])), texts, {})
 
 
 def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
@@ -145,9 +149,8 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
     """The texts, each cut after ``limit`` tokens."""
-    lengths = _lengths(tokenizer, texts)
-    return [text if lengths[text] <= limit else text[: raw_offsets(tokenizer, text)[limit - 1][1]]
-            for text in texts]
+    return [text if length <= limit else text[: raw_offsets(tokenizer, text)[limit - 1][1]]
+            for text, length in zip(texts, _lengths(tokenizer, texts), strict=True)]
 
 
 class EncodedPair(NamedTuple):
@@ -177,11 +180,10 @@ def encode_pairs(
     specials = tokenizer.num_special_tokens_to_add(pair=True)
     texts = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
     short = texts[1 - long] = cut(tokenizer, texts[1 - long], short_limit)
-    lengths = _lengths(tokenizer, short)
     # Pairs with the same stride are encoded in one call. Usually, all pairs have the same stride.
     by_stride: dict[int, list[int]] = {}
-    for item, text in enumerate(short):
-        room = max_length - specials - lengths[text]
+    for item, length in enumerate(_lengths(tokenizer, short)):
+        room = max_length - specials - length
         by_stride.setdefault(max(0, min(overlap, room // 2)), []).append(item)
     windows: list[EncodedPair] = []
     for stride, items in by_stride.items():

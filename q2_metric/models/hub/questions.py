@@ -129,9 +129,7 @@ class Seq2SeqQuestions:
         return before + answer + after, len(before), len(before) + len(answer)
 
     def _generate(self, inputs: Sequence[str]) -> list[list[str]]:
-        encoded = self._loaded.tokenizer(
-            list(inputs), truncation=True, max_length=MAX_INPUT, verbose=False)
-        rows: list[Row] = [{"input_ids": ids} for ids in encoded["input_ids"]]
+        rows = self.batches.encode(inputs, truncation=True, max_length=MAX_INPUT)
         if self.decoding != "sample":
             return self.batches.run(rows, self._decode)
         return [questions for text, row in zip(inputs, rows, strict=True)

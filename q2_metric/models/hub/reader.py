@@ -1,24 +1,15 @@
 """Extractive question answering with a torch model (Q², section 2.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from q2_metric.models.hub.batches import (
-    Batches,
-    EncodedPair,
-    encode_pairs,
-    has_segments,
-    window_size,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.models.hub.batches import Batches, EncodedPair, encode_pairs, window_size
 from q2_metric.models.hub.loading import LoadedModel, check_finite
 from q2_metric.models.spans import Window, best_span, decide
 from q2_metric.types import Answer
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAX_WINDOW = 384
 """Maximum tokens of a window. This and the next three are those of the SQuAD scripts."""
@@ -85,10 +76,11 @@ class AuthorsReader(TorchReader):
     long for the model, on which the authors' program fails, are read as by :class:`TorchReader`."""
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        asked = list(dict.fromkeys(pairs))
-        if not asked:
-            return []
-        rows, limit = dict(zip(asked, self._rows(asked), strict=True)), window_size(self._loaded)
+        asked, limit = list(dict.fromkeys(pairs)), window_size(self._loaded)
+        encoded = self.batches.encode(
+            [question for question, _ in asked], [text for _, text in asked],
+            split_special_tokens=True)
+        rows = dict(zip(asked, encoded, strict=True))
         long = [pair for pair, row in rows.items() if len(row["input_ids"]) > limit]
         answers = dict(zip(long, super().read(long), strict=True))
         short = {pair: row for pair, row in rows.items() if pair not in answers}
@@ -104,11 +96,3 @@ class AuthorsReader(TorchReader):
         tokenizer = self._loaded.tokenizer
         text = tokenizer.convert_tokens_to_string(tokenizer.convert_ids_to_tokens(ids)).strip()
         return None if text == tokenizer.cls_token else Answer(text, None, score)
-
-    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
-        encoded: Any = self._loaded.tokenizer(
-            [question for question, _ in pairs], [context for _, context in pairs],
-            split_special_tokens=True, verbose=False,
-            return_token_type_ids=has_segments(self._loaded.model.config))
-        return [{name: encoded[name][i] for name in encoded if name != "attention_mask"}
-                for i in range(len(pairs))]

@@ -88,10 +88,10 @@ class YesNoEntailment:
         sentences = [self._without_specials(sentence) for _, sentence in pairs]
         sentences = cut(self._loaded.tokenizer, sentences, self.max_length // 2)
         parts = list(zip(chunks, sentences, strict=True))
-        wholes = self._rows([self._prompt.fill(*part) for part in parts])
+        wholes = self.batches.encode([self._prompt.fill(*part) for part in parts])
         return self._best([
             [whole] if len(whole["input_ids"]) <= self.max_length
-            else self._rows(self._windows(*part))
+            else self.batches.encode(self._windows(*part))
             for part, whole in zip(parts, wholes, strict=True)])
 
     def judge_long(
@@ -105,7 +105,7 @@ class YesNoEntailment:
         to half of this (scale-score fails on it). InputError: the prompt itself leaves no room.
         """
         documents = {document: self._without_specials(document) for document, _ in pairs}
-        bodies = dict(zip(documents, self._rows([*documents.values()]), strict=True))
+        bodies = dict(zip(documents, self.batches.encode([*documents.values()]), strict=True))
         return self._best([
             self._authors_rows(documents[document], bodies[document]["input_ids"][:-1], sentence,
                                chunk_size, overlap)
@@ -124,11 +124,11 @@ class YesNoEntailment:
         sentence = self._without_specials(sentence)
         before, between, after = self._prompt.parts()
         if len(body) < chunk_size:
-            (whole,) = self._rows([self._prompt.fill(document, sentence)])
+            (whole,) = self.batches.encode([self._prompt.fill(document, sentence)])
             if len(whole["input_ids"]) < chunk_size:
                 return [whole]
         for text in (sentence, *cut(self._loaded.tokenizer, [sentence], chunk_size // 2)):
-            head, tail = self._rows([before, between + text + after])
+            head, tail = self.batches.encode([before, between + text + after])
             start, end = head["input_ids"][:-1], tail["input_ids"]
             room = chunk_size - len(start) - len(end)
             if room * (1 - overlap) >= 1:
@@ -142,7 +142,7 @@ class YesNoEntailment:
 
     def _windows(self, chunk: str, sentence: str) -> list[str]:
         # At the edges of a window, a cut word can become more tokens. Room is left for two.
-        frame = len(self._rows([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
+        frame = len(self.batches.encode([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
         spans = raw_offsets(self._loaded.tokenizer, chunk)
         size = max(1, self.max_length - frame)
         step = max(1, size - int(size * OVERLAP))
@@ -154,12 +154,6 @@ class YesNoEntailment:
         for mark in self._loaded.tokenizer.all_special_tokens:
             text = text.replace(mark, " ")
         return text
-
-    def _rows(self, texts: Sequence[str]) -> list[Row]:
-        if not texts:
-            return []
-        encoded = self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]
-        return [{"input_ids": ids} for ids in encoded]
 
     def _run(self, batch: dict[str, Any]) -> list[Verdict]:
         import torch
@@ -174,17 +168,12 @@ class YesNoEntailment:
 def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
     """The ids of the tokens with which the answers "yes" and "no" begin, without BOS. ModelError:
     an answer has no token, or both begin with the same token."""
-    tokenizer = loaded.tokenizer
-    first = []
-    for word in (prompt.yes, prompt.no):
-        known = [one for one in token_ids(tokenizer, word) if one not in tokenizer.all_special_ids]
-        if not known:
-            raise ModelError(f"{loaded.name}: its vocabulary lacks the answer {word!r}")
-        first.append(known[0])
-    yes, no = first
-    if yes == no:
-        raise ModelError(
-            f"{loaded.name}: {prompt.yes!r} and {prompt.no!r} begin with the same token")
+    specials = loaded.tokenizer.all_special_ids
+    yes, no = (next((one for one in token_ids(loaded.tokenizer, word) if one not in specials), None)
+               for word in (prompt.yes, prompt.no))
+    if yes is None or no is None or yes == no:
+        raise ModelError(f"{loaded.name}: its vocabulary lacks {prompt.yes!r} or {prompt.no!r}, or "
+                         "both begin with the same token")
     return yes, no
 
 
@@ -204,16 +193,13 @@ def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
     import torch
 
     chosen = list(rows)
-    full = model.get_output_embeddings()
-    head = torch.nn.Linear(full.in_features, len(chosen), bias=full.bias is not None)
-    head.weight = torch.nn.Parameter(full.weight.detach()[chosen], requires_grad=False)
-    if full.bias is not None:
-        head.bias = torch.nn.Parameter(full.bias.detach()[chosen], requires_grad=False)
-    view = copy.copy(model)
-    # A shallow copy shares these dictionaries. They are copied, because the new head would
-    # otherwise change ``model``.
-    view._modules = dict(model._modules)
-    view._buffers = dict(model._buffers)
+    head, view = copy.copy(model.get_output_embeddings()), copy.copy(model)
+    # A shallow copy shares these dictionaries.
+    view._modules, view._buffers = dict(model._modules), dict(model._buffers)
+    head._parameters = {
+        name: value if value is None else torch.nn.Parameter(
+            value.detach()[chosen], requires_grad=False)
+        for name, value in head._parameters.items()}
     view.set_output_embeddings(head)
     if "final_logits_bias" in view._buffers:  # BART adds it to its logits
         view._buffers["final_logits_bias"] = view._buffers["final_logits_bias"][:, chosen]
