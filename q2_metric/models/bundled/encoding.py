@@ -47,11 +47,8 @@ class Tokens(NamedTuple):
 
 
 class QueryWindow(NamedTuple):
-    """One row of a batch: a query with a window of its text.
-
-    ``types`` says which tokens' words occur in query and text (:mod:`q2_metric.text.alignment`).
-    ``offsets[i]`` is the character range of token ``text_start + i`` in the whole text.
-    """
+    """One row of a batch: a query with a window of its text. ``types``: see :func:`align`.
+    ``offsets[i]`` is the character range of token ``text_start + i`` in the whole text."""
 
     ids: list[int]
     types: list[int]
@@ -73,17 +70,14 @@ class Tokenizer:
         self._memory: LruCache[str, Tokens] = LruCache(CACHED_TEXTS, CACHED_CHARACTERS)
 
     def __call__(self, text: str) -> Tokens:
-        tokens = self._memory.get(text)
-        if tokens is None:
+        if (tokens := self._memory.get(text)) is None:
             tokens = self._tokenise(text)
             self._memory.put(text, tokens, len(text))
         return tokens
 
     def _tokenise(self, text: str) -> Tokens:
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        words: list[str] = []
-        word_of: list[int] = []
-        previous: int | None = None
+        words, word_of, previous = list[str](), list[int](), None
         for piece, word in zip(encoding.tokens, encoding.word_ids, strict=True):
             if word is not None and word == previous:
                 words[-1] += piece.removeprefix("##")
@@ -112,10 +106,8 @@ def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[Q
 
 
 class Batch(NamedTuple):
-    """A batch of padded rows: ``ids``, ``types`` and ``query`` are (batch, length).
-
-    ``query`` is 1.0 on the query's tokens and 0.0 elsewhere; ``lengths`` (batch,) lack the padding.
-    """
+    """A batch of padded rows: ``ids``, ``types`` and ``query`` are (batch, length). ``query`` is
+    1.0 on the query's tokens and 0.0 elsewhere; ``lengths`` (batch,) lack the padding."""
 
     ids: NDArray[np.int64]
     types: NDArray[np.int64]

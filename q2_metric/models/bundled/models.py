@@ -4,7 +4,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ SURE = (0.05, 0.95)
 bounds (docs/results/training.md)."""
 
 Pairs = Sequence[tuple[str, str]]
-"""(premise, claim) pairs."""
+"""(query, text) pairs, or (premise, claim) pairs."""
+Floats = NDArray[np.float32]
 
 SLAB = 4096
 """Pairs of texts that are tokenised and sorted by length together, to limit memory."""
@@ -58,12 +59,9 @@ def tokenizer() -> Tokenizer:
 
 def forward_of(network: str, device: str, dtype: str) -> tuple[Forward, int]:
     """A function that computes a network's logits for a batch, and how many batches may run at the
-    same time. Both runtimes agree to 1e-3.
-
-    ``device`` is "auto" (the CPU: the models are small), "cpu", "cuda" or "mps"; ``dtype`` is one
-    of :data:`DTYPES`. InputError: there is no such combination. MissingExtra: torch is needed and
-    not installed. ModelError: the weights are missing.
-    """
+    same time. Both runtimes agree to 1e-3. The device "auto" is the CPU: the models are small.
+    InputError: device and ``dtype`` (of :data:`DTYPES`) do not fit. MissingExtra: torch is needed
+    and not installed. ModelError: the weights are missing."""
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)} or auto, not {dtype!r}")
     on_cpu = device in ("auto", "cpu")
@@ -80,10 +78,8 @@ def forward_of(network: str, device: str, dtype: str) -> tuple[Forward, int]:
 
 
 def shared(threads: int) -> tuple[int, int]:
-    """The number of batches that run at the same time, and of threads for each batch.
-
-    Two batches on one thread each are 1.6 times as fast as one batch on two threads, which wait for
-    each other. The scores are equal.
+    """The number of batches that run at the same time, and of threads for each batch. Two batches
+    on one thread each are 1.6 times as fast as one batch on two threads, with equal scores.
 
     >>> shared(2), shared(20)
     ((2, 1), (6, 3))
@@ -121,16 +117,15 @@ class _Bundled:
             # Rounding to 8 bits amplifies a change in a value's last bit, and padding changes the
             # last bit.
             self.budget.step = encoding.MULTIPLE
-        self.dtype = dtype
-        self.name = _name(dtype, self.network)
+        self.dtype, self.name = dtype, _name(dtype, self.network)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The copy opens the network if its process has not opened it yet."""
         return type(self), self._asked
 
     def _read_rows(
-        self, pairs: Sequence[tuple[str, str]], forward: Forward
-    ) -> Iterator[tuple[int, QueryWindow, NDArray[np.float32]]]:
+        self, pairs: Pairs, forward: Forward
+    ) -> Iterator[tuple[int, QueryWindow, Floats]]:
         """(index of its pair, row, logits) for each row of (query, text) pairs."""
         for at in range(0, len(pairs), SLAB):
             owned = self._rows(pairs[at : at + SLAB])
@@ -138,12 +133,12 @@ class _Bundled:
             for (i, row), outputs in zip(owned, logits, strict=True):
                 yield at + i, row, outputs
 
-    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, QueryWindow]]:
+    def _rows(self, pairs: Pairs) -> list[tuple[int, QueryWindow]]:
         return [(i, row) for i, (query, text) in enumerate(pairs)
                 for row in encoding.windows(
                     tokenizer()(query), tokenizer()(text), WINDOW, STRIDE)]
 
-    def _run(self, rows: Sequence[QueryWindow], forward: Forward) -> list[NDArray[np.float32]]:
+    def _run(self, rows: Sequence[QueryWindow], forward: Forward) -> list[Floats]:
         return in_batches(
             [len(row.ids) for row in rows],
             lambda places: self._logits([rows[i] for i in places], forward), self.budget,
@@ -151,7 +146,7 @@ class _Bundled:
                 f"{self.name}: a single row of {width} tokens does not fit into memory; free some, "
                 "or use a machine with more"))
 
-    def _logits(self, rows: Sequence[QueryWindow], forward: Forward) -> list[NDArray[np.float32]]:
+    def _logits(self, rows: Sequence[QueryWindow], forward: Forward) -> list[Floats]:
         logits = forward(encoding.collate(rows))
         if not np.isfinite(logits).all():
             raise ModelError(
@@ -165,9 +160,9 @@ def _name(dtype: str, *networks: str) -> str:
     return f"bundled-{versions}" + ("" if dtype == "float32" else f"-{dtype}")
 
 
-def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+def _softmax(logits: Floats) -> Floats:
     shifted = np.exp(logits - logits.max(-1, keepdims=True))
-    chances: NDArray[np.float32] = shifted / shifted.sum(-1, keepdims=True)
+    chances: Floats = shifted / shifted.sum(-1, keepdims=True)
     return chances
 
 
@@ -176,27 +171,20 @@ class BundledReader(_Bundled):
 
     network = "reader"
 
-    @cached_property
-    def _exact(self) -> Forward | None:
-        """In 8 bits, what reads answers near a tie (:data:`TIE`). It is opened when it is first
-        needed."""
-        return forward_of(self.network, "cpu", "float32")[0] if self.dtype == "int8" else None
-
-    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, QueryWindow]]:
+    def _rows(self, pairs: Pairs) -> list[tuple[int, QueryWindow]]:
         return [(i, row) for i, row in super()._rows(pairs) if row.offsets and row.query_length]
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+    def read(self, pairs: Pairs) -> list[Answer | None]:
         reads = self._decided(pairs, self._forward)
         close = [i for i, (_, lead) in enumerate(reads) if lead < TIE]
-        if close and self._exact:
-            again = self._decided([pairs[i] for i in close], self._exact)
+        if close and self.dtype == "int8":
+            exact, _ = forward_of(self.network, "cpu", "float32")
+            again = self._decided([pairs[i] for i in close], exact)
             for i, read in zip(close, again, strict=True):
                 reads[i] = read
         return [answer for answer, _ in reads]
 
-    def _decided(
-        self, pairs: Sequence[tuple[str, str]], forward: Forward
-    ) -> list[tuple[Answer | None, float]]:
+    def _decided(self, pairs: Pairs, forward: Forward) -> list[tuple[Answer | None, float]]:
         """Each answer (``None`` for "no answer"), and its lead over the second-best, in logits."""
         spans: dict[int, list[Window]] = defaultdict(list)
         for i, row, logits in self._read_rows(pairs, forward):
@@ -205,7 +193,7 @@ class BundledReader(_Bundled):
                 for i, (_, text) in enumerate(pairs)]
 
 
-def answer_span(logits: NDArray[np.float32], row: QueryWindow) -> tuple[Best, int, int]:
+def answer_span(logits: Floats, row: QueryWindow) -> tuple[Best, int, int]:
     """The best answer span of a row, and its character range, from the logits (tokens, 2)."""
     part = logits[row.text_start : row.text_start + len(row.offsets)]
     best = best_span(part[:, 0], part[:, 1], LONGEST_ANSWER)
@@ -213,10 +201,8 @@ def answer_span(logits: NDArray[np.float32], row: QueryWindow) -> tuple[Best, in
 
 
 class BundledEntailment(_Bundled):
-    """A three-way entailment model, for Q²'s NLI and as SCALE's backbone.
-
-    A premise longer than a window gets the verdict of the window with the highest P(entailment).
-    """
+    """A three-way entailment model, for Q²'s NLI and as SCALE's backbone. A premise longer than a
+    window gets the verdict of the window with the highest P(entailment)."""
 
     network = "entailment"
     prompt = ""

@@ -42,11 +42,8 @@ class Shape:
 NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
 """MiniLM-L6-H384."""
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
-"""The first six layers of MPNet."""
-NINE = replace(WIDE, layers=9)
-"""Nine layers of MPNet."""
-DEEP = replace(WIDE, layers=12)
-"""All layers of MPNet: too large to ship."""
+NINE, DEEP = replace(WIDE, layers=9), replace(WIDE, layers=12)
+"""The first six and nine layers of MPNet, and all of them, which are too large to ship."""
 SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
 
 
@@ -65,10 +62,8 @@ class Layer(nn.Module):
         self.norm2 = nn.LayerNorm(shape.hidden, eps=shape.eps)
 
     def forward(self, x: Tensor, bias: Tensor, wanted: int) -> Tensor:
-        """Maps (batch, length, hidden) to the first states: (batch, ``wanted``, hidden).
-
-        ``bias`` is added to the attention's logits. It masks the padding.
-        """
+        """Maps (batch, length, hidden) to the first states: (batch, ``wanted``, hidden). ``bias``
+        is added to the attention's logits; it masks the padding."""
         batch, length, hidden = x.shape
         q, k, v = (part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
                    for part in self.qkv(x).split(hidden, dim=-1))
@@ -85,10 +80,8 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Maps token ids and token types (batch, length) to states (batch, length, hidden).
-
-    With ``wanted``, only the states of the first positions are computed in the last layer.
-    """
+    """Maps token ids and token types (batch, length) to states (batch, length, hidden). With
+    ``wanted``, only the states of the first positions are computed in the last layer."""
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
@@ -105,8 +98,8 @@ class Encoder(nn.Module):
     ) -> Tensor:
         length = ids.shape[1]
         places = torch.arange(length, device=ids.device)
-        x = self.dropout(
-            self.norm(self.words(ids) + self.positions(places) + self.types(types)))
+        x = self.words(ids) + self.positions(places) + self.types(types)
+        x = self.dropout(self.norm(x))
         bias = torch.zeros(ids.shape, device=ids.device, dtype=x.dtype)
         bias = bias.masked_fill(places >= lengths[:, None], -1e4)[:, None, None, :]
         if self.distances is not None:
@@ -125,9 +118,7 @@ def distance_classes(places: Tensor, classes: int) -> Tensor:
     each, and larger ones share logarithmic classes up to :data:`FARTHEST`.
     """
     distance = places[None, :] - places[:, None]
-    half = classes // 2
-    near = half // 2
-    away = distance.abs()
+    half, near, away = classes // 2, classes // 2 // 2, distance.abs()
     # At least 1, so that the logarithm is defined. Smaller distances do not use the logarithm.
     far = (away.clamp(min=near).float() / near).log() / math.log(FARTHEST / near)
     shared = (near + (far * (half - near)).long()).clamp(max=half - 1)
@@ -145,10 +136,8 @@ class EntailmentNetwork(nn.Module):
         self.classify = nn.Linear(shape.hidden, 3)
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor, query: Tensor) -> Tensor:
-        """The logits of entailment, neutral and contradiction: (batch, 3).
-
-        ``query`` (batch, length) is 1.0 on the tokens of the hypothesis and 0.0 elsewhere.
-        """
+        """The logits of entailment, neutral and contradiction: (batch, 3). ``query`` (batch,
+        length) is 1.0 on the tokens of the hypothesis and 0.0 elsewhere."""
         places = torch.arange(1, query.shape[1] + 1, device=query.device)
         wanted = max(1, int((query * places).amax()))  # the first token and the hypothesis
         x = self.encoder(ids, types, lengths, wanted)

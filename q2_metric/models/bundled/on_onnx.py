@@ -33,10 +33,9 @@ _opener = _Opener()
 
 @lru_cache(maxsize=len(stored.VERSIONS) * 2)
 def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
-    """Loads a network like :func:`open_network`, but once per process and in the background.
-
-    If a file is damaged or memory runs out, the first batch raises :class:`MachineFault`, and the
-    next call tries again. ModelError: a file is missing."""
+    """Loads a network like :func:`open_network`, but once per process and in the background. If
+    this fails, the first batch raises MachineFault, and the next call tries again. ModelError: a
+    file is missing."""
     for file in (stored.FILES[prefix], stored.SHARED, _graph(prefix, dtype)):
         stored.shipped(file)
     return _InBackground(prefix, threads, dtype)
