@@ -10,8 +10,7 @@ from q2_metric.errors import InputError
 from q2_metric.text.given import kind
 
 ENDPOINT = "openai:"
-"""Begins the name of a model on a server, ``openai:MODEL@URL``
-(:mod:`q2_metric.models.endpoints`)."""
+"""Begins the name of a model on a server, ``openai:MODEL@URL`` (:mod:`.endpoints`)."""
 
 Kind = Literal["syntactic", "bundled", "seq2seq", "reader", "nli", "yes-no"]
 
@@ -81,8 +80,7 @@ class Preset:
         return sum(stage.gigabytes(bytes_each) for stage in self.on_the_hub())
 
     def on_the_hub(self) -> list[Stage]:
-        """The stages whose models are on the Hub, in the order in which they run, each model once.
-        """
+        """The stages whose models are on the Hub, in the order of running, each model once."""
         stages = (self.questions, self.reader, self.nli, self.scale)
         return list({stage.model: stage for stage in stages if stage.model}.values())
 
@@ -119,8 +117,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     **{f"tals/albert-{size}-vitaminc{kind}": _ECN
        for size in ("base", "xlarge") for kind in ("", "-mnli")},
 }
-"""Classes of published NLI models whose configs do not name them (from SummaC's table,
-summac/model_summac.py)."""
+"""Classes of published NLI models whose configs lack them (SummaC, summac/model_summac.py)."""
 _SNLI = Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
               labels=LABELS["boychaboy/SNLI_roberta-large"])
 _PAPER = Preset(
@@ -177,9 +174,8 @@ def preset(name: str | Preset = DEFAULT) -> Preset:
     if isinstance(name, Preset):
         return name
     if not isinstance(name, str):
-        raise InputError(
-            f"the name of a preset must be a string, not {kind(name)}; the presets are "
-            f"{', '.join(PRESETS)}")
+        raise InputError(f"the name of a preset must be a string, not {kind(name)}; the presets "
+                         f"are {', '.join(PRESETS)}")
     if name not in PRESETS:
         near = difflib.get_close_matches(name.lower(), PRESETS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -17,6 +17,9 @@ CPU_TOKENS = 1024
 Row = dict[str, list[int]]
 """The model's inputs for one text or pair, such as "input_ids", with one number per token."""
 
+Call = Callable[[dict[str, Any]], Sequence[Any]]
+"""Takes a batch's tensors by name, (batch, tokens), and returns one result for each row."""
+
 
 class Batches:
     """Runs rows through a model in batches of similar length (see ``batching``). Without
@@ -40,12 +43,9 @@ class Batches:
             return_token_type_ids=has_segments(self._loaded.model.config), **options)
         return [dict(zip(encoded, row, strict=True)) for row in zip(*encoded.values(), strict=True)]
 
-    def run(
-        self, rows: Sequence[Row], call: Callable[[dict[str, Any]], Sequence[Any]]
-    ) -> list[Any]:
-        """The results of all rows, in order. ``call`` takes a batch's tensors by name, (batch,
-        tokens), and returns one result for each row; ModelError if a single row does not fit into
-        memory."""
+    def run(self, rows: Sequence[Row], call: Call) -> list[Any]:
+        """The results of all rows, in order; ModelError if a single row does not fit into memory.
+        """
         return in_batches(
             [len(row["input_ids"]) for row in rows],
             lambda places: self._batch([rows[i] for i in places], call), self.budget,
@@ -54,9 +54,7 @@ class Batches:
                 f"memory of {self._loaded.device}; use dtype='bfloat16', another device, or "
                 "(SCALE) a smaller chunk_size"))
 
-    def _batch(
-        self, rows: Sequence[Row], call: Callable[[dict[str, Any]], Sequence[Any]]
-    ) -> list[Any]:
+    def _batch(self, rows: Sequence[Row], call: Call) -> list[Any]:
         import torch
 
         limit_threads()
@@ -94,16 +92,14 @@ def has_segments(config: Any) -> bool:
 
 def window_size(loaded: LoadedModel) -> int:
     """The maximum number of tokens that the model can read at once, special tokens included."""
-    config, limits = loaded.model.config, []
-    announced = getattr(loaded.tokenizer, "model_max_length", NO_LIMIT)
-    if announced < NO_LIMIT:
-        limits.append(int(announced))
+    config = loaded.model.config
+    limits = [int(getattr(loaded.tokenizer, "model_max_length", NO_LIMIT))]
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
         # RoBERTa counts positions from padding_idx + 1, so 514 positions hold 512 tokens.
         offset = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0
         limits.append(positions - offset)
-    return min(limits) if limits else DEFAULT_WINDOW
+    return min(limits) if min(limits) < NO_LIMIT else DEFAULT_WINDOW
 
 
 def token_ids(tokenizer: Any, text: str) -> list[int]:
@@ -123,11 +119,7 @@ def _lengths(tokenizer: Any, texts: Sequence[str]) -> list[int]:
 
 
 def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """The character range of each token, without blanks at its ends. Blank tokens are left out.
-
-    >>> token_offsets(roberta, "a dog")  # its second token is " dog"  # doctest: +SKIP
-    [(0, 1), (2, 5)]
-    """
+    """The character range of each token, without blanks at its ends. Blank tokens are left out."""
     spans = (trim(text, start, end) for start, end in raw_offsets(tokenizer, text))
     return [(start, end) for start, end in spans if start < end]
 
@@ -155,9 +147,7 @@ def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
 
 class EncodedPair(NamedTuple):
     """The model inputs for pair ``item``, or for one window of a pair that is too long.
-
-    ``offsets[i]``, the characters of token ``i``, is ``None`` outside the text that may be cut.
-    """
+    ``offsets[i]``, the characters of token ``i``, is ``None`` outside the text that may be cut."""
 
     item: int
     inputs: dict[str, list[int]]
@@ -168,14 +158,10 @@ def encode_pairs(
     loaded: LoadedModel, pairs: Sequence[tuple[str, str]], *, long: Literal[0, 1],
     short_limit: int, max_length: int, overlap: int,
 ) -> list[EncodedPair]:
-    """Encodes pairs of texts. A pair that is too long is read in overlapping windows.
-
-    Args:
-        long: index (0 or 1) of the text that the windows divide.
-        short_limit: tokens after which the other text is cut, so that it leaves room in a window.
-        max_length: maximum tokens of a window, special tokens included.
-        overlap: tokens that neighbouring windows share, at most half of the window's room.
-    """
+    """Encodes pairs of texts. A pair that is too long is read in windows, which divide its text
+    ``long`` and have at most ``max_length`` tokens, special tokens included. Neighbouring windows
+    share ``overlap`` tokens, at most half of a window's room. The other text is cut after
+    ``short_limit`` tokens, so that it leaves room in a window."""
     tokenizer = loaded.tokenizer
     specials = tokenizer.num_special_tokens_to_add(pair=True)
     texts = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
@@ -189,10 +175,9 @@ def encode_pairs(
     for stride, items in by_stride.items():
         encoded = tokenizer(
             *([column[item] for item in items] for column in texts),
-            truncation="only_first" if long == 0 else "only_second", max_length=max_length,
-            stride=stride, split_special_tokens=True,
+            truncation=("only_first", "only_second")[long], max_length=max_length, stride=stride,
             return_token_type_ids=has_segments(loaded.model.config), return_overflowing_tokens=True,
-            return_offsets_mapping=True, verbose=False)
+            return_offsets_mapping=True, split_special_tokens=True, verbose=False)
         names = [name for name in encoded if name not in _NOT_INPUTS]
         for row, place in enumerate(encoded["overflow_to_sample_mapping"]):
             item = items[place]

@@ -25,9 +25,6 @@ AutoClass = Literal[
     "AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForQuestionAnswering",
     "AutoModelForSequenceClassification"]
 
-COMMIT = 8
-"""Digits of a commit in a model's name."""
-
 OFFLINE = "use the preset 'bundled', which needs no network, or give the folder of a saved model"
 REASONS = {
     ("gatedrepoerror", "gated repo"):
@@ -65,7 +62,7 @@ class LoadedModel:
 
 def require(feature: str) -> None:
     """Checks that torch and transformers can be imported. ``feature`` says what needs them.
-    ModelError: transformers is too old; with it, a Flan-T5 would give different scores."""
+    ModelError: transformers is too old."""
     for package in names.PACKAGES:
         with forks.held_off():
             errors.optional(package, feature, package, EXTRA)
@@ -161,7 +158,7 @@ def load_pretrained(
     with _errors_about(name):
         model = model.to(place).eval()
     # Commit and dtype are part of the label, because both can change scores.
-    label = name if is_folder(name) else f"{folder}@{revision[:COMMIT]}"
+    label = name if is_folder(name) else f"{folder}@{revision[:8]}"
     label += "" if dtype == "float32" else f"-{dtype}"
     return LoadedModel(label, tokenizer, model, place)
 

@@ -34,10 +34,8 @@ NAMES = {name: label for label, names in _SYNONYMS.items() for name in names.spl
 
 
 class TorchNli:
-    """Judges entailment with any sequence classification model trained on NLI.
-
-    A two-way model's probability of "not_entailment" becomes the verdict's ``neutral``. For
-    ``labels``, ``known`` and errors, see :func:`label_order`.
+    """Judges entailment with any sequence classification model trained on NLI. The probability of
+    "not_entailment" becomes the verdict's ``neutral``. For the arguments see :func:`label_order`.
     """
 
     prompt = ""
@@ -54,9 +52,7 @@ class TorchNli:
         self._order = label_order(model.name, model.model.config, labels, known)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """A verdict for each (premise, hypothesis) pair.
-
-        A premise that is too long is read in windows that overlap by a quarter, and gets the
+        """A premise that is too long is read in windows that overlap by a quarter, and gets the
         verdict of the window with the highest P(entailment). A hypothesis is cut at half a window.
         """
         windows = encode_pairs(

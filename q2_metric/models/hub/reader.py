@@ -11,12 +11,8 @@ from q2_metric.models.hub.loading import LoadedModel, check_finite
 from q2_metric.models.spans import Window, best_span, decide
 from q2_metric.types import Answer
 
-MAX_WINDOW = 384
-"""Maximum tokens of a window. This and the next three are those of the SQuAD scripts."""
-OVERLAP = 128
-"""Tokens that neighbouring windows share."""
-MAX_QUESTION = 64
-MAX_ANSWER = 30
+MAX_WINDOW, OVERLAP, MAX_QUESTION, MAX_ANSWER = 384, 128, 64, 30
+"""In tokens, as in the SQuAD scripts. Neighbouring windows share the overlap."""
 
 
 class TorchReader:
@@ -69,11 +65,10 @@ class TorchReader:
 
 
 class AuthorsReader(TorchReader):
-    """Answers questions as the program of Q²'s authors does.
-
-    The tokens with the highest start and end logit are chosen independently, so the answer may
-    begin in the question, or be empty; the row's first token alone is no answer. Pairs that are too
-    long for the model, on which the authors' program fails, are read as by :class:`TorchReader`."""
+    """Answers questions as the program of Q²'s authors does. The tokens with the highest start and
+    end logit are chosen independently, so the answer may begin in the question, or be empty; the
+    row's first token alone is no answer. Pairs that are too long for the model, on which the
+    authors' program fails, are read as by :class:`TorchReader`."""
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         asked, limit = list(dict.fromkeys(pairs)), window_size(self._loaded)

@@ -60,13 +60,10 @@ def prompt_of(name: str) -> Prompt:
 
 
 class YesNoEntailment:
-    """SCALE's backbone: asks an encoder-decoder model if a chunk implies a sentence.
-
-    P(entailment) is the probability of "Yes" at the first decoder step, in a softmax over the first
-    tokens of both answers only. ``prompt`` is a key of :data:`PROMPTS`. Chunks that are too
-    long for a prompt of ``max_length`` tokens are read in windows. InputError: the prompt is
-    unknown. ModelError: both answers begin with the same token.
-    """
+    """SCALE's backbone: asks an encoder-decoder model if a chunk implies a sentence. P(entailment)
+    is the probability of "Yes" at the first decoder step, in a softmax over the first tokens of
+    both answers only. ``prompt`` is a key of :data:`PROMPTS`. InputError: it is unknown.
+    ModelError: both answers begin with the same token."""
 
     def __init__(
         self, model: LoadedModel, *, prompt: str = "scale", batch_size: int | None = None,
@@ -79,11 +76,9 @@ class YesNoEntailment:
         self._model = with_head_rows(model.model, answer_ids(model, self._prompt))
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """The verdict's ``neutral`` is P("No").
-
-        A chunk that is too long is read in windows that overlap by a quarter, and gets the verdict
-        of the window with the highest P(entailment). A sentence is cut at half the prompt.
-        """
+        """The verdict's ``neutral`` is P("No"). A chunk that is too long for a prompt is read in
+        windows that overlap by a quarter, and gets the verdict of the window with the highest
+        P(entailment). A sentence is cut at half the prompt."""
         chunks = [self._without_specials(chunk) for chunk, _ in pairs]
         sentences = [self._without_specials(sentence) for _, sentence in pairs]
         sentences = cut(self._loaded.tokenizer, sentences, self.max_length // 2)
