@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
+from q2_metric.text.windows import Range
 from q2_metric.types import Example, Span
 
 PASSAGE = 900
 """Maximum characters of a passage, about 200 tokens."""
+SENTENCES = 3
+"""The span's own, one before and one after; at an end of the response, the nearest two others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,8 @@ def _joined(
 
 
 @functools.lru_cache(maxsize=64)
-def _passages(text: str) -> tuple[list[tuple[int, int]], WordIndex]:
-    places: list[tuple[int, int]] = []
+def _passages(text: str) -> tuple[list[Range], WordIndex]:
+    places: list[Range] = []
     for start, end in split_sentences(text):
         if places and end - places[-1][0] <= PASSAGE:
             places[-1] = (places[-1][0], end)
@@ -70,13 +73,7 @@ def _passages(text: str) -> tuple[list[tuple[int, int]], WordIndex]:
     return places, WordIndex([text[start:end] for start, end in places])
 
 
-SENTENCES = 3
-"""The span's own, one before and one after; at an end of the response, the nearest two others."""
-
-
-def around(
-    sentences: Sequence[tuple[int, int]], size: int, start: int, end: int
-) -> tuple[int, int]:
+def around(sentences: Sequence[Range], size: int, start: int, end: int) -> Range:
     """The range of the passage around a span of a text with this size and these sentences."""
     first = bisect_right(sentences, start, key=lambda place: place[0]) - 2
     last = max(bisect_left(sentences, end, key=lambda place: place[1]) + 2, SENTENCES)
@@ -94,20 +91,18 @@ def in_passages(spans: Sequence[Span]) -> list[Span]:
     >>> in_passages([Span(Example(text, ""), "Eve", 43)])[0].example.response
     'Cid swims. Dan runs. Eve rows.'
     """
-    sentences: dict[str, list[tuple[int, int]]] = {}
+    sentences: dict[str, list[Range]] = {}
     cut: dict[tuple[Example, int, int], Example] = {}
     in_passage = []
     for span in spans:
-        example, end = span.example, span.start + len(span.text)
-        text = example.response
+        example, end, text = span.example, span.start + len(span.text), span.example.response
         if text not in sentences:
             sentences[text] = split_sentences(text)
         left, right = around(sentences[text], len(text), span.start, end)
         if (left, right) == (0, len(text)) or text[span.start : end] != span.text:
             in_passage.append(span)
             continue
-        key = (example, left, right)
-        if key not in cut:
+        if (key := (example, left, right)) not in cut:
             cut[key] = replace(example, response=text[left:right])
         in_passage.append(replace(span, example=cut[key], start=span.start - left))
     return in_passage
