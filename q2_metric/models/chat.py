@@ -18,8 +18,7 @@ _READ = ("Text: {text}\n\nQuestion: {question}\n\nAnswer with as few words as po
 _NLI = ("Premise: {premise}\n\nStatement: {hypothesis}\n\nWhich is true? (A) The premise implies "
         "the statement. (B) The premise neither implies nor contradicts it. (C) The premise "
         "contradicts it. Reply with A, B or C only.")
-MOST_TOKENS = 64
-"""Of a question or an answer."""
+MOST_TOKENS = 64  # of a question or an answer
 
 
 class ChatYesNo:

@@ -15,13 +15,8 @@ from q2_metric.types import Label, Verdict
 OWN_PROMPTS = ("factcg", "bespoke-minicheck", "lettucedetect", "hallucination_evaluation_model")
 """Parts of the names of published models that look like ordinary ones but need their own input."""
 
-KINDS = {
-    "ForTokenClassification": "a token classifier, which marks words of a response",
-    "ForCausalLM": "a language model, which is asked by a prompt of its own",
-    "ForQuestionAnswering": "a reader, which answers questions",
-    "ForMaskedLM": "a language model without a head for a task",
-}
-"""Models that cannot judge pairs of texts, by the end of the architecture's name."""
+OTHER_TASKS = ("ForTokenClassification", "ForCausalLM", "ForQuestionAnswering", "ForMaskedLM")
+"""The ends of the names of architectures that cannot judge pairs of texts."""
 
 _SYNONYMS: dict[Label, str] = {
     "entailment": "entailment entails entail entailed supported supports support",
@@ -82,20 +77,18 @@ def entailment_kind(model: str) -> Kind:
     base = Path(parted(model)[0]).name.lower()
     config = load_config(model)
     architectures = [str(one) for one in config.architectures or ()]
-    unfit = [words for end, words in KINDS.items()
-             if any(architecture.endswith(end) for architecture in architectures)]
+    unfit = (f"of an architecture ({', '.join(architectures) or 'not stated'}) that is neither a "
+             "sequence classifier nor an encoder-decoder model that writes text")
     if any(name in base for name in OWN_PROMPTS):
-        unfit.append("a classifier that needs its own prompt")
-    if not unfit:
+        unfit = "a classifier that needs its own prompt"
+    elif not any(one.endswith(OTHER_TASKS) for one in architectures):
         if any(one.endswith("ForSequenceClassification") for one in architectures):
             return "nli"
         if config.is_encoder_decoder:
             return "yes-no"
-        unfit.append(f"of an architecture ({', '.join(architectures) or 'not stated'}) that is "
-                     "neither a sequence classifier nor an encoder-decoder model")
     raise ModelError(
-        f"{model}: is {unfit[0]}, so it cannot judge entailment here; use an NLI cross-encoder, or "
-        "a Flan-T5 or MiniCheck-Flan-T5 as scale_model")
+        f"{model}: is {unfit}, so it cannot judge entailment here; use an NLI cross-encoder, or a "
+        "Flan-T5 or MiniCheck-Flan-T5 as scale_model")
 
 
 def given_labels(text: str) -> tuple[str, ...]:
@@ -127,16 +120,14 @@ def label_order(
     order = _classes(labels) if labels else written
     if order is None and labels is None and len(known) == count:
         order = _classes(known)
-    if order is None:
+    if order is None or count < 2:
         raise ModelError(
-            f"{name}: its classes are not clear from the names {', '.join(labels or names)}; give "
-            "nli_labels (-s nli_labels=entailment,neutral,contradiction) in the order of its "
-            "outputs")
+            f"{name}: its two or three classes are not clear from the names "
+            f"{', '.join(labels or names)}; give nli_labels "
+            "(-s nli_labels=entailment,neutral,contradiction) in the order of its outputs")
     if written not in (None, order):
         raise InputError(f"{name}: its config says that its outputs are {', '.join(names)}; "
                          "leave nli_labels out, or change the config in a local copy")
-    if count < 2:
-        raise ModelError(f"{name}: has only one output; an NLI model needs two or three classes")
     return order
 
 
