@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from q2_metric import errors, forks
-from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.models.hub import names
 from q2_metric.models.hub.names import EXTRA, check_weights, is_cached, is_folder, may_read_pickle
 from q2_metric.models.hub.pieces import restore
@@ -205,24 +205,14 @@ def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) ->
 
 @contextlib.contextmanager
 def _errors_about(name: str) -> Iterator[None]:
-    """Turns any error about the model into a MissingExtra or a ModelError with one clear line."""
+    """Turns any error about the model into a ModelError with one clear line."""
     try:
         yield
     except ModelError:
         raise
     except Exception as error:
-        if isinstance(error, ImportError) and (package := _package_named_in(error)):
-            raise MissingExtra(f"the model {name!r}", package, EXTRA) from error
         # transformers, huggingface_hub, httpx and safetensors each have error classes of their own.
         raise ModelError(f"{name}: {_reason(error)}") from error
-
-
-def _package_named_in(error: ImportError) -> str | None:
-    """The package that is not installed. ``None`` if a package is installed but broken."""
-    if isinstance(error, ModuleNotFoundError):
-        return error.name
-    known = ("sentencepiece", "protobuf", "tiktoken")
-    return next((package for package in known if package in str(error).lower()), None)
 
 
 def _reason(error: BaseException) -> str:

@@ -159,7 +159,7 @@ def test_a_model_that_does_not_fit_is_one_line(
 
 
 def test_a_tokenizers_missing_package_is_named() -> None:
-    with pytest.raises(MissingExtra, match="sentencepiece"), loading._errors_about("a/b"):
+    with pytest.raises(ModelError, match="SentencePiece"), loading._errors_about("a/b"):
         raise ImportError("T5Tokenizer requires the SentencePiece library")
 
 
