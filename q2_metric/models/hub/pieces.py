@@ -59,8 +59,7 @@ def _sentencepiece_model(tokenizer: Any) -> Any:
 
 def _normalizers(state: State) -> list[State]:
     normalizer = state.get("normalizer") or {"normalizers": []}
-    normalizers: list[State] = normalizer.get("normalizers", [normalizer])
-    return normalizers
+    return list(normalizer.get("normalizers", [normalizer]))
 
 
 def _charsmap(state: State) -> str:
