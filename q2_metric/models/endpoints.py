@@ -193,7 +193,7 @@ class Endpoint:
             f"sampled replies: write {self.cost.model}#votes=5")
 
     def _words(self, error: urllib.error.HTTPError) -> str:
-        """The server's words. A server may repeat the key in them."""
+        # A server may repeat the key in its words.
         with suppress(OSError, http.client.HTTPException):
             text = " ".join(error.read(2_000).decode(errors="replace").split())[:300]
             if key := os.environ.get(KEY):

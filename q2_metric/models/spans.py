@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from q2_metric.types import Answer, Verdict
 
+Pairs = Sequence[tuple[str, str]]
+"""(premise, claim) pairs, or (question, text) pairs."""
 OVERLAP = 0.25
 """Share of a window that the next window repeats, if a premise is too long for one window."""
 
 
 class Best(NamedTuple):
-    """The tokens ``first`` to ``last``, both included.
-
-    ``rival`` is the score of the best other span (-inf if there is no other).
-    """
+    """The tokens ``first`` to ``last``, both included. ``rival`` is the score of the best other
+    span (-inf if there is no other)."""
 
     first: int
     last: int

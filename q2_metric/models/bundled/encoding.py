@@ -21,8 +21,6 @@ MAX_QUERY = 192
 """Maximum tokens of a query (half a window). The end of a longer query is cut off."""
 MULTIPLE = 8
 """Rows are padded to a multiple of this number of tokens, so that the shapes of batches recur."""
-CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
-"""Limits of the cache of tokens, which takes about 60 bytes a character."""
 
 
 class Tokens(NamedTuple):
@@ -67,7 +65,8 @@ class Tokenizer:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in an input is read as plain text
-        self._memory: LruCache[str, Tokens] = LruCache(CACHED_TEXTS, CACHED_CHARACTERS)
+        # About 60 bytes a character.
+        self._memory: LruCache[str, Tokens] = LruCache(2048, 2_000_000)
 
     def __call__(self, text: str) -> Tokens:
         if (tokens := self._memory.get(text)) is None:

@@ -15,7 +15,7 @@ from q2_metric.models.batching import Budget, device_tokens, in_batches
 from q2_metric.models.bundled import encoding, on_onnx
 from q2_metric.models.bundled.encoding import Forward, QueryWindow, Tokenizer
 from q2_metric.models.bundled.stored import VERSIONS, intact
-from q2_metric.models.spans import Best, Window, best_span, best_verdicts, decide
+from q2_metric.models.spans import Best, Pairs, Window, best_span, best_verdicts, decide
 from q2_metric.processors import processors
 from q2_metric.types import Answer, Verdict
 
@@ -37,8 +37,6 @@ SURE = (0.05, 0.95)
 """The second network judges what the first leaves open: pairs whose P(entailment) is between these
 bounds (docs/results/training.md)."""
 
-Pairs = Sequence[tuple[str, str]]
-"""(query, text) pairs, or (premise, claim) pairs."""
 Floats = NDArray[np.float32]
 
 SLAB = 4096

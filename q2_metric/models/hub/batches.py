@@ -22,9 +22,9 @@ Call = Callable[[dict[str, Any]], Sequence[Any]]
 
 
 class Batches:
-    """Runs rows through a model in batches of similar length (see ``batching``). Without
-    ``batch_size`` (rows), a budget of padded tokens limits each batch: ``cpu_tokens``, or on other
-    devices ``device_tokens``. For ``copies`` and ``extra``, see ``Budget``."""
+    """Runs rows through a model in batches of similar length (see ``in_batches``). Without
+    ``batch_size`` (rows), a batch has at most ``cpu_tokens`` padded tokens, or on other devices
+    ``device_tokens``. For ``copies`` and ``extra``, see ``Budget``."""
 
     def __init__(
         self, loaded: LoadedModel, batch_size: int | None, *, copies: int = 1, extra: int = 0,
@@ -70,11 +70,9 @@ def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
         list(rows), return_attention_mask=True, return_tensors="np", verbose=False))
 
 
-NO_LIMIT = 1_000_000
-"""A tokenizer whose ``model_max_length`` is at least this number has no length limit."""
-
-DEFAULT_WINDOW = 512
-"""Tokens of a window if neither tokenizer nor config has a limit (T5, BERT: 512)."""
+NO_LIMIT, DEFAULT_WINDOW = 1_000_000, 512
+"""A tokenizer whose ``model_max_length`` is at least the first has no length limit. If the config
+has none either (T5, BERT: 512), a window has the second number of tokens."""
 
 SEGMENTED = frozenset({"funnel", "xlnet"})
 """Types of models that read ``token_type_ids`` although their config does not say so."""

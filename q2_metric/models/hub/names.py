@@ -25,11 +25,9 @@ PACKAGES = ("torch", "transformers")
 CONFIG = "config.json"
 """Every model has this file."""
 
-WAIT = 60.0
-"""Seconds after which the Hub is asked again whether it can be reached."""
-
-MOMENT = 4.0
-"""Seconds without an answer after which the Hub counts as unreachable."""
+WAIT, MOMENT = 60.0, 4.0
+"""Seconds after which the Hub is asked again whether it can be reached, and seconds without an
+answer after which it counts as unreachable."""
 
 PICKLES = "Q2_ALLOW_PICKLES"
 """Environment variable with a comma-separated list of models that may be read from a pickle."""
@@ -69,10 +67,8 @@ def check_packages(feature: str) -> None:
 
 @cache
 def commit(name: str) -> str:
-    """The commit in the local cache; the model's config is downloaded if the cache lacks it.
-
-    Raises huggingface_hub's errors: there is no such model or revision, or the Hub is unreachable.
-    """
+    """The commit in the local cache; the model's config is downloaded if the cache lacks it. Raises
+    huggingface_hub's errors: there is no such model or revision, or the Hub is unreachable."""
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -126,10 +122,8 @@ def may_read_pickle(name: str) -> bool:
 
 
 def is_cached(name: str) -> bool:
-    """Whether the local cache has a Hub model's weights, in a format that may be read.
-
-    Weights are downloaded last, so all other files are then there too, and the Hub is not needed.
-    """
+    """Whether the local cache has a Hub model's weights, in a format that may be read. Weights are
+    downloaded last, so all other files are then there too, and the Hub is not needed."""
     if is_folder(name):
         return False
     return _weights_here(name, "model.safetensors") or (
@@ -155,9 +149,7 @@ def _in_cache(name: str, file: str) -> str | None:
 
 def has_safetensors(name: str) -> bool:
     """Whether a model's weights exist as safetensors, in its folder, in the cache or on the Hub.
-
-    Also true if the Hub cannot be reached: loading the model will then report the error.
-    """
+    Also true if the Hub cannot be reached: loading the model will then report the error."""
     if is_folder(name):
         return any((Path(name).expanduser() / file).is_file() for file in SAFE)
     if is_cached(name):

@@ -9,7 +9,7 @@ from q2_metric.models.hub.batches import Batches, encode_pairs, token_offsets, w
 from q2_metric.models.hub.loading import LoadedModel, check_finite, load_config
 from q2_metric.models.hub.names import parted
 from q2_metric.models.presets import Kind
-from q2_metric.models.spans import OVERLAP, best_verdicts
+from q2_metric.models.spans import OVERLAP, Pairs, best_verdicts
 from q2_metric.types import Label, Verdict
 
 OWN_PROMPTS = ("factcg", "bespoke-minicheck", "lettucedetect", "hallucination_evaluation_model")
@@ -46,7 +46,7 @@ class TorchNli:
         self._loaded = model
         self._order = label_order(model.name, model.model.config, labels, known)
 
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+    def judge(self, pairs: Pairs) -> list[Verdict]:
         """A premise that is too long is read in windows that overlap by a quarter, and gets the
         verdict of the window with the highest P(entailment). A hypothesis is cut at half a window.
         """

@@ -1,6 +1,5 @@
 """Extractive question answering with a torch model (Q², section 2.2)."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,9 +7,10 @@ from numpy.typing import NDArray
 
 from q2_metric.models.hub.batches import Batches, EncodedPair, encode_pairs, window_size
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.spans import Window, best_span, decide
+from q2_metric.models.spans import Pairs, Window, best_span, decide
 from q2_metric.types import Answer
 
+Logits = NDArray[np.float64]
 MAX_WINDOW, OVERLAP, MAX_QUESTION, MAX_ANSWER = 384, 128, 64, 30
 """In tokens, as in the SQuAD scripts. Neighbouring windows share the overlap."""
 
@@ -27,7 +27,7 @@ class TorchReader:
         self.batches = Batches(model, batch_size)
         self.max_length = min(MAX_WINDOW, window_size(model))
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+    def read(self, pairs: Pairs) -> list[Answer | None]:
         """Equal pairs are read once. See also :func:`~q2_metric.models.spans.decide`."""
         asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
         windows = encode_pairs(
@@ -47,13 +47,11 @@ class TorchReader:
                   for one in (output.start_logits, output.end_logits)]
         return list(zip(*logits, strict=True))
 
-    def _unpadded(self, logits: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    def _unpadded(self, logits: Logits, count: int) -> Logits:
         left = self._loaded.tokenizer.padding_side == "left"
         return logits[-count:] if left else logits[:count]
 
-    def _span(
-        self, window: EncodedPair, start: NDArray[np.float64], end: NDArray[np.float64]
-    ) -> Window:
+    def _span(self, window: EncodedPair, start: Logits, end: Logits) -> Window:
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]
@@ -70,7 +68,7 @@ class AuthorsReader(TorchReader):
     row's first token alone is no answer. Pairs that are too long for the model, on which the
     authors' program fails, are read as by :class:`TorchReader`."""
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+    def read(self, pairs: Pairs) -> list[Answer | None]:
         asked, limit = list(dict.fromkeys(pairs)), window_size(self._loaded)
         encoded = self.batches.encode(
             [question for question, _ in asked], [text for _, text in asked],

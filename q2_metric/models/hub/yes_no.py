@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from q2_metric.errors import InputError, ModelError
 from q2_metric.models.hub.batches import Batches, Row, cut, raw_offsets, token_ids, token_offsets
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.spans import OVERLAP, best_verdicts
+from q2_metric.models.spans import OVERLAP, Pairs, best_verdicts
 from q2_metric.text.windows import authors_windows, window_bounds
 from q2_metric.types import Verdict
 
@@ -75,7 +75,7 @@ class YesNoEntailment:
         self._start = decoder_start(model)
         self._model = with_head_rows(model.model, answer_ids(model, self._prompt))
 
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+    def judge(self, pairs: Pairs) -> list[Verdict]:
         """The verdict's ``neutral`` is P("No"). A chunk that is too long for a prompt is read in
         windows that overlap by a quarter, and gets the verdict of the window with the highest
         P(entailment). A sentence is cut at half the prompt."""
@@ -89,9 +89,7 @@ class YesNoEntailment:
             else self.batches.encode(self._windows(*part))
             for part, whole in zip(parts, wholes, strict=True)])
 
-    def judge_long(
-        self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
-    ) -> list[Verdict]:
+    def judge_long(self, pairs: Pairs, chunk_size: int, overlap: float) -> list[Verdict]:
         """A verdict for each (document, sentence) pair: the verdict on the best chunk.
 
         The document is cut into chunks as in scale-score, the package of SCALE's authors. A chunk
