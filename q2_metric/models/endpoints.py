@@ -40,7 +40,6 @@ _MOST_BYTES = 10_000_000
 _HINTS = {**dict.fromkeys((401, 403), f"; set {KEY} to the server's key"),
           404: "; check the name of the model, and if the URL ends in /v1"}
 
-
 Chances = Mapping[str, float]
 """The probabilities of a reply's possible first tokens."""
 

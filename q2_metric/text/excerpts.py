@@ -49,7 +49,7 @@ def excerpt(text: str, about: str, most: int) -> Excerpt:
 @functools.lru_cache(maxsize=64)
 def with_tables(text: str) -> Excerpt:
     """Each table cell and each JSON value becomes a sentence."""
-    return _joined([(piece.text, piece.start) for piece in read_tables(text)])
+    return _joined(read_tables(text))
 
 
 def _joined(

@@ -5,7 +5,7 @@ records: "The price of chair is 89"."""
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LEAST_LINES, LONGEST_CELL, LONGEST_JSON = 3, 60, 100_000
 """Lines of a table if commas separate the cells, because prose contains commas too (other tables
@@ -18,8 +18,7 @@ _NAMES = ("name", "title", "label", "id")
 _READ = {"true": "true", "false": "false, not true", "null": "unknown"}
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """``start`` is the character in the original text to which the piece belongs."""
 
     text: str

@@ -4,7 +4,7 @@ the units of a text for the one that best supports a claim (SCALE, section 3.2).
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 PAPER_CHUNK_SIZE = 512
 """In tokens (SCALE, section 4.1). The later code of SCALE's authors uses 1000."""
@@ -61,8 +61,7 @@ def sentence_chunks(text: str, sentences: Sequence[Range], size: int) -> list[Ra
     return bounds
 
 
-@dataclass(frozen=True, slots=True)
-class UnitRange:
+class UnitRange(NamedTuple):
     """Neighbouring units, from ``first`` to before ``last``, of the search with this index."""
 
     search: int

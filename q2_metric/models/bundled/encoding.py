@@ -69,12 +69,8 @@ class Tokenizer:
         self._memory: LruCache[str, Tokens] = LruCache(2048, 2_000_000)
 
     def __call__(self, text: str) -> Tokens:
-        if (tokens := self._memory.get(text)) is None:
-            tokens = self._tokenise(text)
-            self._memory.put(text, tokens, len(text))
-        return tokens
-
-    def _tokenise(self, text: str) -> Tokens:
+        if known := self._memory.get(text):
+            return known
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         words, word_of, previous = list[str](), list[int](), None
         for piece, word in zip(encoding.tokens, encoding.word_ids, strict=True):
@@ -84,7 +80,9 @@ class Tokenizer:
                 words.append(piece)
             previous = word
             word_of.append(len(words) - 1)
-        return Tokens(list(encoding.ids), list(encoding.offsets), word_of, words)
+        tokens = Tokens(list(encoding.ids), list(encoding.offsets), word_of, words)
+        self._memory.put(text, tokens, len(text))
+        return tokens
 
 
 def pair(query: Tokens, text: Tokens) -> QueryWindow:

@@ -100,9 +100,12 @@ class Seq2SeqQuestions:
         return list(map(list, remembered(self._generate, map(self._input, spans), {})))
 
     def _input(self, span: Span) -> str:
-        text, start = place(span)
-        text, start, end = self._without_marks(text, start, start + len(span.text))
         build, tokenizer = TEMPLATES[self.template], self._loaded.tokenizer
+        text, start = place(span)
+        parts = [text[:start], span.text, text[start + len(span.text) :]]
+        for mark in {HIGHLIGHT, *tokenizer.all_special_tokens}:  # such as "</s>"
+            parts = [part.replace(mark, "") for part in parts]
+        text, start, end = "".join(parts), len(parts[0]), len(parts[0]) + len(parts[1])
         whole = build(text, start, end)
         if len(whole.encode()) < MAX_INPUT:  # each token has at least one byte
             return whole
@@ -112,13 +115,6 @@ class Seq2SeqQuestions:
         if (lo, hi) != (0, 0):
             text, start, end = text[lo:hi], start - lo, end - lo
         return build(text, start, end)
-
-    def _without_marks(self, text: str, start: int, end: int) -> tuple[str, int, int]:
-        """Without special tokens, such as "</s>"; returns also the span's new start and end."""
-        before, answer, after = text[:start], text[start:end], text[end:]
-        for mark in {HIGHLIGHT, *self._loaded.tokenizer.all_special_tokens}:
-            before, answer, after = (part.replace(mark, "") for part in (before, answer, after))
-        return before + answer + after, len(before), len(before) + len(answer)
 
     def _generate(self, inputs: Sequence[str]) -> list[list[str]]:
         rows = self.batches.encode(inputs, truncation=True, max_length=MAX_INPUT)
