@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 DEFAULT_RUNTIME = RuntimeConfig()
 
-LARGE = 8.0
-"""Gigabytes from which on a warning says how much memory a preset's model needs in float32."""
-
 
 def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
     """Checks that the models of several stages can be used, before any weights are downloaded.
@@ -225,7 +222,7 @@ def _cached_weights(auto_class: AutoClass, model: str, device: str, dtype: str) 
     from q2_metric.models.hub.loading import load_pretrained
 
     stage = presets.published().get(model)
-    if stage and dtype == "float32" and stage.gigabytes() >= LARGE:
+    if stage and dtype == "float32" and stage.gigabytes() >= 8:
         _LOG.warning("%s in float32 needs %.0f GB of memory, and for a GPU as much host memory "
                      "first; --dtype bfloat16 needs %.0f GB",
                      model, stage.gigabytes(), stage.gigabytes(2))

@@ -140,9 +140,7 @@ class _Bundled:
         return in_batches(
             [len(row.ids) for row in rows],
             lambda places: self._logits([rows[i] for i in places], forward), self.budget,
-            at_once=self._at_once, too_large=lambda width: (
-                f"{self.name}: a single row of {width} tokens does not fit into memory; free some, "
-                "or use a machine with more"))
+            name=self.name, at_once=self._at_once)
 
     def _logits(self, rows: Sequence[QueryWindow], forward: Forward) -> list[Floats]:
         logits = forward(encoding.collate(rows))

@@ -49,10 +49,7 @@ class Batches:
         return in_batches(
             [len(row["input_ids"]) for row in rows],
             lambda places: self._batch([rows[i] for i in places], call), self.budget,
-            too_large=lambda width: (
-                f"{self._loaded.name}: a single input of {width} tokens does not fit into the "
-                f"memory of {self._loaded.device}; use dtype='bfloat16', another device, or "
-                "(SCALE) a smaller chunk_size"))
+            name=self._loaded.name)
 
     def _batch(self, rows: Sequence[Row], call: Call) -> list[Any]:
         import torch

@@ -114,7 +114,7 @@ def test_out_of_memory_halves_and_retries(batch_size: int | None, error: Excepti
 
 
 def test_one_row_that_does_not_fit_is_an_error() -> None:
-    with pytest.raises(ModelError, match="fake: a single input of 40 tokens"):
+    with pytest.raises(ModelError, match="fake: a single row of 40 tokens"):
         Batches(CPU, None).run(rows_of(*LENGTHS), Device(capacity=39))
 
 
