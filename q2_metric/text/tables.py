@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-LEAST_LINES, LONGEST_CELL, LONGEST_JSON = 3, 60, 100_000
-"""Lines of a table if commas separate the cells, because prose contains commas too (other tables
-need two lines); the others are characters."""
+LEAST_LINES = 3
+"""If commas separate the cells, because prose contains commas too. Other tables need two lines."""
+LONGEST_CELL, LONGEST_JSON = 60, 100_000
+"""In characters."""
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*(?:\|\s*)?")
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
 _TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|true|false|null|[{}\[\]]')

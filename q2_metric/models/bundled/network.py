@@ -118,7 +118,7 @@ def distance_classes(places: Tensor, classes: int) -> Tensor:
     each, and larger ones share logarithmic classes up to :data:`FARTHEST`.
     """
     distance = places[None, :] - places[:, None]
-    half, near, away = classes // 2, classes // 2 // 2, distance.abs()
+    half, near, away = classes // 2, classes // 4, distance.abs()
     # At least 1, so that the logarithm is defined. Smaller distances do not use the logarithm.
     far = (away.clamp(min=near).float() / near).log() / math.log(FARTHEST / near)
     shared = (near + (far * (half - near)).long()).clamp(max=half - 1)

@@ -98,8 +98,7 @@ def given_labels(text: str) -> tuple[str, ...]:
     >>> given_labels("SUPPORTS, REFUTES, NOT ENOUGH INFO")
     ('entailment', 'contradiction', 'neutral')
     """
-    names = [name.strip() for name in text.split(",")]
-    classes = _classes(names)
+    classes = _classes(text.split(","))
     if classes is None or len(classes) < 2:
         raise InputError("nli_labels must name a model's two or three classes in the order of its "
                          f"outputs, as \"entailment,neutral,contradiction\", not {text!r}")
