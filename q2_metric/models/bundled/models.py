@@ -4,7 +4,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -167,15 +167,19 @@ class BundledReader(_Bundled):
 
     network = "reader"
 
+    @cached_property
+    def _exact(self) -> Forward | None:
+        """In 8 bits, what reads answers near a tie (:data:`TIE`); opened when it is needed."""
+        return forward_of(self.network, "cpu", "float32")[0] if self.dtype == "int8" else None
+
     def _rows(self, pairs: Pairs) -> list[tuple[int, QueryWindow]]:
         return [(i, row) for i, row in super()._rows(pairs) if row.offsets and row.query_length]
 
     def read(self, pairs: Pairs) -> list[Answer | None]:
         reads = self._decided(pairs, self._forward)
         close = [i for i, (_, lead) in enumerate(reads) if lead < TIE]
-        if close and self.dtype == "int8":
-            exact, _ = forward_of(self.network, "cpu", "float32")
-            again = self._decided([pairs[i] for i in close], exact)
+        if close and self._exact:
+            again = self._decided([pairs[i] for i in close], self._exact)
             for i, read in zip(close, again, strict=True):
                 reads[i] = read
         return [answer for answer, _ in reads]
